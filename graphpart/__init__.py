@@ -1,0 +1,43 @@
+"""graphpart: set partition and MAP inference on graphs, with a proof of how good the answer is.
+
+data -> model -> costs on a graph -> solver -> labels with a certificate.
+"""
+
+from graphpart import partition
+from graphpart.errors import (
+    CyclicGraph,
+    FormatError,
+    GraphPartError,
+    InfeasibleProblem,
+    InvalidOption,
+    InvalidPartition,
+    InvalidProblem,
+    MissingDependency,
+    SolverError,
+)
+from graphpart.partition.problem import SetPartition
+from graphpart.result import LabelingResult, PartitionResult, Result, Status
+from graphpart.solve import solve
+from graphpart.stopping import Stopping
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CyclicGraph",
+    "FormatError",
+    "GraphPartError",
+    "InfeasibleProblem",
+    "InvalidOption",
+    "InvalidPartition",
+    "InvalidProblem",
+    "LabelingResult",
+    "MissingDependency",
+    "PartitionResult",
+    "Result",
+    "SetPartition",
+    "SolverError",
+    "Status",
+    "Stopping",
+    "partition",
+    "solve",
+]

@@ -1,0 +1,80 @@
+"""What can go wrong, each with its own exception.
+
+Every exception raised on purpose derives from :class:`GraphPartError`, so one ``except`` clause catches them all;
+each also derives from the built-in exception that fits, so code that knows nothing of graphpart can handle it.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = [
+    "CyclicGraph",
+    "FormatError",
+    "GraphPartError",
+    "InfeasibleProblem",
+    "InvalidOption",
+    "InvalidPartition",
+    "InvalidProblem",
+    "MissingDependency",
+    "SolverError",
+]
+
+
+class GraphPartError(Exception):
+    """Base of all exceptions that graphpart raises on purpose."""
+
+
+class InvalidProblem(GraphPartError, ValueError):
+    """The description of a problem is wrong: a NaN, a self-loop, a matrix that is not symmetric, ..."""
+
+
+class InvalidPartition(GraphPartError, ValueError):
+    """A partition or labeling does not fit its problem: wrong length, an element missing or named twice, ..."""
+
+
+class InvalidOption(GraphPartError, ValueError):
+    """An option of an algorithm has no meaning: an unknown method, a negative time limit, ..."""
+
+
+class InfeasibleProblem(GraphPartError, ValueError):
+    """No solution satisfies the constraints; the message names a witness."""
+
+
+class CyclicGraph(GraphPartError, ValueError):
+    """An algorithm for acyclic graphs met a cycle; the message names one."""
+
+
+class SolverError(GraphPartError, RuntimeError):
+    """An outside solver failed: it is not installed, it crashed, or its answer contradicts the problem."""
+
+
+class MissingDependency(GraphPartError, ImportError):
+    """An optional package is not installed; the message says how to install it."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package}: pip install 'graphpart[{extra}]'")
+
+
+class FormatError(GraphPartError, ValueError):
+    """A file does not have the format it should have.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    line : int or None
+        The line, counted from 1; None when the place is not a line.
+    problem : str
+        What was found and what was expected, in one line.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], line: int | None, problem: str) -> None:
+        self.path = os.fspath(path)
+        self.line = line
+        self.problem = " ".join(problem.split())
+        place = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{place}: {self.problem}")
+
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, int | None, str]]:
+        return type(self), (self.path, self.line, self.problem)

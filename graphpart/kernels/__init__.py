@@ -1,0 +1,1 @@
+"""C-level pieces that several algorithms share. Nothing here knows networkx."""

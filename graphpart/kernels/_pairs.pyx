@@ -1,0 +1,251 @@
+"""One-pass kernels over pairs of elements: adjacency, cost of a partition, canonical labels, magnitude, checks.
+
+Costs are given either as a symmetric matrix (n, n), or as pairs ``u[k] < v[k]`` with ``cost[k]``, sorted. A sum runs row
+by row with the rounding error of each addition carried along (Neumaier 1974), so that a reported cost is exact to
+the last digits also where huge and tiny costs meet.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs, isfinite, isnan
+from libc.stdlib cimport calloc, free
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+
+cdef enum:
+    BLOCK = 64      # columns of a matrix that are compared with their mirror image at a time
+
+
+cdef struct Sum:
+    double total
+    double error
+
+
+cdef inline void add(Sum* s, double x) noexcept nogil:
+    cdef double t = s.total + x
+    if fabs(s.total) >= fabs(x):
+        s.error += (s.total - t) + x
+    else:
+        s.error += (x - t) + s.total
+    s.total = t
+
+
+cdef inline double value(Sum* s) noexcept nogil:
+    # An infinite total has a NaN error term.
+    return s.total + s.error if isfinite(s.total) else s.total
+
+
+def canonical_labels(const long long[::1] labels):
+    """Rename labels from 0..len-1 to 0, 1, ... in order of first appearance; (labels, number of subsets).
+
+    A label outside 0..len-1 gives (None, its position).
+    """
+    cdef Py_ssize_t n = labels.shape[0], a
+    cdef element_t k = 0
+    out = np.empty(n, np.int32)
+    cdef element_t[::1] renamed = out
+    cdef element_t* first = <element_t*>calloc(n + 1, sizeof(element_t))   # name + 1, 0 while unseen
+    if first == NULL:
+        raise MemoryError()
+    try:
+        with nogil:
+            for a in range(n):
+                if labels[a] < 0 or labels[a] >= n:
+                    k = -1
+                    break
+                if first[labels[a]] == 0:
+                    k += 1
+                    first[labels[a]] = k
+                renamed[a] = first[labels[a]] - 1
+    finally:
+        free(first)
+    if k < 0:
+        return None, a
+    return out, k
+
+
+def cost_of_dense(const cost_t[:, ::1] matrix, const element_t[::1] labels):
+    """The sum of ``matrix[a, b]`` over all a < b with equal labels. O(n^2)."""
+    cdef Py_ssize_t n = labels.shape[0], a, b
+    cdef element_t mine
+    cdef const cost_t* row
+    cdef double part
+    cdef Sum total = Sum(0.0, 0.0)
+    with nogil:
+        for a in range(n):
+            mine = labels[a]
+            row = &matrix[a, 0]
+            for b in range(a + 1, n):
+                if labels[b] == mine:
+                    add(&total, row[b])
+    return value(&total)
+
+
+def cost_of_pairs(const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost, const element_t[::1] labels):
+    """The sum of ``cost[k]`` over all k with ``labels[u[k]] == labels[v[k]]``. O(m)."""
+    cdef Py_ssize_t k
+    cdef Sum total = Sum(0.0, 0.0)
+    with nogil:
+        for k in range(u.shape[0]):
+            if labels[u[k]] == labels[v[k]]:
+                add(&total, cost[k])
+    return value(&total)
+
+
+def magnitude_of_dense(const cost_t[:, ::1] matrix):
+    """The largest sum of absolute finite costs over the pairs of one element, and whether any cost is infinite."""
+    cdef Py_ssize_t n = matrix.shape[0], a, b
+    cdef const cost_t* row
+    cdef double total, x, largest = 0.0
+    cdef bint infinite = False
+    with nogil:
+        for a in range(n):
+            row = &matrix[a, 0]
+            total = 0.0
+            for b in range(n):
+                total += fabs(row[b])
+            if total == INFINITY:
+                total = 0.0
+                for b in range(n):
+                    x = fabs(row[b])
+                    if x == INFINITY:
+                        infinite = True
+                    else:
+                        total += x
+            largest = max(largest, total)
+    return largest, infinite
+
+
+def magnitude_of_pairs(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost):
+    """The largest sum of absolute finite costs over the pairs of one element, and whether any cost is infinite."""
+    cdef Py_ssize_t k
+    cdef double x, largest = 0.0
+    cdef bint infinite = False
+    cdef double[::1] total = np.zeros(n)
+    with nogil:
+        for k in range(u.shape[0]):
+            x = fabs(cost[k])
+            if x == INFINITY:
+                infinite = True
+            else:
+                total[u[k]] += x
+                total[v[k]] += x
+        for k in range(n):
+            largest = max(largest, total[k])
+    return largest, infinite
+
+
+def symmetrise(cost_t[:, ::1] matrix, double tolerance):
+    """Check a matrix and make it exactly symmetric with zero diagonal, in place.
+
+    Returns (row, column, number of non-zero entries above the diagonal): row >= 0 names the first entry that is NaN, or
+    that differs from its mirror image by more than `tolerance` times the larger of the two.
+    """
+    cdef Py_ssize_t n = matrix.shape[0], a, b, row, column
+    cdef long long nonzeros = 0
+    cdef double x, y
+    for a in range(n):
+        matrix[a, a] = 0.0
+    for row in range(0, n, BLOCK):
+        for column in range(row, n, BLOCK):
+            for a in range(row, min(row + BLOCK, n)):
+                for b in range(max(column, a + 1), min(column + BLOCK, n)):
+                    x = matrix[a, b]
+                    y = matrix[b, a]
+                    if isnan(x) or isnan(y):
+                        return (a, b, 0) if isnan(x) else (b, a, 0)
+                    if x != y:
+                        if not fabs(x - y) <= tolerance * max(fabs(x), fabs(y)) or not isfinite(x - y):
+                            return a, b, 0
+                        x = x + 0.5 * (y - x)
+                        matrix[a, b] = x
+                        matrix[b, a] = x
+                    nonzeros += x != 0.0
+    return -1, -1, nonzeros
+
+
+def adjacency(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost):
+    """Compressed rows (starts, neighbours, costs) of sorted pairs; the neighbours of each element ascend. O(n + m)."""
+    cdef Py_ssize_t m = u.shape[0], k, a
+    starts_array = np.zeros(n + 1, np.int64)
+    neighbours_array = np.empty(2 * m, np.int32)
+    costs_array = np.empty(2 * m)
+    cdef offset_t[::1] starts = starts_array, place = np.empty(n + 1, np.int64)
+    cdef element_t[::1] neighbours = neighbours_array
+    cdef cost_t[::1] costs = costs_array
+    cdef offset_t at
+    with nogil:
+        for k in range(m):
+            starts[u[k] + 1] += 1
+            starts[v[k] + 1] += 1
+        for a in range(n):
+            starts[a + 1] += starts[a]
+        place[:] = starts
+        for k in range(m):
+            at = place[u[k]]
+            place[u[k]] += 1
+            neighbours[at] = v[k]
+            costs[at] = cost[k]
+            at = place[v[k]]
+            place[v[k]] += 1
+            neighbours[at] = u[k]
+            costs[at] = cost[k]
+    return starts_array, neighbours_array, costs_array
+
+
+def first_bad_pair(Py_ssize_t n, const long long[::1] u, const long long[::1] v, const cost_t[::1] cost):
+    """(position, what): the first pair that is out of range (0), a self-loop (1) or NaN (2); (-1, 0) if none.
+
+    Also tells in a third place whether the pairs are sorted, unique and have u < v throughout.
+    """
+    cdef Py_ssize_t k, m = u.shape[0]
+    cdef bint sorted = True
+    for k in range(m):
+        if u[k] < 0 or v[k] < 0 or u[k] >= n or v[k] >= n:
+            return k, 0, False
+        if u[k] == v[k]:
+            return k, 1, False
+        if isnan(cost[k]):
+            return k, 2, False
+        if u[k] > v[k] or (k > 0 and (u[k] < u[k - 1] or (u[k] == u[k - 1] and v[k] <= v[k - 1]))):
+            sorted = False
+    return -1, 0, sorted
+
+
+def sum_duplicates(const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost, const offset_t[::1] order):
+    """Pairs taken in `order`, with equal neighbours added up: (u, v, cost)."""
+    cdef Py_ssize_t m = order.shape[0], k, last = -1
+    cdef offset_t at
+    u_array, v_array, cost_array = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m)
+    cdef element_t[::1] uu = u_array, vv = v_array
+    cdef cost_t[::1] cc = cost_array
+    with nogil:
+        for k in range(m):
+            at = order[k]
+            if last >= 0 and uu[last] == u[at] and vv[last] == v[at]:
+                cc[last] += cost[at]
+            else:
+                last += 1
+                uu[last] = u[at]
+                vv[last] = v[at]
+                cc[last] = cost[at]
+    # A view would keep the longer arrays alive.
+    return u_array[:last + 1].copy(), v_array[:last + 1].copy(), cost_array[:last + 1].copy()
+
+
+def sum_between(const cost_t[:, ::1] matrix, const element_t[::1] labels, Py_ssize_t k):
+    """The (k, k) matrix of summed costs between the subsets that `labels` names; zero diagonal. O(n^2)."""
+    cdef Py_ssize_t n = matrix.shape[0], a, b
+    out_array = np.zeros((k, k))
+    cdef cost_t[:, ::1] out = out_array
+    cdef cost_t* row
+    with nogil:
+        for a in range(n):
+            row = &out[labels[a], 0]
+            for b in range(n):
+                row[labels[b]] += matrix[a, b]
+        for a in range(k):
+            out[a, a] = 0.0
+            for b in range(a):     # the two sums were taken in different orders
+                out[a, b] = out[b, a]
+    return out_array

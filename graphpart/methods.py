@@ -1,0 +1,75 @@
+"""The one table of methods, behind `solve`, the command line, the conformance tests and the benchmarks.
+
+A new method is one file, one kernel, one line here. The function is named by text so that this table imports nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from graphpart.errors import InvalidOption
+
+__all__ = ["METHODS", "Method", "find_method", "methods_for"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One line of the table.
+
+    Every method is called as ``function(problem, **options)`` with the options `time_limit` and `callback`, further
+    those named in `options`, and returns a :class:`~graphpart.Result`.
+    """
+
+    name: str
+    problem: str  #: "partition" or "crf"
+    where: str  #: "module:function"
+    summary: str
+    options: frozenset[str] = frozenset()  #: of "initial", "seed", "max_iterations", "target"
+    exact: bool = False  #: proves optimality when it is given the time
+    largest: int | None = None  #: number of elements or variables from which on it is hopeless
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function itself, imported now."""
+        module, name = self.where.split(":")
+        function: Callable[..., Any] = getattr(import_module(module), name)
+        return function
+
+
+LOCAL = frozenset({"initial", "max_iterations", "target"})
+
+METHODS: tuple[Method, ...] = (
+    Method("greedy-joining", "partition", "graphpart.partition.greedy_joining:greedy_joining",
+           "join the two subsets with the most negative cost between them, while there are any", LOCAL),
+    Method("greedy-moving", "partition", "graphpart.partition.greedy_moving:greedy_moving",
+           "apply the best move of one element, while it lowers the cost", LOCAL),
+    Method("kernighan-lin", "partition", "graphpart.partition.kernighan_lin:kernighan_lin",
+           "sequences of moves, cut back to their best prefix", LOCAL),
+    Method("ilp", "partition", "graphpart.partition.ilp:ilp",
+           "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=40),
+    Method("brute-force", "partition", "graphpart.partition.brute_force:brute_force",
+           "enumeration with pruning", exact=True, largest=14),
+)  # fmt: skip
+
+
+def methods_for(problem: str) -> tuple[Method, ...]:
+    """The methods for one kind of problem, "partition" or "crf"."""
+    return tuple(method for method in METHODS if method.problem == problem)
+
+
+def find_method(name: str, problem: str) -> Method:
+    """The method of this name.
+
+    Raises
+    ------
+    InvalidOption
+        If there is none; the message lists those that there are.
+    """
+    for method in METHODS:
+        if method.name == name and method.problem == problem:
+            return method
+    known = ", ".join(method.name for method in methods_for(problem))
+    raise InvalidOption(f"method is {name!r}: expected auto or one of {known}")

@@ -1,0 +1,4 @@
+from typing import Any
+
+
+def ilp(problem: Any, **options: Any) -> Any: ...  # being written

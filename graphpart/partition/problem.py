@@ -1,0 +1,796 @@
+"""The set partition problem: networkx graphs, matrices or pairs come in, contiguous arrays stay inside.
+
+For a set of n elements and a cost c[a, b] for each unordered pair, find the partition that minimises the sum of the
+costs of all pairs within one subset (Grötschel & Wakabayashi 1989; Chopra & Rao 1993; Bansal, Blum & Chawla 2004).
+Negative costs attract, positive costs repel, and the number of subsets is not given.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
+from graphpart.kernels import _pairs
+from graphpart.result import Result
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["Labels", "SetPartition", "as_problem", "canonical", "check_matrix_fits"]
+
+DENSE_FROM = 0.25  # share of pairs stored, from which on a matrix is smaller and faster than rows of neighbours
+SYMMETRY = 1e-9  # relative difference between C[a, b] and C[b, a] that counts as rounding
+LARGEST_N = 2**31 - 2
+
+Labels = NDArray[np.int32]
+
+
+class SetPartition:
+    """A set partition problem.
+
+    Build one from a networkx graph with this constructor, or with :meth:`from_matrix`, :meth:`from_pairs` or
+    :meth:`from_similarity`. Problems are immutable.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or MultiGraph
+        Nodes are the elements, in the order of the graph; each edge is a pair with a cost. Costs of parallel edges
+        add up. A pair without an edge costs 0: it is neither forbidden nor repelled.
+    cost : str
+        The edge attribute that holds the cost: a finite number, ``inf`` for a pair that must be cut, ``-inf`` for a
+        pair that must be joined.
+    must_join, must_cut : iterable of pairs of nodes
+        Pairs required in the same subset, and in different ones. The cost of a pair in `must_join` still counts.
+    dense : bool, optional
+        Store the costs as a matrix, or as pairs. Default: a matrix if at least a quarter of all pairs is given.
+
+    Attributes
+    ----------
+    n : int
+        Number of elements.
+    m : int
+        Number of stored pairs.
+    nodes : sequence of hashables
+        Names of the elements, in order.
+    is_dense : bool
+        Whether the costs are stored as a matrix.
+    matrix : ndarray of float64, shape (n, n), or None
+        Symmetric costs with zero diagonal if dense; read-only.
+    u, v : ndarray of int32, shape (m,), or None
+        The stored pairs if sparse, ``u < v``, in lexicographic order; read-only.
+    cost : ndarray of float64, shape (m,), or None
+        Their costs; ``inf`` for pairs that must be cut.
+    must_join : ndarray of int32, shape (k, 2)
+        Pairs of indices required in the same subset.
+    offset, sense : float, int
+        ``objective(cost) = sense * cost + offset``.
+
+    Raises
+    ------
+    InvalidProblem
+        If the graph is directed, or has a self-loop, or a cost is missing, not a number, or NaN.
+    InfeasibleProblem
+        If a pair is required together and apart.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> G = nx.Graph()
+    >>> G.add_edge("a", "b", cost=-2.0)
+    >>> G.add_edge("b", "c", cost=1.0)
+    >>> p = SetPartition(G)
+    >>> p.n, p.is_dense
+    (3, True)
+    >>> p.evaluate([{"a", "b"}, {"c"}])
+    -2.0
+    """
+
+    __slots__ = (
+        "_index",
+        "_magnitude",
+        "_must_cut",
+        "_rows",
+        "cost",
+        "matrix",
+        "must_join",
+        "n",
+        "nodes",
+        "offset",
+        "sense",
+        "u",
+        "v",
+    )
+
+    n: int
+    nodes: Sequence[Hashable]
+    matrix: NDArray[np.float64] | None
+    u: NDArray[np.int32] | None
+    v: NDArray[np.int32] | None
+    cost: NDArray[np.float64] | None
+    must_join: NDArray[np.int32]
+    offset: float
+    sense: int
+
+    # ---------------------------------------------------------------------------------------------- construction
+
+    def __init__(
+        self,
+        graph: nx.Graph,
+        cost: str = "cost",
+        *,
+        must_join: Iterable[tuple[Hashable, Hashable]] = (),
+        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
+        dense: bool | None = None,
+    ) -> None:
+        nodes, u, v, costs = _arrays_of_graph(graph, cost, float)
+        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: ArrayLike,
+        nodes: Iterable[Hashable] | None = None,
+        *,
+        must_join: Iterable[tuple[Hashable, Hashable]] = (),
+        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
+        dense: bool | None = None,
+        offset: float = 0.0,
+        sense: int = 1,
+    ) -> SetPartition:
+        """Build a problem from a symmetric matrix of costs, dense or scipy.sparse; the diagonal is ignored.
+
+        Parameters
+        ----------
+        matrix : array_like, shape (n, n)
+            ``matrix[a, b] == matrix[b, a]`` up to a relative difference of 1e-9, which is averaged out.
+        nodes : iterable of n hashables, optional
+            Names of the elements; default 0, ..., n - 1.
+        must_join, must_cut, dense
+            As in the constructor.
+        offset, sense : float, int
+            See :meth:`objective`.
+
+        Raises
+        ------
+        InvalidProblem
+            If the matrix is not square, not symmetric, or contains NaN; the message names the first such entry.
+
+        Notes
+        -----
+        O(n^2); one copy of the matrix is made.
+
+        Examples
+        --------
+        >>> SetPartition.from_matrix([[0, -1], [-1, 0]]).evaluate([0, 0])
+        -1.0
+        """
+        self = cls.__new__(cls)
+        if hasattr(matrix, "tocoo"):
+            coo = matrix.tocoo()
+            _check_square(coo.shape)
+            if abs(coo - coo.T).max() > SYMMETRY * abs(coo).max():
+                raise InvalidProblem("matrix is not symmetric: expected equal costs in both triangles")
+            upper = coo.row < coo.col
+            u, v, costs = coo.row[upper], coo.col[upper], coo.data[upper].astype(np.float64)
+            self._set_pairs(_names(nodes, coo.shape[0]), u, v, costs, must_join, must_cut, dense, offset, sense)
+            return self
+        copied = _float_array("matrix", matrix, copy=True)
+        _check_square(copied.shape)
+        n = len(copied)
+        a, b, nonzeros = _pairs.symmetrise(copied, SYMMETRY)
+        if a >= 0:
+            if math.isnan(copied[a, b]):
+                raise InvalidProblem(f"matrix[{a}, {b}] is nan: expected a number, inf (cut) or -inf (join)")
+            raise InvalidProblem(
+                f"matrix[{a}, {b}] is {copied[a, b]} but matrix[{b}, {a}] is {copied[b, a]}: expected a symmetric "
+                "matrix; if both directions carry evidence, pass C + C.T"
+            )
+        names = _names(nodes, n)
+        if dense is None:
+            dense = nonzeros >= DENSE_FROM * (n * (n - 1) // 2)
+        if dense:
+            self._set_matrix(names, copied, must_join, must_cut, offset, sense)
+        else:
+            u, v = np.nonzero(np.triu(copied, 1))
+            self._set_pairs(names, u, v, copied[u, v], must_join, must_cut, False, offset, sense)
+        return self
+
+    @classmethod
+    def from_pairs(
+        cls,
+        n: int,
+        pairs: ArrayLike,
+        costs: ArrayLike,
+        nodes: Iterable[Hashable] | None = None,
+        *,
+        must_join: Iterable[tuple[Hashable, Hashable]] = (),
+        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
+        dense: bool | None = None,
+        offset: float = 0.0,
+        sense: int = 1,
+    ) -> SetPartition:
+        """Build a problem from pairs of elements and their costs; costs of equal pairs add up.
+
+        Parameters
+        ----------
+        n : int
+            Number of elements.
+        pairs : array_like of int, shape (m, 2)
+            Indices from 0 to n - 1, in either order. Also two arrays ``(u, v)``, given as a tuple, of shape (m,).
+        costs : array_like of float, shape (m,)
+            Finite, ``inf`` (cut) or ``-inf`` (join).
+        nodes : iterable of n hashables, optional
+            Names of the elements; default 0, ..., n - 1.
+        must_join, must_cut, dense
+            As in the constructor.
+        offset, sense : float, int
+            See :meth:`objective`.
+
+        Raises
+        ------
+        InvalidProblem
+            If an index is out of range, a pair is a self-loop, or a cost is NaN; the message names the first such pair.
+
+        Notes
+        -----
+        O(n + m) for sorted pairs, else O(n + m log m).
+
+        Examples
+        --------
+        >>> p = SetPartition.from_pairs(1000, [(0, 1), (1, 0), (1, 2)], [-1.0, -1.0, 3.0])
+        >>> p.m, p.is_dense, p.cost.tolist()
+        (2, False, [-2.0, 3.0])
+        """
+        self = cls.__new__(cls)
+        if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(p, np.ndarray) for p in pairs):
+            u, v = pairs
+        else:
+            array = np.asarray(pairs)
+            if array.size == 0:
+                array = np.zeros((0, 2), np.int64)
+            if array.ndim != 2 or array.shape[1] != 2:
+                raise InvalidProblem(f"pairs has shape {array.shape}: expected (m, 2)")
+            u, v = array[:, 0], array[:, 1]
+        for index in (u, v):
+            if index.dtype.kind not in "iu":
+                raise InvalidProblem(f"pairs has dtype {index.dtype}: expected integers")
+        weights = _float_array("costs", costs, copy=False)
+        if u.ndim != 1 or u.shape != v.shape or weights.shape != u.shape:
+            raise InvalidProblem(f"{len(u)} pairs but costs of shape {weights.shape}: expected one cost per pair")
+        self._set_pairs(_names(nodes, _size(n)), u, v, weights, must_join, must_cut, dense, offset, sense)
+        return self
+
+    @classmethod
+    def from_similarity(
+        cls,
+        graph: nx.Graph,
+        weight: str = "weight",
+        threshold: float = 0.0,
+        *,
+        must_join: Iterable[tuple[Hashable, Hashable]] = (),
+        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
+        dense: bool | None = None,
+    ) -> SetPartition:
+        """Build a problem from similarities: the cost of an edge is ``threshold - weight``.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or MultiGraph
+            As in the constructor; for parallel edges the costs add up.
+        weight : str
+            The edge attribute that holds the similarity.
+        threshold : float
+            Similarities above it attract, below it repel.
+        must_join, must_cut, dense
+            As in the constructor.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> G = nx.Graph()
+        >>> G.add_edge("a", "b", weight=0.75)
+        >>> SetPartition.from_similarity(G, threshold=0.5).evaluate([0, 0])
+        -0.25
+        """
+        if not math.isfinite(threshold):
+            raise InvalidProblem(f"threshold is {threshold}: expected a finite number")
+        self = cls.__new__(cls)
+        nodes, u, v, costs = _arrays_of_graph(graph, weight, lambda similarity: threshold - float(similarity))
+        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense)
+        return self
+
+    def _set_pairs(
+        self,
+        nodes: Sequence[Hashable],
+        u: NDArray[Any],
+        v: NDArray[Any],
+        costs: NDArray[np.float64],
+        must_join: Iterable[tuple[Hashable, Hashable]],
+        must_cut: Iterable[tuple[Hashable, Hashable]],
+        dense: bool | None,
+        offset: float = 0.0,
+        sense: int = 1,
+    ) -> None:
+        n = len(nodes)
+        self._start(nodes, offset, sense)
+        wide_u, wide_v = (np.ascontiguousarray(x, np.int64) for x in (u, v))
+        at, what, is_sorted = _pairs.first_bad_pair(n, wide_u, wide_v, costs)
+        if at >= 0:
+            pair = f"pair {at} is ({wide_u[at]}, {wide_v[at]})"
+            raise InvalidProblem(
+                (
+                    f"{pair}: expected indices from 0 to {n - 1}",
+                    f"{pair}: expected two different elements",
+                    f"{pair} with cost nan: expected a number, inf (cut) or -inf (join)",
+                )[what]
+            )
+        joins, cuts = self._indices(must_join), self._indices(must_cut)
+        low, high = np.minimum(wide_u, wide_v).astype(np.int32), np.maximum(wide_u, wide_v).astype(np.int32)
+        del wide_u, wide_v
+        required = np.isneginf(costs)
+        if required.any():
+            joins = np.concatenate([joins, np.stack([low[required], high[required]], 1)])
+            low, high, costs = low[~required], high[~required], costs[~required]
+        if len(cuts):
+            low, high = np.concatenate([low, cuts[:, 0]]), np.concatenate([high, cuts[:, 1]])
+            costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
+            is_sorted = False
+        infinite = np.isinf(costs).sum()
+        if is_sorted:
+            costs = costs.copy()
+        else:
+            order = np.argsort(low * np.int64(n) + high, kind="stable")
+            low, high, costs = _pairs.sum_duplicates(low, high, costs, order)
+            if not len(cuts) and np.isinf(costs).sum() > infinite:
+                raise InvalidProblem("the sum of costs of equal pairs overflows: expected costs of a smaller magnitude")
+        if dense is None:
+            dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2)
+        if dense:
+            matrix = np.zeros((n, n)) if check_matrix_fits(n) else None
+            assert matrix is not None
+            matrix[low, high] = costs
+            matrix[high, low] = costs
+            self.matrix = _frozen(matrix)
+        else:
+            self.u, self.v, self.cost = _frozen(low), _frozen(high), _frozen(costs)
+        self._require(joins)
+
+    def _set_matrix(
+        self,
+        nodes: Sequence[Hashable],
+        matrix: NDArray[np.float64],
+        must_join: Iterable[tuple[Hashable, Hashable]],
+        must_cut: Iterable[tuple[Hashable, Hashable]],
+        offset: float,
+        sense: int,
+    ) -> None:
+        """Take over a matrix that is already symmetric, without NaN, and nobody else's."""
+        self._start(nodes, offset, sense)
+        joins, cuts = self._indices(must_join), self._indices(must_cut)
+        matrix[cuts[:, 0], cuts[:, 1]] = np.inf
+        matrix[cuts[:, 1], cuts[:, 0]] = np.inf
+        if len(matrix) and matrix.min() == -np.inf:
+            required = np.argwhere(np.triu(np.isneginf(matrix), 1)).astype(np.int32)
+            matrix[np.isneginf(matrix)] = 0.0
+            joins = np.concatenate([joins, required])
+        self.matrix = _frozen(matrix)
+        self._require(joins)
+
+    def _start(self, nodes: Sequence[Hashable], offset: float, sense: int) -> None:
+        self.n = _size(len(nodes))
+        self.nodes = nodes
+        self.offset = float(offset)
+        if not math.isfinite(self.offset):
+            raise InvalidProblem(f"offset is {offset}: expected a finite number")
+        if sense not in (1, -1):
+            raise InvalidProblem(f"sense is {sense}: expected 1 (minimise) or -1 (maximise)")
+        self.sense = sense
+        self.matrix = self.u = self.v = self.cost = None
+        self._index: dict[Hashable, int] | None = None
+        self._magnitude: tuple[float, bool] | None = None
+        self._must_cut: NDArray[np.int32] | None = None
+        self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
+
+    def _indices(self, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArray[np.int32]:
+        """Pairs of nodes as an (k, 2) array of indices, smaller first."""
+        rows = []
+        for pair in pairs:
+            try:
+                a, b = pair
+            except (TypeError, ValueError):
+                raise InvalidProblem(f"{pair!r} in must_join or must_cut: expected a pair of nodes") from None
+            i, j = self.index(a), self.index(b)
+            if i == j:
+                raise InvalidProblem(f"({a!r}, {b!r}) in must_join or must_cut: expected two different elements")
+            rows.append((min(i, j), max(i, j)))
+        return np.array(rows, np.int32).reshape(-1, 2)
+
+    def _require(self, joins: NDArray[np.int32]) -> None:
+        """Store the required joins; check that they contradict no required cut, and that sums of costs stay finite."""
+        if not math.isfinite(self._measure()[0] * max(1, self.n)):
+            raise InvalidProblem("the sum of absolute costs overflows: expected costs of a smaller magnitude")
+        self.must_join = _frozen(np.unique(joins, axis=0) if len(joins) else np.zeros((0, 2), np.int32))
+        if not len(joins):
+            return
+        blocks = self.blocks()
+        cuts = self.must_cut
+        bad = cuts[blocks[cuts[:, 0]] == blocks[cuts[:, 1]]]
+        if len(bad):
+            a, b = (self.nodes[i] for i in bad[0].tolist())
+            raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")
+
+    # ---------------------------------------------------------------------------------------------------- looking
+
+    @property
+    def is_dense(self) -> bool:
+        return self.matrix is not None
+
+    @property
+    def m(self) -> int:
+        return len(self.u) if self.u is not None else self.n * (self.n - 1) // 2
+
+    @property
+    def must_cut(self) -> NDArray[np.int32]:
+        """Pairs of indices required in different subsets, shape (k, 2)."""
+        if self._must_cut is None:
+            if self.matrix is not None:
+                cuts = np.argwhere(np.triu(self.matrix == np.inf, 1)).astype(np.int32)
+            else:
+                assert self.u is not None and self.v is not None and self.cost is not None
+                at = np.flatnonzero(self.cost == np.inf)
+                cuts = np.stack([self.u[at], self.v[at]], 1)
+            self._must_cut = _frozen(cuts)
+        return self._must_cut
+
+    @property
+    def has_must_cut(self) -> bool:
+        """Whether any pair must be cut."""
+        return self._measure()[1]
+
+    @property
+    def tolerance(self) -> float:
+        """What counts as zero: a difference of costs is negative if it is below ``-tolerance``.
+
+        It is ``2**-50`` times the largest sum of absolute costs over the pairs of one element: the order of the
+        rounding error in a sum of an element's costs. All methods share this rule.
+        """
+        return 2.0**-50 * self._measure()[0]
+
+    def _measure(self) -> tuple[float, bool]:
+        if self._magnitude is None:
+            if self.matrix is not None:
+                self._magnitude = _pairs.magnitude_of_dense(self.matrix)
+            else:
+                self._magnitude = _pairs.magnitude_of_pairs(self.n, self.u, self.v, self.cost)
+        return self._magnitude
+
+    def index(self, node: Hashable) -> int:
+        """The index of a node; InvalidProblem if there is no such node."""
+        if self._index is None and not isinstance(self.nodes, range):
+            self._index = {name: i for i, name in enumerate(self.nodes)}
+        try:
+            return self.nodes.index(node) if self._index is None else self._index[node]
+        except (KeyError, ValueError, TypeError):
+            raise InvalidProblem(f"{node!r} is not a node of the problem") from None
+
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """The stored pairs ``(u, v, cost)`` in lexicographic order, each of shape (m,); all pairs if dense."""
+        if self.matrix is None:
+            assert self.u is not None and self.v is not None and self.cost is not None
+            return self.u, self.v, self.cost
+        u, v = (index.astype(np.int32) for index in np.triu_indices(self.n, 1))
+        return u, v, self.matrix[u, v]
+
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """The stored pairs as compressed rows (starts, neighbours, costs) with 2 m entries, kept once made. O(n + m)"""
+        if self._rows is None:
+            self._rows = _pairs.adjacency(self.n, *self.pairs())
+        return self._rows
+
+    @property
+    def graph(self) -> nx.Graph:
+        """The problem as a new networkx graph with the edge attribute ``cost``; zero costs of a matrix have no edge.
+
+        Required pairs have the cost ``inf`` or ``-inf``.
+        """
+        import networkx as nx
+
+        G = nx.Graph()
+        G.add_nodes_from(self.nodes)
+        u, v, cost = self.pairs()
+        if self.is_dense:
+            stored = np.flatnonzero(cost)
+            u, v, cost = u[stored], v[stored], cost[stored]
+        names = self.nodes
+        G.add_weighted_edges_from(
+            ((names[a], names[b], c) for a, b, c in zip(u.tolist(), v.tolist(), cost.tolist(), strict=True)), "cost"
+        )
+        G.add_weighted_edges_from(((names[a], names[b], -math.inf) for a, b in self.must_join.tolist()), "cost")
+        return G
+
+    def __repr__(self) -> str:
+        kind = "dense" if self.is_dense else "sparse"
+        return f"SetPartition(n={self.n}, m={self.m}, {kind})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("n", "nodes", "matrix", "u", "v", "cost", "must_join", "offset", "sense")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._start(state["nodes"], state["offset"], state["sense"])
+        for name in ("matrix", "u", "v", "cost", "must_join"):
+            array = state[name]
+            setattr(self, name, None if array is None else _frozen(np.ascontiguousarray(array)))
+
+    # ------------------------------------------------------------------------------------------------- partitions
+
+    def labels(self, partition: Any) -> Labels:
+        """Canonical labels (0, 1, ... in order of first appearance) of a partition in any form.
+
+        Parameters
+        ----------
+        partition : Result, array_like of n integers, mapping from nodes to labels, or iterable of sets of nodes
+
+        Raises
+        ------
+        InvalidPartition
+            If an element is missing or named twice, a node is unknown, or the length is wrong.
+        """
+        if isinstance(partition, Result):
+            partition = partition.labels
+        if isinstance(partition, Mapping):
+            return self._labels_of_mapping(partition)
+        if not isinstance(partition, np.ndarray):
+            partition = list(_iterate(partition))
+            if partition and all(isinstance(x, set | frozenset | list | tuple) for x in partition):
+                return self._labels_of_sets(partition)
+        array = np.asarray(partition)
+        if array.shape != (self.n,):
+            raise InvalidPartition(f"labels have shape {array.shape}: expected ({self.n},)")
+        if array.size == 0:
+            return np.zeros(0, np.int32)
+        if array.dtype.kind not in "iu":
+            if array.dtype.kind not in "bUSO" or array.dtype.hasobject:
+                raise InvalidPartition(f"labels have dtype {array.dtype}: expected integers")
+            array = np.unique(array, return_inverse=True)[1]
+        return canonical(array)
+
+    def _labels_of_mapping(self, mapping: Mapping[Hashable, Any]) -> Labels:
+        for node in mapping:
+            self._known(node)
+        try:
+            given = [mapping[node] for node in self.nodes]
+        except KeyError as error:
+            raise InvalidPartition(f"{error.args[0]!r} has no label") from None
+        names: dict[Any, int] = {}
+        return np.array([names.setdefault(label, len(names)) for label in given], np.int32)
+
+    def _labels_of_sets(self, subsets: list[Iterable[Hashable]]) -> Labels:
+        labels = np.full(self.n, -1, np.int64)
+        for label, subset in enumerate(subsets):
+            for node in subset:
+                i = self._known(node)
+                if labels[i] >= 0:
+                    raise InvalidPartition(f"{node!r} is in two subsets, or twice in one")
+                labels[i] = label
+        if len(missing := np.flatnonzero(labels < 0)):
+            raise InvalidPartition(f"{self.nodes[int(missing[0])]!r} is in no subset")
+        return self.labels(labels)
+
+    def _known(self, node: Hashable) -> int:
+        try:
+            return self.index(node)
+        except InvalidProblem as error:
+            raise InvalidPartition(str(error)) from None
+
+    def check_feasible(self, labels: Labels) -> None:
+        """Raise InvalidPartition, naming a pair, if labels separate a required join or join a required cut."""
+        for pairs, wanted in (
+            (self.must_join, True),
+            (self.must_cut if self.has_must_cut else self.must_join[:0], False),
+        ):
+            if len(pairs):
+                bad = pairs[(labels[pairs[:, 0]] == labels[pairs[:, 1]]) != wanted]
+                if len(bad):
+                    a, b = (self.nodes[i] for i in bad[0].tolist())
+                    verb = ("joined", "are separated") if wanted else ("cut", "are joined")
+                    raise InvalidPartition(f"{a!r} and {b!r} must be {verb[0]} but {verb[1]}")
+
+    def evaluate(self, partition: Any) -> float:
+        """The cost of a partition: the sum of the costs of all pairs within one subset. O(n^2) or O(m).
+
+        Parameters
+        ----------
+        partition
+            In any form that :meth:`labels` takes.
+
+        Returns
+        -------
+        float
+            ``inf`` if a required pair is violated.
+        """
+        return self.evaluate_labels(self.labels(partition))
+
+    def evaluate_labels(self, labels: Labels) -> float:
+        """The same for an int32 array of n labels, unchecked."""
+        joins = self.must_join
+        if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
+            return math.inf
+        if self.matrix is not None:
+            return float(_pairs.cost_of_dense(self.matrix, labels))
+        return float(_pairs.cost_of_pairs(self.u, self.v, self.cost, labels))
+
+    def objective(self, cost: float) -> float:
+        """A cost in the convention of the file or recipe that the problem came from: ``sense * cost + offset``."""
+        return self.sense * cost + self.offset
+
+    # ------------------------------------------------------------------------------------------- derived problems
+
+    def blocks(self) -> Labels:
+        """Canonical labels of the sets of elements that required joins connect."""
+        if not len(self.must_join):
+            return np.arange(self.n, dtype=np.int32)
+        return self._connected(self.must_join[:, 0], self.must_join[:, 1])
+
+    def components(self) -> Labels:
+        """Canonical labels of the connected components of the graph of all pairs with a non-zero cost or a requirement.
+
+        Solving each component apart loses nothing.
+        """
+        u, v, cost = self.pairs()
+        used = cost != 0
+        joins = self.must_join
+        return self._connected(np.concatenate([u[used], joins[:, 0]]), np.concatenate([v[used], joins[:, 1]]))
+
+    def _connected(self, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        graph = coo_array((np.ones(len(u), np.int8), (u, v)), shape=(self.n, self.n))
+        return self.labels(connected_components(graph, directed=False)[1]) if self.n else np.zeros(0, np.int32)
+
+    def contract(self, labels: Labels) -> SetPartition:
+        """The problem over the subsets that canonical labels name: costs between them add up, costs within are dropped.
+
+        Its elements are the labels 0, ..., k - 1. Required cuts between elements become required cuts between subsets;
+        required joins within subsets are fulfilled, those between subsets remain.
+        """
+        k = int(labels.max()) + 1 if self.n else 0
+        joins = labels[self.must_join]
+        joins = joins[joins[:, 0] != joins[:, 1]].tolist()
+        if self.matrix is not None:
+            small = SetPartition.__new__(SetPartition)
+            small._set_matrix(range(k), _pairs.sum_between(self.matrix, labels, k), joins, (), 0.0, 1)
+            return small
+        assert self.u is not None and self.v is not None and self.cost is not None
+        a, b = labels[self.u], labels[self.v]
+        across = a != b
+        return SetPartition.from_pairs(k, (a[across], b[across]), self.cost[across], must_join=joins, dense=None)
+
+    def restrict(self, elements: NDArray[np.integer[Any]]) -> SetPartition:
+        """The problem over some elements, given by ascending indices; their nodes keep their names."""
+        names = [self.nodes[i] for i in elements.tolist()]
+        place = np.full(self.n, -1, np.int32)
+        place[elements] = np.arange(len(elements), dtype=np.int32)
+        inside = place[self.must_join]
+        joins = [(names[a], names[b]) for a, b in inside[(inside >= 0).all(axis=1)].tolist()]
+        if self.matrix is not None:
+            small = SetPartition.__new__(SetPartition)
+            small._set_matrix(names, self.matrix[np.ix_(elements, elements)], joins, (), 0.0, 1)
+            return small
+        assert self.u is not None and self.v is not None and self.cost is not None
+        a, b = place[self.u], place[self.v]
+        kept = (a >= 0) & (b >= 0)
+        return SetPartition.from_pairs(len(names), (a[kept], b[kept]), self.cost[kept], names, must_join=joins)
+
+
+def as_problem(problem: Any) -> SetPartition:
+    """A SetPartition as it is, or made from a networkx graph with the edge attribute ``cost``."""
+    if isinstance(problem, SetPartition):
+        return problem
+    if hasattr(problem, "is_directed"):
+        return SetPartition(problem)
+    raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph")
+
+
+def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
+    """Labels renamed to 0, 1, ... in order of first appearance, as a new int32 array. O(n) if they are in 0..n-1."""
+    renamed, _ = _pairs.canonical_labels(np.ascontiguousarray(labels, np.int64))
+    if renamed is None:
+        renamed, _ = _pairs.canonical_labels(np.unique(labels, return_inverse=True)[1].astype(np.int64))
+    out: Labels = renamed
+    return out
+
+
+def check_matrix_fits(n: int) -> bool:
+    """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if 8 * n * n > memory:
+        raise InvalidProblem(
+            f"a dense problem with {n} elements needs a matrix of {8 * n * n / 1e9:.3g} GB, this machine has "
+            f"{memory / 1e9:.3g} GB: expected fewer elements, or sparse pairs"
+        )
+    return True
+
+
+def _arrays_of_graph(
+    graph: nx.Graph, attribute: str, convert: Callable[[Any], float]
+) -> tuple[list[Hashable], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    if not hasattr(graph, "is_directed"):
+        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph; see also from_matrix, from_pairs")
+    if graph.is_directed():
+        raise InvalidProblem(
+            "the graph is directed: expected an undirected one; G.to_undirected() keeps one cost for each pair, "
+            "nx.MultiGraph(G) adds up the costs of both directions"
+        )
+    nodes = list(graph)
+    index = {node: i for i, node in enumerate(nodes)}
+    m = graph.number_of_edges()
+    u, v, costs = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
+    for k, (a, b, value) in enumerate(graph.edges(data=attribute)):
+        if a == b:
+            raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
+        try:
+            cost = convert(value)
+        except (TypeError, ValueError, OverflowError):
+            what = "is missing" if value is None else f"is {value!r}"
+            raise InvalidProblem(f"attribute {attribute!r} of edge ({a!r}, {b!r}) {what}: expected a number") from None
+        if math.isnan(cost):
+            raise InvalidProblem(f"attribute {attribute!r} of edge ({a!r}, {b!r}) is nan: expected a number")
+        u[k], v[k], costs[k] = index[a], index[b], cost
+    return nodes, u, v, costs
+
+
+def _check_square(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InvalidProblem(f"matrix has shape {shape}: expected (n, n)")
+
+
+def _float_array(name: str, values: Any, copy: bool) -> NDArray[np.float64]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise InvalidProblem(f"{name} has dtype {array.dtype}: expected real numbers")
+    return np.array(array, np.float64, order="C", copy=True) if copy else np.ascontiguousarray(array, np.float64)
+
+
+def _iterate(partition: Any) -> Iterable[Any]:
+    try:
+        elements: Iterable[Any] = iter(partition)
+        return elements
+    except TypeError:
+        kind = type(partition).__name__
+        raise InvalidPartition(f"got {kind}: expected labels, sets of nodes, a mapping or a Result") from None
+
+
+def _names(nodes: Iterable[Hashable] | None, n: int) -> Sequence[Hashable]:
+    if nodes is None:
+        return range(n)
+    names = list(nodes)
+    if len(names) != n:
+        raise InvalidProblem(f"{len(names)} nodes for {n} elements: expected one name for each")
+    if len(set(names)) != n:
+        seen: set[Hashable] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InvalidProblem(f"node {twice!r} is named twice")
+    return names
+
+
+def _size(n: Any) -> int:
+    try:
+        size = n.__index__()
+    except AttributeError:
+        raise InvalidProblem(f"n is {n!r}: expected an integer") from None
+    if not 0 <= size <= LARGEST_N:
+        raise InvalidProblem(f"n is {size}: expected 0 to {LARGEST_N} elements")
+    return int(size)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,23 @@
+"""Fixtures and settings that all tests share."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples at every run: a failure in CI is a failure at home. Each failing example is printed with its blob.
+settings.register_profile(
+    "graphpart", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("graphpart")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def shared_instances() -> Path:
+    """The folder of real instances beside the project; tests that use it are skipped where it is missing."""
+    folder = ROOT.parent / "shared" / "instances"
+    if not folder.is_dir():
+        pytest.skip("the folder of real instances is not here")
+    return folder
