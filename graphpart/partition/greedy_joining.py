@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition import _greedy_joining
+from graphpart.partition import _dense_joining, _sparse_joining
 from graphpart.partition.local_search import improve
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
@@ -91,7 +91,7 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     q = p if subsets == p.n else p.contract(labels)
     cost = p.evaluate_labels(labels)
     if q.matrix is not None:
-        joined = _greedy_joining.join_dense(q.matrix, p.tolerance, cost, stopping)
+        joined = _dense_joining.join_dense(q.matrix, p.tolerance, cost, stopping)
     else:
-        joined = _greedy_joining.join_sparse(q.n, q.u, q.v, q.cost, p.tolerance, cost, stopping)
+        joined = _sparse_joining.join_sparse(q.n, q.u, q.v, q.cost, p.tolerance, cost, stopping)
     return joined if q is p else joined[labels]

@@ -1,0 +1,441 @@
+"""Kernel of greedy joining on sorted pairs, from singletons.
+
+Each subset has a table of its neighbour subsets: for each the pair that stands for all pairs between the two, whose cost
+holds their sum. When two subsets are joined, the smaller table is folded into the larger, and where both have a
+neighbour, the two pairs become one. A short table is a plain list, a long one is hashed. Pairs with a negative cost wait
+in a queue; entries that are outdated are corrected only when they come first. All of this is memory latency, so the tables
+that a fold will touch are prefetched.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdlib cimport calloc, free, malloc
+from libc.stdint cimport uint32_t
+from libc.string cimport memcpy
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define GRAPHPART_PREFETCH(p) __builtin_prefetch(p)
+    #else
+    #define GRAPHPART_PREFETCH(p)
+    #endif
+    """
+    void prefetch "GRAPHPART_PREFETCH" (const void*) noexcept nogil
+    int trailing_zeros "__builtin_ctz" (uint32_t) noexcept nogil
+
+
+# ------------------------------------------------------------------------------------------------------------ queue
+
+cdef struct Queued:
+    cost_t cost
+    element_t edge
+
+
+cdef inline bint before(Queued a, Queued b) noexcept nogil:
+    return a.cost < b.cost or (a.cost == b.cost and a.edge < b.edge)
+
+
+cdef struct Queue:
+    # Costs known at the start, sorted once; costs that fell later, in a 4-ary heap.
+    Queued* heap
+    Py_ssize_t size, capacity
+    bint failed
+
+
+cdef void push(Queue* q, cost_t cost, element_t edge) noexcept nogil:
+    cdef Queued item
+    cdef Queued* larger
+    cdef Py_ssize_t at, parent
+    if q.size == q.capacity:
+        larger = <Queued*>malloc(2 * q.capacity * sizeof(Queued))
+        if larger == NULL:
+            q.failed = True
+            return
+        memcpy(larger, q.heap, q.size * sizeof(Queued))
+        free(q.heap)
+        q.heap = larger
+        q.capacity *= 2
+    item.cost = cost
+    item.edge = edge
+    at = q.size
+    q.size += 1
+    while at > 0:
+        parent = (at - 1) >> 2
+        if not before(item, q.heap[parent]):
+            break
+        q.heap[at] = q.heap[parent]
+        at = parent
+    q.heap[at] = item
+
+
+cdef void pop(Queue* q) noexcept nogil:
+    cdef Queued item
+    cdef Py_ssize_t at = 0, child, best, k
+    q.size -= 1
+    if q.size == 0:
+        return
+    item = q.heap[q.size]
+    while True:
+        child = 4 * at + 1
+        if child >= q.size:
+            break
+        best = child
+        for k in range(child + 1, min(child + 4, q.size)):
+            if before(q.heap[k], q.heap[best]):
+                best = k
+        if not before(q.heap[best], item):
+            break
+        q.heap[at] = q.heap[best]
+        at = best
+    q.heap[at] = item
+
+
+# ------------------------------------------------------------------------------------------------- neighbour tables
+
+cdef enum:
+    LIST = 32       # a table with more neighbours is hashed
+
+
+cdef struct Entry:
+    element_t key           # the neighbour subset; -1 in a free slot of a hashed table
+    element_t edge          # the pair that stands for all pairs between the two
+
+
+cdef struct Table:
+    Entry* entries
+    element_t size
+    element_t capacity      # of a list; minus the number of slots, a power of two, of a hashed table
+
+
+cdef struct Tables:
+    Table* of
+    Entry* base             # the initial tables, one after the other
+    Entry* end
+    Entry* batch            # the entries that a fold works through
+    Py_ssize_t batch_capacity
+    bint failed             # out of memory
+
+
+cdef inline uint32_t slot_of(element_t key, uint32_t slots) noexcept nogil:
+    # Multiplicative hashing (Knuth 1973): the high bits of the product, scaled to the number of slots.
+    return (<uint32_t>key * <uint32_t>2654435769) >> (32 - trailing_zeros(slots))
+
+
+cdef Entry* lookup(Table* t, element_t key) noexcept nogil:
+    cdef element_t k
+    cdef uint32_t at, mask
+    if t.capacity >= 0:
+        for k in range(t.size):
+            if t.entries[k].key == key:
+                return t.entries + k
+        return NULL
+    mask = <uint32_t>(-t.capacity) - 1
+    at = slot_of(key, mask + 1)
+    while t.entries[at].key != key:
+        if t.entries[at].key < 0:
+            return NULL
+        at = (at + 1) & mask
+    return t.entries + at
+
+
+cdef inline void place(Entry* slots, uint32_t mask, Entry entry) noexcept nogil:
+    cdef uint32_t at = slot_of(entry.key, mask + 1)
+    while slots[at].key >= 0:
+        at = (at + 1) & mask
+    slots[at] = entry
+
+
+cdef void release(Tables* s, Table* t) noexcept nogil:
+    if t.entries != NULL and not (s.base <= t.entries <= s.end):
+        free(t.entries)
+    t.entries = NULL
+
+
+cdef void grow(Tables* s, Table* t) noexcept nogil:
+    """Room for at least one more entry."""
+    cdef Entry* larger
+    cdef element_t capacity, k
+    cdef Py_ssize_t slots
+    if t.capacity >= 0 and t.size < LIST:
+        capacity = min(LIST, max(4, 2 * t.size))
+        larger = <Entry*>malloc(capacity * sizeof(Entry))
+        if larger == NULL:
+            s.failed = True
+            return
+        if t.size:
+            memcpy(larger, t.entries, t.size * sizeof(Entry))
+        release(s, t)
+        t.entries = larger
+        t.capacity = capacity
+        return
+    slots = 2 * LIST
+    while slots < 2 * (<Py_ssize_t>t.size + 1):     # at most half full after growing
+        slots *= 2
+    if slots > 2**30:
+        s.failed = True
+        return
+    larger = <Entry*>malloc(slots * sizeof(Entry))
+    if larger == NULL:
+        s.failed = True
+        return
+    for k in range(<element_t>slots):
+        larger[k].key = -1
+    for k in range(t.capacity if t.capacity < 0 else -t.size, 0):
+        # Counts up to zero: the slots of a hashed table, or the entries of a list.
+        if t.entries[-k - 1].key >= 0:
+            place(larger, <uint32_t>slots - 1, t.entries[-k - 1])
+    release(s, t)
+    t.entries = larger
+    t.capacity = -<element_t>slots
+
+
+cdef void insert(Tables* s, Table* t, Entry entry) noexcept nogil:
+    if t.capacity >= 0:
+        if t.size == t.capacity:
+            grow(s, t)
+    elif 4 * (<Py_ssize_t>t.size + 1) > -3 * <Py_ssize_t>t.capacity:
+        grow(s, t)
+    if s.failed:
+        return
+    if t.capacity >= 0:
+        t.entries[t.size] = entry
+    else:
+        place(t.entries, <uint32_t>(-t.capacity) - 1, entry)
+    t.size += 1
+
+
+cdef void remove(Table* t, element_t key) noexcept nogil:
+    cdef Entry* entry = lookup(t, key)
+    cdef uint32_t hole, at, home, mask
+    t.size -= 1
+    if t.capacity >= 0:
+        entry[0] = t.entries[t.size]
+        return
+    # Pull back the entries behind the hole that may not be found across it (Knuth 1973, algorithm R).
+    mask = <uint32_t>(-t.capacity) - 1
+    hole = <uint32_t>(entry - t.entries)
+    at = hole
+    while True:
+        at = (at + 1) & mask
+        if t.entries[at].key < 0:
+            break
+        home = slot_of(t.entries[at].key, mask + 1)
+        if ((at - home) & mask) >= ((at - hole) & mask):
+            t.entries[hole] = t.entries[at]
+            hole = at
+    t.entries[hole].key = -1
+
+
+cdef void rename(Tables* s, Table* t, element_t key, element_t new_key) noexcept nogil:
+    cdef Entry* entry = lookup(t, key)
+    cdef Entry renamed = entry[0]
+    renamed.key = new_key
+    if t.capacity >= 0:
+        entry[0] = renamed
+    else:
+        remove(t, key)
+        insert(s, t, renamed)
+
+
+cdef bint make_tables(Tables* s, Py_ssize_t n, const element_t* u, const element_t* v, Py_ssize_t m) noexcept nogil:
+    cdef Py_ssize_t k, total = 0
+    cdef Table* t
+    s.failed = False
+    s.of = <Table*>calloc(n, sizeof(Table))
+    s.base = <Entry*>malloc(2 * m * sizeof(Entry))
+    s.batch_capacity = 64
+    s.batch = <Entry*>malloc(s.batch_capacity * sizeof(Entry))
+    if s.of == NULL or s.base == NULL or s.batch == NULL:
+        s.failed = True
+        return False
+    s.end = s.base + 2 * m
+    for k in range(m):
+        s.of[u[k]].capacity += 1
+        s.of[v[k]].capacity += 1
+    for k in range(n):
+        s.of[k].entries = s.base + total
+        total += s.of[k].capacity
+    for k in range(m):
+        t = &s.of[u[k]]
+        t.entries[t.size].key = v[k]
+        t.entries[t.size].edge = <element_t>k
+        t.size += 1
+        t = &s.of[v[k]]
+        t.entries[t.size].key = u[k]
+        t.entries[t.size].edge = <element_t>k
+        t.size += 1
+    for k in range(n):
+        if s.of[k].size > LIST:
+            grow(s, &s.of[k])
+    return not s.failed
+
+
+cdef void free_tables(Tables* s, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    if s.of != NULL:
+        for k in range(n):
+            release(s, &s.of[k])
+    free(s.of)
+    free(s.base)
+    free(s.batch)
+
+
+cdef Py_ssize_t take_out(Tables* s, Table* t, element_t but) noexcept nogil:
+    """Copy the entries of a table, except one key, into the batch, and release the table."""
+    cdef Py_ssize_t count = 0, k, slots = t.capacity if t.capacity >= 0 else -<Py_ssize_t>t.capacity
+    if t.capacity >= 0:
+        slots = t.size
+    if t.size > s.batch_capacity:
+        free(s.batch)
+        s.batch_capacity = 2 * <Py_ssize_t>t.size
+        s.batch = <Entry*>malloc(s.batch_capacity * sizeof(Entry))
+        if s.batch == NULL:
+            s.failed = True
+            return 0
+    for k in range(slots):
+        if t.entries[k].key >= 0 and t.entries[k].key != but:
+            prefetch(&s.of[t.entries[k].key])
+            s.batch[count] = t.entries[k]
+            count += 1
+    release(s, t)
+    t.size = t.capacity = 0
+    return count
+
+
+cdef void fold(
+    Tables* s, element_t a, element_t b, cost_t* costs, Queue* queue, double tolerance
+) noexcept nogil:
+    """Join subset b into subset a, which has at least as many neighbours; queue the costs that fall below zero."""
+    cdef Table* into = &s.of[a]
+    cdef Table* other
+    cdef Entry entry
+    cdef Entry* found
+    cdef element_t keep, drop
+    cdef cost_t sum
+    cdef Py_ssize_t k, count
+    remove(into, b)
+    count = take_out(s, &s.of[b], a)
+    for k in range(count):
+        other = &s.of[s.batch[k].key]
+        prefetch(other.entries)
+        prefetch(other.entries + 8)
+        prefetch(costs + s.batch[k].edge)
+        if into.capacity < 0:
+            prefetch(into.entries + slot_of(s.batch[k].key, <uint32_t>(-into.capacity)))
+    for k in range(count):
+        entry = s.batch[k]
+        other = &s.of[entry.key]
+        found = lookup(into, entry.key)
+        if found == NULL:
+            insert(s, into, entry)
+            rename(s, other, b, a)
+            if s.failed:
+                return
+            continue
+        keep = min(found.edge, entry.edge)
+        drop = max(found.edge, entry.edge)
+        remove(other, b)
+        if found.edge != keep:
+            found.edge = keep
+            lookup(other, a).edge = keep
+        sum = costs[keep] + costs[drop]
+        if sum < costs[keep] and sum < -tolerance:
+            push(queue, sum, keep)
+        costs[keep] = sum
+        costs[drop] = INFINITY
+
+
+# ---------------------------------------------------------------------------------------------------------- joining
+
+cdef inline element_t find(element_t* parent, element_t a) noexcept nogil:
+    while parent[a] != a:
+        parent[a] = parent[parent[a]]
+        a = parent[a]
+    return a
+
+
+def join_sparse(
+    Py_ssize_t n,
+    const element_t[::1] u,
+    const element_t[::1] v,
+    const cost_t[::1] cost,
+    double tolerance,
+    double cost_at_start,
+    Stopping stopping,
+):
+    """Labels of the fixed point. O(m log^2 m) time; 8 bytes for each of the 2 m neighbours and 8 for each cost."""
+    cdef Py_ssize_t m = u.shape[0], next = 0, attractive, k
+    cdef element_t a, b, swap
+    cdef double total = cost_at_start
+    cdef Queued item
+    cdef Queue queue
+    cdef Tables tables
+    cdef element_t e
+    cdef bint made
+    if m >= 2**31 - 1:
+        raise MemoryError(f"{m} pairs: expected fewer than 2**31")
+    costs_array = np.array(cost)
+    cdef cost_t[::1] costs = costs_array
+    # Costs that attract from the start, sorted by (cost, pair): a stable sort keeps pairs in order.
+    wanted = np.flatnonzero(costs_array < -tolerance).astype(np.int32)
+    wanted = wanted[np.argsort(costs_array[wanted], kind="stable")]
+    cdef element_t[::1] edges = wanted
+    parent_array = np.arange(n, dtype=np.int32)
+    cdef element_t[::1] parent = parent_array
+    attractive = len(wanted)
+    if attractive == 0:
+        return parent_array
+    made = make_tables(&tables, n, &u[0], &v[0], m)
+    queue.capacity = 1024
+    queue.size = 0
+    queue.failed = False
+    queue.heap = <Queued*>malloc(queue.capacity * sizeof(Queued))
+    sorted_costs = costs_array[wanted]
+    cdef cost_t[::1] first = sorted_costs
+    with nogil:
+        while made and not queue.failed and not tables.failed:
+            # The first of the two sources.
+            if next < attractive:
+                item.cost = first[next]
+                item.edge = edges[next]
+                if queue.size and before(queue.heap[0], item):
+                    item = queue.heap[0]
+                    pop(&queue)
+                else:
+                    next += 1
+            elif queue.size:
+                item = queue.heap[0]
+                pop(&queue)
+            else:
+                break
+            e = item.edge
+            if costs[e] != item.cost:
+                # Outdated: the pair is gone (inf), or its cost has grown; had it fallen, it would be queued again.
+                if item.cost < costs[e] < -tolerance:
+                    push(&queue, costs[e], e)
+                continue
+            a = find(&parent[0], u[e])
+            b = find(&parent[0], v[e])
+            if tables.of[a].size < tables.of[b].size:
+                swap = a
+                a = b
+                b = swap
+            total += item.cost
+            costs[e] = INFINITY
+            parent[b] = a
+            fold(&tables, a, b, &costs[0], &queue, tolerance)
+            if stopping.tick(total):
+                break
+        free(queue.heap)
+        free_tables(&tables, n)
+    if queue.failed or tables.failed:
+        raise MemoryError()
+    with nogil:
+        for k in range(n):
+            parent[k] = find(&parent[0], <element_t>k)
+    return parent_array
