@@ -1,0 +1,6 @@
+from typing import Any
+
+from graphpart.partition.problem import Labels
+from graphpart.stopping import Stopping
+
+def enumerate_partitions(matrix: Any, tolerance: float, stopping: Stopping) -> Labels: ...

@@ -1,0 +1,97 @@
+"""The kernel of brute force: restricted growth strings in lexicographic order, depth first.
+
+Element t joins one of the k subsets of the elements before it, or opens subset k. For every free element a and subset U
+the kernel keeps ``between[a, U]``, the cost between them. A node is cut off if no completion can beat the best leaf:
+
+    cost so far + sum over free a of min(0, min over U of between[a, U]) + sum over free pairs of min(0, c)
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy
+
+from graphpart.kernels.types cimport cost_t, element_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    LARGEST = 14
+
+
+cdef struct Search:
+    int n
+    double tolerance
+    double best                                # cost of the best leaf
+    double cost[LARGEST][LARGEST]
+    double free_pairs[LARGEST + 1]             # the sum of negative costs among the elements t..n-1
+    double between[LARGEST][LARGEST]
+    element_t label[LARGEST]
+    element_t best_label[LARGEST]
+
+
+def enumerate_partitions(const cost_t[:, ::1] matrix, double tolerance, Stopping stopping):
+    """Labels of a cheapest partition for n <= 14; of partitions that tie, the lexicographically first.
+
+    A partition counts as cheaper if its cost is lower by more than `tolerance`. When stopped early, the labels of the
+    best partition seen; the first one is {all elements}, or as close to it as required cuts allow.
+    """
+    cdef int n = <int>matrix.shape[0], a, b
+    if n > LARGEST:
+        raise ValueError(f"{n} elements: expected at most {LARGEST}")
+    cdef Search s
+    s.n = n
+    s.tolerance = tolerance
+    s.best = INFINITY
+    s.free_pairs[n] = 0.0
+    for a in range(n - 1, -1, -1):
+        s.free_pairs[a] = s.free_pairs[a + 1]
+        s.best_label[a] = a
+        for b in range(n):
+            s.cost[a][b] = matrix[a, b]
+            s.between[a][b] = 0.0
+            if b > a:
+                s.free_pairs[a] += min(0.0, matrix[a, b])
+    labels = np.zeros(n, np.int32)
+    cdef element_t[::1] out = labels
+    with nogil:
+        if n > 0:
+            place(&s, 0, 0, 0.0, stopping)
+        for a in range(n):
+            out[a] = s.best_label[a]
+    return labels
+
+
+cdef bint place(Search* s, int t, int k, double cost, Stopping stopping) noexcept nogil:
+    """Try every subset for element t, given k subsets and the cost so far; True if the run has to end."""
+    cdef int a, U, V
+    cdef double total, bound, x, least
+    cdef double saved[LARGEST]
+    for U in range(k + 1):
+        if U < k:
+            total = cost + s.between[t][U]
+            if total == INFINITY:
+                continue
+        else:
+            total = cost
+        if t == s.n - 1:
+            if total < s.best - s.tolerance or s.best == INFINITY:
+                s.best = total
+                memcpy(s.best_label, s.label, sizeof(s.label))
+                s.best_label[t] = U
+            continue
+        bound = total + s.free_pairs[t + 1]
+        for a in range(t + 1, s.n):
+            saved[a] = s.between[a][U]
+            x = s.cost[t][a] if U == k else saved[a] + s.cost[t][a]
+            s.between[a][U] = x
+            least = min(x, 0.0)
+            for V in range(k):
+                least = min(least, s.between[a][V])
+            bound += least
+        if bound < s.best - s.tolerance or s.best == INFINITY:
+            s.label[t] = U
+            if stopping.tick(s.best) or place(s, t + 1, max(k, U + 1), total, stopping):
+                return True
+        for a in range(t + 1, s.n):
+            s.between[a][U] = saved[a]
+    return False

@@ -1,0 +1,96 @@
+"""Brute force against a plain enumeration of all set partitions."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import partitions
+
+import graphpart as gp
+from graphpart.partition.brute_force import trivial_bound
+
+
+def all_partitions(n):
+    """All restricted growth strings of length n, in lexicographic order."""
+    if n == 0:
+        yield ()
+        return
+
+    def extend(prefix, k):
+        if len(prefix) == n:
+            yield tuple(prefix)
+            return
+        for label in range(k + 1):
+            yield from extend([*prefix, label], max(k, label + 1))
+
+    yield from extend([0], 1)
+
+
+def test_the_enumeration_has_as_many_partitions_as_the_bell_numbers_say():
+    assert [sum(1 for _ in all_partitions(n)) for n in range(8)] == [1, 1, 2, 5, 15, 52, 203, 877]
+
+
+@given(partitions(max_n=7))
+@settings(max_examples=300)
+def test_finds_the_first_partition_of_least_cost(p):
+    r = gp.partition.brute_force(p)
+    costs = {labels: p.evaluate(np.array(labels, np.int64)) for labels in all_partitions(p.n)}
+    least = min(costs.values())
+    assert r.cost == pytest.approx(least, abs=p.tolerance)
+    assert r.lower_bound == r.cost and r.status == gp.Status.OPTIMAL and r.gap == 0
+    # The costs of `partitions` that differ, differ by far more than rounding, so the order of ties is the exact one.
+    assert tuple(r.labels.tolist()) == next(x for x, cost in costs.items() if cost <= least + p.tolerance)
+
+
+@given(partitions(max_n=7, kinds=("huge", "tiny")))
+@settings(max_examples=50)
+def test_is_right_for_huge_and_tiny_costs(p):
+    r = gp.partition.brute_force(p)
+    least = min(p.evaluate(np.array(labels, np.int64)) for labels in all_partitions(p.n))
+    assert r.cost == pytest.approx(least, abs=p.tolerance)
+
+
+@given(partitions(max_n=7))
+def test_trivial_bound_is_the_sum_of_negative_costs(p):
+    bound = trivial_bound(p)
+    assert bound <= gp.partition.brute_force(p).cost + p.tolerance
+    if not len(p.must_join):
+        assert bound == pytest.approx(sum(c for c in p.pairs()[2].tolist() if c < 0))
+
+
+def test_fourteen_elements_are_the_most():
+    n = 14
+    labels = np.arange(n) % 3
+    C = np.where(labels[:, None] == labels, -1.0, 1.0)
+    np.fill_diagonal(C, 0)
+    r = gp.partition.brute_force(gp.SetPartition.from_matrix(C))
+    assert r.labels.tolist() == labels.tolist()
+    with pytest.raises(gp.InvalidProblem, match="15 elements: brute force takes at most 14"):
+        gp.partition.brute_force(gp.SetPartition.from_matrix(np.zeros((15, 15))))
+
+
+def test_required_joins_count_as_one_element():
+    p = gp.SetPartition.from_pairs(16, [(0, 15)], [-1.0], must_join=[(1, 2), (3, 4)])
+    r = gp.partition.brute_force(p)
+    assert r.labels[1] == r.labels[2] and r.labels[3] == r.labels[4] and r.labels[0] == r.labels[15]
+    with pytest.raises(gp.InvalidProblem, match="15 elements after required joins"):
+        gp.partition.brute_force(gp.SetPartition.from_pairs(16, [(0, 15)], [-1.0], must_join=[(1, 2)]))
+
+
+def test_all_ties_give_one_subset():
+    r = gp.partition.brute_force(gp.SetPartition.from_matrix(np.zeros((14, 14))))
+    assert r.labels.tolist() == [0] * 14 and r.cost == 0
+
+
+def test_no_time_gives_a_feasible_partition_and_the_trivial_bound():
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, math.inf, -2.0])
+    r = gp.partition.brute_force(p, time_limit=0)
+    assert r.status == gp.Status.TIME_LIMIT and r.lower_bound == -3 and math.isfinite(r.cost)
+
+
+def test_the_callback_stops_it():
+    rng = np.random.default_rng(1)
+    C = rng.integers(-1, 2, (14, 14)).astype(float)
+    r = gp.partition.brute_force(gp.SetPartition.from_matrix(C + C.T), callback=lambda seconds, cost: True)
+    assert r.status == gp.Status.INTERRUPTED and r.lower_bound <= r.cost
