@@ -1,2 +1,403 @@
-def greedy_moving(*args): ...
-def kernighan_lin(*args): ...
+"""Kernels of greedy moving and of its Kernighan-Lin form, on a matrix of costs.
+
+An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A move changes
+two of its rows by one row of the matrix. Each element keeps the smallest value of its column over the subsets it is not
+in, and where; when that value grows, it stays as a lower bound until the element comes first, and only then is the
+column scanned again. With pairs that must be cut, a second table counts them, and a subset with a positive count is no
+target.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from graphpart.kernels.types cimport cost_t, element_t
+from graphpart.stopping cimport Stopping
+
+
+cdef struct State:
+    Py_ssize_t n
+    const cost_t* matrix
+    element_t* label            # subset of each element
+    element_t* size             # number of elements of each subset; 0 for a free one
+    Py_ssize_t subsets          # all subsets in use are below
+    Py_ssize_t free_subset      # the smallest free one, at most `subsets`
+    Py_ssize_t capacity         # rows of the tables
+    cost_t* table               # (capacity, n): cost of each element to each subset
+    element_t* cuts             # (capacity, n): number of required cuts; NULL without any
+    cost_t* own                 # cost of each element to its own subset
+    cost_t* low                 # lower bound on its cost to another subset
+    element_t* target           # the subset of that cost, if not loose; the first one on ties
+    char* loose
+    char* done                  # may not move any more in this sequence
+    cost_t* delta               # lower bound on the change of cost by its best move; inf once done
+    bint failed
+
+
+# Two moves compare by (delta, element); of one element's targets an existing subset precedes the empty set on ties.
+
+cdef inline cost_t to_empty(State* s, element_t a) noexcept nogil:
+    return 0.0 if s.size[s.label[a]] > 1 else INFINITY
+
+
+cdef void scan(State* s, element_t a) noexcept nogil:
+    """Find the smallest cost of an element to a subset it is not in."""
+    cdef Py_ssize_t U
+    cdef cost_t x, low = INFINITY
+    cdef cost_t* column = s.table + a
+    s.target[a] = -1
+    for U in range(s.subsets):
+        x = column[U * s.n]
+        if x < low and U != s.label[a] and s.size[U] > 0:
+            if s.cuts == NULL or s.cuts[U * s.n + a] == 0:
+                low = x
+                s.target[a] = <element_t>U
+    s.low[a] = low
+    s.loose[a] = False
+
+
+cdef inline void rate(State* s, element_t a) noexcept nogil:
+    s.delta[a] = INFINITY if s.done[a] else min(s.low[a], to_empty(s, a)) - s.own[a]
+
+
+cdef bint reserve(State* s, Py_ssize_t rows) noexcept nogil:
+    """Room for so many subsets."""
+    cdef Py_ssize_t capacity = s.capacity
+    cdef cost_t* table
+    cdef element_t* cuts
+    if rows <= capacity:
+        return True
+    capacity = min(s.n, max(rows, capacity + capacity // 2 + 8))
+    table = <cost_t*>calloc(capacity * s.n, sizeof(cost_t))
+    if table == NULL:
+        s.failed = True
+        return False
+    if s.table != NULL:
+        memcpy(table, s.table, s.capacity * s.n * sizeof(cost_t))
+        free(s.table)
+    s.table = table
+    if s.cuts != NULL:
+        cuts = <element_t*>calloc(capacity * s.n, sizeof(element_t))
+        if cuts == NULL:
+            s.failed = True
+            return False
+        memcpy(cuts, s.cuts, s.capacity * s.n * sizeof(element_t))
+        free(s.cuts)
+        s.cuts = cuts
+    s.capacity = capacity
+    return True
+
+
+cdef void number_anew(State* s, element_t* names) noexcept nogil:
+    """Number the subsets in order of their smallest elements. `names` has room for n + 1."""
+    cdef Py_ssize_t a, k = 0
+    for a in range(s.n + 1):
+        names[a] = -1
+    for a in range(s.n):
+        if names[s.label[a]] < 0:
+            names[s.label[a]] = <element_t>k
+            k += 1
+        s.label[a] = names[s.label[a]]
+    s.subsets = s.free_subset = k
+
+
+cdef void build(State* s) noexcept nogil:
+    """Fill the tables for the present labels, numbered anew. O(n^2)."""
+    cdef Py_ssize_t n = s.n, a, b, U
+    cdef const cost_t* row
+    cdef cost_t* sums
+    cdef cost_t x
+    if not reserve(s, s.subsets):
+        return
+    memset(s.size, 0, (n + 1) * sizeof(element_t))
+    for a in range(n):
+        s.size[s.label[a]] += 1
+    sums = <cost_t*>malloc((s.subsets + 1) * sizeof(cost_t))
+    if sums == NULL:
+        s.failed = True
+        return
+    if s.cuts != NULL:
+        memset(s.cuts, 0, s.capacity * n * sizeof(element_t))
+    for a in range(n):
+        row = s.matrix + a * n
+        memset(sums, 0, s.subsets * sizeof(cost_t))
+        if s.cuts == NULL:
+            for b in range(n):
+                sums[s.label[b]] += row[b]
+        else:
+            for b in range(n):
+                if row[b] == INFINITY:
+                    s.cuts[s.label[b] * n + a] += 1
+                else:
+                    sums[s.label[b]] += row[b]
+        s.own[a] = sums[s.label[a]]
+        s.low[a] = INFINITY
+        s.target[a] = -1
+        s.loose[a] = s.done[a] = False
+        for U in range(s.subsets):
+            s.table[U * n + a] = sums[U]
+            if sums[U] < s.low[a] and U != s.label[a] and (s.cuts == NULL or s.cuts[U * n + a] == 0):
+                s.low[a] = sums[U]
+                s.target[a] = <element_t>U
+        rate(s, <element_t>a)
+    for U in range(s.subsets, s.capacity):
+        memset(s.table + U * n, 0, n * sizeof(cost_t))
+    free(sums)
+
+
+cdef inline void offer(State* s, element_t b, cost_t x, element_t U) noexcept nogil:
+    """The cost of b to subset U, which it is not in, has become x."""
+    if x < s.low[b]:
+        s.low[b] = x
+        s.target[b] = U
+        s.loose[b] = False
+    elif s.loose[b]:
+        pass                     # the bound still holds
+    elif s.target[b] == U:
+        if x > s.low[b]:
+            s.loose[b] = True
+    elif x == s.low[b] and U < s.target[b]:
+        s.target[b] = U
+
+
+cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
+    """Move element a to subset W, which may be the free one, and correct everything that depends on it. O(n)"""
+    cdef Py_ssize_t n = s.n, b
+    cdef element_t U = s.label[a], mine
+    cdef const cost_t* row = s.matrix + a * n
+    cdef cost_t* from_row
+    cdef cost_t* into_row
+    cdef cost_t x, y
+    if not reserve(s, W + 1):
+        return
+    from_row = s.table + U * n
+    into_row = s.table + W * n
+    s.label[a] = W
+    s.size[U] -= 1
+    s.size[W] += 1
+    if s.cuts == NULL:
+        for b in range(n):
+            from_row[b] -= row[b]
+            into_row[b] += row[b]
+    else:
+        for b in range(n):
+            if row[b] == INFINITY:
+                s.cuts[U * n + b] -= 1
+                s.cuts[W * n + b] += 1
+            else:
+                from_row[b] -= row[b]
+                into_row[b] += row[b]
+    if W == s.free_subset:
+        s.subsets = max(s.subsets, W + 1)
+        while s.free_subset < s.subsets and s.size[s.free_subset] > 0:
+            s.free_subset += 1
+    if s.size[U] == 0:
+        memset(from_row, 0, n * sizeof(cost_t))      # without the rounding errors of its past
+        s.free_subset = min(s.free_subset, U)
+    for b in range(n):
+        mine = s.label[b]
+        x = from_row[b]
+        y = into_row[b]
+        if (
+            x > s.low[b] and y > s.low[b] and mine != U and mine != W and s.target[b] != U and s.target[b] != W
+            and s.cuts == NULL
+        ):
+            continue             # nothing that this element's best move depends on has changed
+        if s.done[b]:
+            continue
+        if s.size[U] == 0 or (s.cuts != NULL and s.cuts[U * n + b] > 0):
+            x = INFINITY
+        if s.cuts != NULL and s.cuts[W * n + b] > 0:
+            y = INFINITY
+        if mine == U:
+            s.own[b] = from_row[b]
+        else:
+            offer(s, <element_t>b, x, U)
+        if mine == W:
+            s.own[b] = into_row[b]
+        else:
+            offer(s, <element_t>b, y, W)
+        rate(s, <element_t>b)
+    if s.done[a]:
+        s.delta[a] = INFINITY
+    else:
+        s.own[a] = into_row[a]
+        scan(s, a)
+        rate(s, a)
+
+
+cdef element_t best(State* s) noexcept nogil:
+    """The element with the best move, its column scanned; -1 if no element has a move."""
+    cdef Py_ssize_t k, n = s.n
+    cdef cost_t p, q, r, t
+    cdef cost_t* x = s.delta
+    while True:
+        p = q = r = t = INFINITY
+        k = 0
+        while k + 4 <= n:      # four chains of comparisons run at the speed of memory, one does not
+            p = x[k] if x[k] < p else p
+            q = x[k + 1] if x[k + 1] < q else q
+            r = x[k + 2] if x[k + 2] < r else r
+            t = x[k + 3] if x[k + 3] < t else t
+            k += 4
+        while k < n:
+            p = x[k] if x[k] < p else p
+            k += 1
+        p = min(min(p, q), min(r, t))
+        if p == INFINITY:
+            return -1
+        k = 0
+        while x[k] != p:
+            k += 1
+        if not s.loose[k]:
+            return <element_t>k
+        scan(s, <element_t>k)
+        rate(s, <element_t>k)
+
+
+cdef inline element_t where(State* s, element_t a) noexcept nogil:
+    """The target of an element's best move."""
+    return s.target[a] if s.low[a] <= to_empty(s, a) else <element_t>s.free_subset
+
+
+cdef bint improve(State* s, double tolerance, double* cost, Stopping stopping) noexcept nogil:
+    """Apply best moves while they lower the cost; True if it came to a fixed point."""
+    cdef element_t a
+    cdef Py_ssize_t since = 0
+    while not s.failed:
+        a = best(s)
+        if a < 0 or not s.delta[a] < -tolerance:
+            return True
+        cost[0] += s.delta[a]
+        apply(s, a, where(s, a))
+        since += 1
+        if stopping.tick(cost[0]):
+            return False
+        if since > 4 * s.n:
+            return False         # so that rounding errors of the table cannot pile up
+    return False
+
+
+cdef bint improve_by_sequence(
+    State* s, double tolerance, double* cost, Stopping stopping, element_t* moved, element_t* origin
+) noexcept nogil:
+    """One outer iteration of Kernighan and Lin; True if it lowered the cost."""
+    cdef Py_ssize_t length = 0, kept = 0
+    cdef double sum = 0.0, smallest = 0.0
+    cdef element_t a
+    while length < s.n and not s.failed:
+        a = best(s)
+        if a < 0:
+            break
+        sum += s.delta[a]
+        moved[length] = a
+        origin[length] = s.label[a]
+        length += 1
+        s.done[a] = True
+        apply(s, a, where(s, a))
+        if sum < smallest:
+            smallest = sum
+            kept = length
+        if stopping.poll(cost[0] + smallest):
+            break
+    if not smallest < -tolerance:
+        kept = 0
+    while length > kept:
+        length -= 1
+        s.label[moved[length]] = origin[length]
+    if kept:
+        cost[0] += smallest
+    return kept > 0
+
+
+cdef class _Arrays:
+    """The memory of a State."""
+    cdef State s
+    cdef object labels
+    cdef list kept
+    cdef element_t[::1] names
+
+    def __cinit__(self, const cost_t[:, ::1] matrix, labels, bint has_must_cut):
+        cdef Py_ssize_t n = matrix.shape[0]
+        cdef element_t[::1] label, size, target
+        cdef cost_t[::1] own, low, delta
+        cdef char[::1] loose, done
+        self.labels = np.array(labels, np.int32)
+        label = self.labels
+        size, target, self.names = np.zeros(n + 1, np.int32), np.zeros(n, np.int32), np.empty(n + 1, np.int32)
+        own, low, delta = np.empty(n), np.empty(n), np.empty(n)
+        loose, done = np.zeros(n, np.int8), np.zeros(n, np.int8)
+        self.kept = [matrix, label, size, target, own, low, delta, loose, done]
+        self.s.n = n
+        self.s.matrix = &matrix[0, 0]
+        self.s.label = &label[0]
+        self.s.size = &size[0]
+        self.s.target = &target[0]
+        self.s.own = &own[0]
+        self.s.low = &low[0]
+        self.s.delta = &delta[0]
+        self.s.loose = &loose[0]
+        self.s.done = &done[0]
+        self.s.capacity = 0
+        self.s.table = NULL
+        self.s.cuts = <element_t*>calloc(1, sizeof(element_t)) if has_must_cut else NULL
+        self.s.failed = False
+
+    def __dealloc__(self):
+        free(self.s.table)
+        free(self.s.cuts)
+
+    cdef void start(self) noexcept nogil:
+        number_anew(&self.s, &self.names[0])
+        build(&self.s)
+
+
+def greedy_moving(
+    const cost_t[:, ::1] matrix, labels, double tolerance, bint has_must_cut, double cost, Stopping stopping
+):
+    """Labels of the fixed point of greedy moving from canonical labels."""
+    if matrix.shape[0] < 2:
+        return labels
+    cdef _Arrays arrays = _Arrays(matrix, labels, has_must_cut)
+    cdef State* s = &arrays.s
+    cdef double before
+    cdef bint fixed
+    with nogil:
+        while True:
+            arrays.start()
+            before = cost
+            fixed = improve(s, tolerance, &cost, stopping)
+            # A fixed point of a table with rounding errors is confirmed on a fresh one.
+            if s.failed or stopping.stopped or (fixed and not cost < before):
+                break
+    if s.failed:
+        raise MemoryError()
+    return arrays.labels
+
+
+def kernighan_lin(
+    const cost_t[:, ::1] matrix, labels, double tolerance, bint has_must_cut, double cost, Stopping stopping
+):
+    """Labels of the fixed point of the Kernighan-Lin iteration from canonical labels."""
+    cdef Py_ssize_t n = matrix.shape[0]
+    if n < 2:
+        return labels
+    cdef _Arrays arrays = _Arrays(matrix, labels, has_must_cut)
+    cdef State* s = &arrays.s
+    cdef element_t[::1] moved = np.empty(n, np.int32), origin = np.empty(n, np.int32)
+    cdef bint better = True
+    with nogil:
+        while better:
+            arrays.start()
+            if s.failed:
+                break
+            better = improve_by_sequence(s, tolerance, &cost, stopping, &moved[0], &origin[0])
+            if stopping.tick(cost) or s.failed:
+                break
+            with gil:
+                stopping.record(cost)
+    if s.failed:
+        raise MemoryError()
+    return arrays.labels
