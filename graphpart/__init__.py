@@ -3,7 +3,7 @@
 data -> model -> costs on a graph -> solver -> labels with a certificate.
 """
 
-from graphpart import partition
+from graphpart import generate, partition
 from graphpart.errors import (
     CyclicGraph,
     FormatError,
@@ -38,6 +38,7 @@ __all__ = [
     "SolverError",
     "Status",
     "Stopping",
+    "generate",
     "partition",
     "solve",
 ]

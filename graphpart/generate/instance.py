@@ -1,0 +1,137 @@
+"""What all generators share: the pair they return, checks of their parameters, and random pairs and matrices.
+
+Reproducibility: random numbers come from :func:`numpy.random.default_rng` through few of its methods (`random`,
+`integers`, `standard_normal`), in an order that the generator states. NumPy may change the streams of these methods in
+a new version, and has not since 1.18. Normal variates may differ in the last bit where the C library differs;
+`decimals` rounds that away, so rounded instances are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidOption
+from graphpart.partition.problem import Labels, SetPartition, canonical, check_matrix_fits
+
+__all__ = [
+    "Instance",
+    "check_integer",
+    "check_number",
+    "cluster_labels",
+    "distinct_integers",
+    "random_generator",
+    "rounded",
+    "symmetric_matrix",
+    "unrank_pairs",
+]
+
+BLOCK = 512  # rows and columns of a matrix that are mirrored at a time: two blocks fit in a cache
+
+
+class Instance(NamedTuple):
+    """A generated problem, and the partition planted in it (None where there is none); unpacks as a pair."""
+
+    problem: SetPartition
+    truth: Labels | None
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """An integer from `low` to `high`; InvalidOption otherwise."""
+    try:
+        number: int = value.__index__()
+    except AttributeError:
+        raise InvalidOption(f"{name} is {value!r}: expected an integer") from None
+    if number < low or (high is not None and number > high):
+        wanted = f"at least {low}" if high is None else f"from {low} to {high}"
+        raise InvalidOption(f"{name} is {number}: expected an integer {wanted}")
+    return number
+
+
+def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite number from `low` to `high`; InvalidOption otherwise."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidOption(f"{name} is {value!r}: expected a number") from None
+    if not (math.isfinite(number) and low <= number <= high):
+        wanted = {
+            (False, False): "a finite number",
+            (True, False): f"a number at least {low:g}",
+            (False, True): f"a number at most {high:g}",
+            (True, True): f"a number from {low:g} to {high:g}",
+        }[math.isfinite(low), math.isfinite(high)]
+        raise InvalidOption(f"{name} is {number}: expected {wanted}")
+    return number
+
+
+def random_generator(seed: Any) -> np.random.Generator:
+    """``numpy.random.default_rng(seed)``; InvalidOption if that refuses the seed."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise InvalidOption(f"seed is {seed!r}: expected an integer at least 0 ({error})") from None
+
+
+def rounded(costs: NDArray[np.float64], decimals: int | None) -> NDArray[np.float64]:
+    """Costs rounded in place to a number of decimals, without negative zeros; None leaves them as they are."""
+    if decimals is not None:
+        np.round(costs, check_integer("decimals", decimals, 0, 12), out=costs)
+        costs += 0.0
+    return costs
+
+
+def cluster_labels(n: int, subsets: int, rng: np.random.Generator) -> Labels:
+    """Canonical labels of `subsets` random subsets whose sizes differ by at most one."""
+    order = np.argsort(rng.random(n), kind="stable")
+    return canonical(order % subsets)
+
+
+def symmetric_matrix(n: int, draw: Callable[[int], NDArray[Any]]) -> NDArray[np.float64]:
+    """A symmetric matrix with zero diagonal; ``draw(k)`` makes the k entries of a row right of the diagonal."""
+    check_matrix_fits(n)
+    matrix = np.zeros((n, n))
+    for a in range(n - 1):
+        matrix[a, a + 1 :] = draw(n - 1 - a)
+    mirror_upper(matrix)
+    return matrix
+
+
+def mirror_upper(matrix: NDArray[np.float64]) -> None:
+    """Copy the triangle above the diagonal to the one below, in place."""
+    n = len(matrix)
+    for top in range(0, n, BLOCK):
+        rows = slice(top, min(top + BLOCK, n))
+        corner = matrix[rows, rows]
+        corner[:] = np.triu(corner, 1) + np.triu(corner, 1).T
+        for left in range(top + BLOCK, n, BLOCK):
+            columns = slice(left, min(left + BLOCK, n))
+            matrix[columns, rows] = matrix[rows, columns].T
+
+
+def distinct_integers(total: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """`count` distinct integers below `total`, ascending; all such sets are alike probable. O(count log count)"""
+    if 2 * count > total:
+        kept = np.ones(total, bool)
+        kept[distinct_integers(total, total - count, rng)] = False
+        return np.flatnonzero(kept)
+    drawn = np.zeros(0, np.int64)
+    while len(drawn) < count:
+        more = rng.integers(total, size=count - len(drawn))
+        drawn = np.sort(np.concatenate([drawn, more]))  # np.unique may hash instead, which is far slower here
+        drawn = drawn[np.diff(drawn, prepend=-1) > 0]
+    return drawn
+
+
+def unrank_pairs(n: int, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs (u, v), u < v < n, that have these ranks, from 0 to n (n - 1) / 2 - 1, in lexicographic order."""
+    # Counted from the end, the pairs of the last rows are triangular numbers; the root may be off by one.
+    back = n * (n - 1) // 2 - 1 - ranks
+    row = ((np.sqrt(8.0 * back + 1.0) - 1.0) / 2.0).astype(np.int64)
+    row -= row * (row + 1) // 2 > back
+    row += (row + 1) * (row + 2) // 2 <= back
+    return n - 2 - row, n - 1 - (back - row * (row + 1) // 2)
