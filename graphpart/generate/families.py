@@ -29,7 +29,7 @@ __all__ = ["FAMILIES", "Family", "Parameter", "find_family"]
 PARSERS: dict[str, Callable[[str], Any]] = {
     "int": int,
     "float": float,
-    "bool": {"true": True, "false": False}.__getitem__,
+    "bool": lambda text: {"true": True, "false": False}[text.lower()],
 }
 
 
@@ -96,7 +96,7 @@ class Family:
 
 def _descriptions(doc: str) -> dict[str, str]:
     """The description of each parameter in a numpydoc docstring, in one line."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w.*\n-+\n|\Z)", doc, re.MULTILINE | re.DOTALL)
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", doc, re.MULTILINE | re.DOTALL)
     found = re.findall(r"^(\w[\w, ]*) :.*\n((?:[ ]+.*\n?)+)", section.group(1), re.MULTILINE) if section else []
     return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
 
