@@ -3,7 +3,7 @@
 data -> model -> costs on a graph -> solver -> labels with a certificate.
 """
 
-from graphpart import generate, partition
+from graphpart import generate, learn, partition
 from graphpart.errors import (
     CyclicGraph,
     FormatError,
@@ -39,6 +39,7 @@ __all__ = [
     "Status",
     "Stopping",
     "generate",
+    "learn",
     "partition",
     "solve",
 ]

@@ -1,0 +1,5 @@
+"""Models that turn data into costs."""
+
+from graphpart.learn.logistic import LogisticRegression
+
+__all__ = ["LogisticRegression"]

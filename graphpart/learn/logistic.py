@@ -1,0 +1,333 @@
+"""Logistic regression for decisions on pairs: the maximum a posteriori estimate of a linear cost.
+
+Each pair of elements has an attribute vector x in R^V and a decision y, 1 for "in the same subset". With
+f = <theta, x>, a likelihood P(y = 1 | x) = 1 / (1 + 2^-f) and a Gaussian prior on theta with standard deviation sigma,
+the estimate minimises
+
+    sum_s (-y_s f_s + log2(1 + 2^f_s))  +  log2(e) / (2 sigma^2) ||theta||^2.
+
+The most probable partition under the same model minimises the sum of the costs c = -<theta, x> of the pairs within
+subsets; without the constraint that decisions form a partition, y = 1 where f > 0.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphpart.errors import FormatError, InvalidOption, InvalidProblem
+from graphpart.learn.descent import Trace, newton, steepest_descent
+from graphpart.learn.objective import LN2, Array, Blocks, Objective, float_rows
+from graphpart.result import Status
+from graphpart.stopping import Stopping
+
+__all__ = ["LogisticRegression"]
+
+SOLVERS = {"newton": newton, "steepest-descent": steepest_descent}
+LIMITS = {"newton": 200, "steepest-descent": 10_000}
+FORMAT = "graphpart logistic regression"
+
+
+class LogisticRegression:
+    """l2-regularised logistic regression with base 2.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the Gaussian prior of each parameter, including the intercept.
+    solver : {"newton", "steepest-descent"}
+        Newton's method takes a few passes over the data; steepest descent with exact line search is the textbook's
+        algorithm and takes hundreds if attributes are correlated. Both reach the same parameters.
+    tol : float
+        Tolerance on the norm of the gradient of the objective, which is a sum over samples.
+    max_iterations : int, optional
+        Default 200 for Newton's method and 10000 for steepest descent; a run that ends by it warns.
+    intercept : bool
+        Append a constant attribute 1, whose parameter is the last one.
+
+    Attributes
+    ----------
+    theta_ : ndarray of float64, shape (V,) or (V + 1,)
+        The parameters.
+    attributes_ : tuple of str, or None
+        Names of the V attributes, if they were given or X is a data frame.
+    objective_, gradient_norm_ : float
+        At `theta_`.
+    history_ : list of (float, float)
+        Objective and norm of the gradient at each iterate. Steepest descent does not compute the last gradient: NaN.
+    n_iter_ : int
+    n_samples_ : int
+    status_ : Status
+        ``optimal`` (the tolerance is reached), ``feasible`` (rounding allows no further decrease), ``time_limit``,
+        ``iteration_limit``, or ``interrupted``.
+
+    Notes
+    -----
+    The prior makes the minimiser unique and finite also if the samples are separable, of one class only, or none, and
+    if attributes are constant or collinear; parameters of attributes that are 0 in all samples are 0.
+
+    O(n V^2) for each Newton iteration, O(n V) for each of steepest descent. X is read in blocks and never copied as
+    a whole, so it may be a memory map. The same minimiser is that of
+    ``sklearn.linear_model.LogisticRegression(C=(sigma * ln 2) ** 2, fit_intercept=False)``, whose coefficients are
+    ``theta * ln 2``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[0.0, 1.0], [0.2, 1.0], [0.8, 1.0], [1.0, 1.0]]), np.array([1, 1, 0, 0])
+    >>> model = LogisticRegression(sigma=10.0).fit(X, y)
+    >>> model.predict(X)
+    array([1, 1, 0, 0])
+    >>> model.costs(X).round(1)
+    array([-3.9, -2.2,  2.7,  4.3])
+    """
+
+    theta_: Array
+    attributes_: tuple[str, ...] | None
+    objective_: float
+    gradient_norm_: float
+    history_: Trace
+    n_iter_: int
+    n_samples_: int
+    status_: Status
+
+    def __init__(
+        self,
+        sigma: float = 1.0,
+        *,
+        solver: str = "newton",
+        tol: float = 1e-6,
+        max_iterations: int | None = None,
+        intercept: bool = False,
+    ) -> None:
+        self.sigma = sigma
+        self.solver = solver
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.intercept = intercept
+
+    def __repr__(self) -> str:
+        fitted = f", {len(self.theta_)} parameters" if hasattr(self, "theta_") else ", not fitted"
+        return f"LogisticRegression(sigma={self.sigma}, solver={self.solver!r}, intercept={self.intercept}{fitted})"
+
+    # ---------------------------------------------------------------------------------------------------- learning
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        attributes: Sequence[str] | None = None,
+        time_limit: float | None = None,
+        callback: Callable[[float, float], object] | None = None,
+    ) -> LogisticRegression:
+        """Learn from samples.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, V)
+            Attributes; real numbers of any type, converted block by block. Also a data frame or a memory map.
+        y : array_like, shape (n,)
+            Decisions 0 or 1.
+        sample_weight : array_like, shape (n,), optional
+            Finite and not negative; a weight k counts as k equal samples.
+        attributes : sequence of V str, optional
+            Names of the attributes; default: the columns of a data frame.
+        time_limit : float, optional
+            Seconds; the parameters of the last complete iteration are kept.
+        callback : callable, optional
+            ``callback(seconds, objective)`` after each iteration; a true return value ends the run.
+
+        Raises
+        ------
+        InvalidProblem
+            If shapes do not fit, an attribute is not a finite number, or a decision is neither 0 nor 1; the message
+            names the first such sample.
+        InvalidOption
+            If a parameter of the model has no meaning.
+        """
+        if attributes is None and hasattr(X, "columns"):
+            attributes = [str(name) for name in X.columns]
+        X, y = np.asanyarray(X), np.asanyarray(y)
+        weights = None if sample_weight is None else np.asanyarray(sample_weight)
+        if X.ndim != 2:
+            raise InvalidProblem(f"X has shape {X.shape}: expected (samples, attributes)")
+
+        def blocks() -> Iterator[tuple[Any, ...]]:
+            yield (X, y) if weights is None else (X, y, weights)
+
+        return self.fit_blocks(blocks, X.shape[1], attributes=attributes, time_limit=time_limit, callback=callback)
+
+    def fit_blocks(
+        self,
+        blocks: Blocks,
+        n_attributes: int,
+        *,
+        attributes: Sequence[str] | None = None,
+        time_limit: float | None = None,
+        callback: Callable[[float, float], object] | None = None,
+    ) -> LogisticRegression:
+        """Learn from samples that are produced block by block, once for each pass.
+
+        Parameters
+        ----------
+        blocks : callable
+            ``blocks()`` returns an iterator over tuples ``(X, y)`` or ``(X, y, weights)``, the same at each call.
+        n_attributes : int
+            V, the number of columns of each X.
+        attributes, time_limit, callback
+            As for :meth:`fit`.
+        """
+        self._check_options()
+        if n_attributes + self.intercept < 1:
+            raise InvalidProblem("X has no columns: expected at least one attribute")
+        names = None if attributes is None else tuple(str(name) for name in attributes)
+        if names is not None and len(names) != n_attributes:
+            raise InvalidProblem(f"{len(names)} names for {n_attributes} attributes: expected one for each")
+        limit = LIMITS[self.solver] if self.max_iterations is None else self.max_iterations
+        stopping = Stopping(time_limit, limit, None, callback)
+        objective = Objective(blocks, n_attributes, self.sigma, self.intercept, stopping)
+        trace: Trace = []
+        with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are told in one line
+            theta, status = SOLVERS[self.solver](objective, self.tol, trace)
+        stopping.reraise()
+        self.theta_, self.status_, self.attributes_ = theta, status, names
+        self.history_, self.n_iter_, self.n_samples_ = trace, stopping.iterations, objective.samples
+        self.objective_, self.gradient_norm_ = trace[-1] if trace else (math.nan, math.nan)
+        if status is Status.ITERATION_LIMIT:
+            warnings.warn(
+                f"logistic regression stopped after {stopping.iterations} iterations with gradient norm "
+                f"{self.gradient_norm_:.3g}: rescale the attributes, or raise max_iterations or tol",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _check_options(self) -> None:
+        for name in ("sigma", "tol"):
+            value = getattr(self, name)
+            positive = value > 0 if name == "sigma" else value >= 0
+            if isinstance(value, bool) or not (positive and math.isfinite(value)):
+                least = "> 0" if name == "sigma" else ">= 0"
+                raise InvalidOption(f"{name} is {value!r}: expected a finite number {least}")
+        if self.solver not in SOLVERS:
+            raise InvalidOption(f"solver is {self.solver!r}: expected {' or '.join(SOLVERS)}")
+
+    # --------------------------------------------------------------------------------------------------- inference
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """f = <theta, x> for each row of X, shape (n,). O(n V)"""
+        if not hasattr(self, "theta_"):
+            raise InvalidOption("the model is not fitted: call fit first")
+        X = np.asanyarray(X)
+        columns = len(self.theta_) - self.intercept
+        if X.ndim != 2 or X.shape[1] != columns:
+            raise InvalidProblem(f"X has shape {X.shape}: expected (pairs, {columns})")
+        scores = np.empty(len(X))
+        for first in range(0, len(X), 8192):
+            part = slice(first, first + 8192)
+            np.matmul(float_rows(X[part], first), self.theta_[:columns], out=scores[part])
+        if self.intercept:
+            scores += self.theta_[-1]
+        return scores
+
+    def costs(self, X: Any) -> NDArray[np.float64]:
+        """-<theta, x>, the cost of joining each pair, shape (n,)."""
+        scores = self.decision_function(X)
+        return np.negative(scores, out=scores)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """P(y = 0 | x) and P(y = 1 | x), shape (n, 2)."""
+        scores = self.decision_function(X) * LN2
+        e = np.exp(-np.abs(scores))
+        larger, smaller = 1.0 / (1.0 + e), e / (1.0 + e)
+        joins = scores >= 0
+        return np.stack([np.where(joins, smaller, larger), np.where(joins, larger, smaller)], axis=1)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Independent decisions: 1 where f > 0, shape (n,)."""
+        return (self.decision_function(X) > 0).astype(np.int64)
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """The share of decisions that :meth:`predict` makes as in `y`."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    # ------------------------------------------------------------------------------------------------------- files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a JSON file, with all digits."""
+        if not hasattr(self, "theta_"):
+            raise InvalidOption("the model is not fitted: call fit first")
+        content = {
+            "format": FORMAT,
+            "version": 1,
+            "sigma": self.sigma,
+            "intercept": self.intercept,
+            "attributes": self.attributes_,
+            "theta": self.theta_.tolist(),
+            "objective": self.objective_,
+            "samples": self.n_samples_,
+            "status": str(self.status_),
+        }
+        path = Path(path)
+        draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LogisticRegression:
+        """Read a model that :meth:`save` wrote.
+
+        Raises
+        ------
+        FormatError
+            If the file is not such a model.
+        """
+        try:
+            content = json.loads(Path(path).read_bytes().decode("utf-8"))
+        except UnicodeDecodeError:
+            raise FormatError(path, None, "not UTF-8 text: expected a model in JSON") from None
+        except json.JSONDecodeError as error:
+            raise FormatError(path, error.lineno, f"{error.msg} in column {error.colno}: expected JSON") from None
+        except RecursionError:
+            raise FormatError(path, None, "nested too deeply: expected a model in JSON") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise FormatError(path, None, f'no "format": "{FORMAT}" at the top: expected a model that graphpart wrote')
+        if content.get("version") != 1:
+            raise FormatError(path, None, f"version is {content.get('version')!r}: expected 1")
+        names = ("theta", "sigma", "intercept", "attributes", "objective", "samples")
+        values: list[Any] = [content.get(name) for name in names]
+        theta, sigma, intercept, attributes, objective, samples = values
+        if not isinstance(theta, list) or not theta or not all(_is_number(x) for x in theta):
+            raise FormatError(path, None, "theta is not a list of finite numbers")
+        if not _is_number(sigma) or not sigma > 0:
+            raise FormatError(path, None, f"sigma is {sigma!r}: expected a finite number > 0")
+        if not isinstance(intercept, bool):
+            raise FormatError(path, None, f"intercept is {intercept!r}: expected true or false")
+        if attributes is not None:
+            if not isinstance(attributes, list) or not all(isinstance(name, str) for name in attributes):
+                raise FormatError(path, None, "attributes is neither null nor a list of names")
+            if len(attributes) != len(theta) - intercept:
+                raise FormatError(path, None, f"{len(attributes)} attributes for {len(theta) - intercept} parameters")
+        model = cls(sigma, intercept=intercept)
+        model.theta_ = np.array(theta, np.float64)
+        model.attributes_ = None if attributes is None else tuple(attributes)
+        model.objective_ = float(objective) if _is_number(objective) else math.nan
+        model.n_samples_ = samples if isinstance(samples, int) else 0
+        return model
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e308
