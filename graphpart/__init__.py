@@ -3,7 +3,8 @@
 data -> model -> costs on a graph -> solver -> labels with a certificate.
 """
 
-from graphpart import generate, learn, partition
+from graphpart import crf, generate, learn, partition
+from graphpart.crf.factor_graph import FactorGraph
 from graphpart.errors import (
     CyclicGraph,
     FormatError,
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CyclicGraph",
+    "FactorGraph",
     "FormatError",
     "GraphPartError",
     "InfeasibleProblem",
@@ -38,6 +40,7 @@ __all__ = [
     "SolverError",
     "Status",
     "Stopping",
+    "crf",
     "generate",
     "learn",
     "partition",

@@ -1,0 +1,251 @@
+"""One-pass kernels over a factor graph: checks, incidence, energy of a labeling, elimination order, components.
+
+A factor graph is given by flat arrays. The scope of factor f is ``scope[scope_start[f]:scope_start[f + 1]]``; its table is
+``tables[table_start[f]:table_start[f + 1]]``, the last variable of the scope running fastest.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs, isfinite, isnan
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+
+
+def table_starts(const element_t[::1] domains, const offset_t[::1] scope_start, const element_t[::1] scope):
+    """(starts of the tables, factor, what): the first factor whose scope is wrong, else factor = -1.
+
+    What is wrong: 0 - a variable is out of range, 1 - a variable is repeated, 2 - the table is larger than 2^62.
+    """
+    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f
+    cdef offset_t size, i, j
+    cdef int what = -1
+    cdef double entries
+    out = np.empty(m + 1, np.int64)
+    cdef offset_t[::1] start = out
+    start[0] = 0
+    with nogil:
+        for f in range(m):
+            size = 1
+            entries = 1.0
+            for i in range(scope_start[f], scope_start[f + 1]):
+                if scope[i] < 0 or scope[i] >= n:
+                    what = 0
+                    break
+                for j in range(scope_start[f], i):
+                    if scope[j] == scope[i]:
+                        what = 1
+                size *= domains[scope[i]]
+                entries *= domains[scope[i]]
+            if what < 0 and start[f] + entries > 4.6e18:
+                what = 2
+            if what >= 0:
+                break
+            start[f + 1] = start[f] + size
+    return (out, f, what) if what >= 0 else (out, -1, -1)
+
+
+def measure(const cost_t[::1] tables):
+    """(position of the first NaN or -inf, or -1; number of +inf; sum of absolute finite entries)."""
+    cdef Py_ssize_t i, at = -1
+    cdef offset_t infinite = 0
+    cdef double total = 0.0, part
+    cdef Py_ssize_t block, end
+    with nogil:
+        for block in range(0, tables.shape[0], 1024):
+            end = min(block + 1024, tables.shape[0])
+            part = 0.0
+            for i in range(block, end):
+                part += fabs(tables[i])
+            if isfinite(part):
+                total += part
+                continue
+            for i in range(block, end):
+                if isnan(tables[i]) or tables[i] == -INFINITY:
+                    at = i
+                    break
+                if tables[i] == INFINITY:
+                    infinite += 1
+                else:
+                    total += fabs(tables[i])
+            if at >= 0:
+                break
+    return at, infinite, total
+
+
+def incidence(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1] scope):
+    """Compressed rows (starts, factors, slots): where each variable occurs; the factors of each variable ascend."""
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f, v
+    cdef offset_t i, at
+    start_array = np.zeros(n + 1, np.int64)
+    factor_array = np.empty(scope.shape[0], np.int32)
+    slot_array = np.empty(scope.shape[0], np.int32)
+    cdef offset_t[::1] start = start_array
+    cdef element_t[::1] factor = factor_array, slot = slot_array
+    with nogil:
+        for i in range(scope.shape[0]):
+            start[scope[i]] += 1
+        at = 0
+        for v in range(n + 1):      # start[v] becomes the end of row v, then its begin once the row is filled backwards
+            at += start[v]
+            start[v] = at
+        for f in range(m - 1, -1, -1):
+            for i in range(scope_start[f], scope_start[f + 1]):
+                start[scope[i]] -= 1
+                at = start[scope[i]]
+                factor[at] = f
+                slot[at] = i - scope_start[f]
+    return start_array, factor_array, slot_array
+
+
+def energy(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const element_t[::1] labels,
+    double constant,
+):
+    """The constant plus one entry of each table, the rounding error of each addition carried along (Neumaier 1974)."""
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f
+    cdef offset_t i, at
+    cdef double total = constant, error = 0.0, x, t
+    with nogil:
+        for f in range(m):
+            at = 0
+            for i in range(scope_start[f], scope_start[f + 1]):
+                at = at * domains[scope[i]] + labels[scope[i]]
+            x = tables[table_start[f] + at]
+            t = total + x
+            if fabs(total) >= fabs(x):
+                error += (total - t) + x
+            else:
+                error += (x - t) + total
+            total = t
+    return total + error if isfinite(total) else total
+
+
+def first_forbidding(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const element_t[::1] labels,
+):
+    """The first factor whose entry is infinite for these labels, or -1."""
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f
+    cdef offset_t i, at
+    for f in range(m):
+        at = 0
+        for i in range(scope_start[f], scope_start[f + 1]):
+            at = at * domains[scope[i]] + labels[scope[i]]
+        if tables[table_start[f] + at] == INFINITY:
+            return f
+    return -1
+
+
+def minima(const offset_t[::1] table_start, const cost_t[::1] tables):
+    """The smallest entry of each table."""
+    cdef Py_ssize_t m = table_start.shape[0] - 1, f
+    cdef offset_t i
+    cdef double least
+    out = np.empty(m)
+    cdef double[::1] result = out
+    with nogil:
+        for f in range(m):
+            least = INFINITY
+            for i in range(table_start[f], table_start[f + 1]):
+                least = tables[i] if tables[i] < least else least
+            result[f] = least
+    return out
+
+
+def eliminate(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1] scope):
+    """Strip leaves from the factor graph: (order, parent, degree).
+
+    A variable in one remaining factor is a leaf; a factor with one remaining variable sends its message to that
+    variable, its parent, and leaves. ``order`` lists the factors with at least two variables that left, ``parent`` their
+    parents. What remains is the union of all cycles and of the paths between them: ``degree[v] >= 2`` for the variables
+    in it, 0 for variables that are roots of acyclic components, -1 for all others. O(n + size of scopes).
+
+    Variables are tried from last to first, and a parent that became a leaf is followed at once only if its turn has
+    passed. So a graph whose numbering descends from roots to leaves is walked through in order. The remaining
+    neighbour of a leaf is known without lists of neighbours: it is the exclusive or of all minus that of those gone.
+    """
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f, last
+    cdef offset_t i, arity, proper = 0, t = 0
+    cdef element_t u, v
+    degree_array = np.zeros(n, np.int32)
+    cdef element_t[::1] degree = degree_array, link = np.zeros(n, np.int32)
+    cdef element_t[::1] left = np.zeros(m, np.int32), rest = np.zeros(m, np.int32)
+    with nogil:
+        for f in range(m):
+            arity = scope_start[f + 1] - scope_start[f]
+            if arity < 2:
+                continue
+            proper += 1
+            left[f] = <element_t>arity
+            for i in range(scope_start[f], scope_start[f + 1]):
+                v = scope[i]
+                rest[f] ^= v
+                degree[v] += 1
+                link[v] ^= <element_t>f
+    order_array, parent_array = np.empty(proper, np.int32), np.empty(proper, np.int32)
+    cdef element_t[::1] order = order_array, parent = parent_array
+    with nogil:
+        for last in range(n - 1, -1, -1):
+            v = <element_t>last
+            while degree[v] == 1:
+                f = link[v]
+                degree[v] = -1
+                rest[f] ^= v
+                left[f] -= 1
+                if left[f] > 1:
+                    break
+                u = rest[f]
+                order[t] = <element_t>f
+                parent[t] = u
+                t += 1
+                degree[u] -= 1
+                link[u] ^= <element_t>f
+                if u < last:
+                    break
+                v = u
+    if t < proper:
+        order_array, parent_array = order_array[:t].copy(), parent_array[:t].copy()
+    return order_array, parent_array, degree_array
+
+
+def components(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1] scope):
+    """Label the variables by connected component, 0, 1, ... in order of first appearance. (labels, count)"""
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f
+    cdef offset_t i
+    cdef element_t a, b, v, count = 0
+    cdef element_t[::1] up = np.arange(n, dtype=np.int32)
+    out = np.empty(n, np.int32)
+    cdef element_t[::1] label = out
+    with nogil:
+        for f in range(m):
+            for i in range(scope_start[f] + 1, scope_start[f + 1]):
+                a = find(&up[0], scope[i - 1])
+                b = find(&up[0], scope[i])
+                if a < b:           # the smallest variable of a component is its root
+                    up[b] = a
+                else:
+                    up[a] = b
+        for v in range(n):
+            a = find(&up[0], v)
+            if a == v:
+                label[v] = count
+                count += 1
+            else:
+                label[v] = label[a]
+    return out, count
+
+
+cdef inline element_t find(element_t* up, element_t v) noexcept nogil:
+    while up[v] != v:
+        up[v] = up[up[v]]
+        v = up[v]
+    return v
