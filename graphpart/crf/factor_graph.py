@@ -638,9 +638,7 @@ class FactorGraph:
         except ValueError:
             array = np.zeros((), object)
         if array.shape != (self.n,):
-            raise InvalidPartition(
-                f"labels have shape {array.shape}: expected ({self.n},), one for each variable"
-            )
+            raise InvalidPartition(f"labels have shape {array.shape}: expected ({self.n},), one for each variable")
         if array.size and array.dtype.kind not in "iub":
             raise InvalidPartition(f"labels have dtype {array.dtype}: expected integers")
         bad = np.flatnonzero((array < 0) | (array >= self.domains))
