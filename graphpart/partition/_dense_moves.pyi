@@ -4,8 +4,8 @@ from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
 
 def greedy_moving(
-    matrix: Any, labels: Labels, tolerance: float, has_must_cut: bool, cost: float, stopping: Stopping
+    matrix: Any, labels: Labels, magnitude: float, tolerance: float, has_must_cut: bool, cost: float, stopping: Stopping
 ) -> Labels: ...
 def kernighan_lin(
-    matrix: Any, labels: Labels, tolerance: float, has_must_cut: bool, cost: float, stopping: Stopping
+    matrix: Any, labels: Labels, magnitude: float, tolerance: float, has_must_cut: bool, cost: float, stopping: Stopping
 ) -> Labels: ...

@@ -4,49 +4,54 @@ An element-by-subset table holds, in one row per subset, the summed cost of each
 two of its rows by one row of the matrix. Each element keeps the smallest value of its column over the subsets it is not
 in, and where; when that value grows, it stays as a lower bound until the element comes first, and only then is the
 column scanned again. With pairs that must be cut, a second table counts them, and a subset with a positive count is no
-target.
+target. All sums are exact, in fixed point (see kernels/fixed.pxd).
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
+from libc.stdint cimport INT64_MAX
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
+
+cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
 
 
 cdef struct State:
     Py_ssize_t n
     const cost_t* matrix
+    double scale                # fixed-point units in a cost of 1
     element_t* label            # subset of each element
     element_t* size             # number of elements of each subset; 0 for a free one
     Py_ssize_t subsets          # all subsets in use are below
     Py_ssize_t free_subset      # the smallest free one, at most `subsets`
     Py_ssize_t capacity         # rows of the tables
-    cost_t* table               # (capacity, n): cost of each element to each subset
+    fixed_t* table               # (capacity, n): cost of each element to each subset
     element_t* cuts             # (capacity, n): number of required cuts; NULL without any
-    cost_t* own                 # cost of each element to its own subset
-    cost_t* low                 # lower bound on its cost to another subset
+    fixed_t* own                 # cost of each element to its own subset
+    fixed_t* low                 # lower bound on its cost to another subset
     element_t* target           # the subset of that cost, if not loose; the first one on ties
     char* loose
     char* done                  # may not move any more in this sequence
-    cost_t* delta               # lower bound on the change of cost by its best move; inf once done
+    fixed_t* delta               # lower bound on the change of cost by its best move; NONE once done
     bint failed
 
 
 # Two moves compare by (delta, element); of one element's targets an existing subset precedes the empty set on ties.
 
-cdef inline cost_t to_empty(State* s, element_t a) noexcept nogil:
-    return 0.0 if s.size[s.label[a]] > 1 else INFINITY
+cdef inline fixed_t to_empty(State* s, element_t a) noexcept nogil:
+    return 0 if s.size[s.label[a]] > 1 else NONE
 
 
 cdef void scan(State* s, element_t a) noexcept nogil:
     """Find the smallest cost of an element to a subset it is not in."""
     cdef Py_ssize_t U
-    cdef cost_t x, low = INFINITY
-    cdef cost_t* column = s.table + a
+    cdef fixed_t x, low = NONE
+    cdef fixed_t* column = s.table + a
     s.target[a] = -1
     for U in range(s.subsets):
         x = column[U * s.n]
@@ -59,23 +64,24 @@ cdef void scan(State* s, element_t a) noexcept nogil:
 
 
 cdef inline void rate(State* s, element_t a) noexcept nogil:
-    s.delta[a] = INFINITY if s.done[a] else min(s.low[a], to_empty(s, a)) - s.own[a]
+    cdef fixed_t cost = min(s.low[a], to_empty(s, a))
+    s.delta[a] = NONE if s.done[a] or cost == NONE else cost - s.own[a]
 
 
 cdef bint reserve(State* s, Py_ssize_t rows) noexcept nogil:
     """Room for so many subsets."""
     cdef Py_ssize_t capacity = s.capacity
-    cdef cost_t* table
+    cdef fixed_t* table
     cdef element_t* cuts
     if rows <= capacity:
         return True
     capacity = min(s.n, max(rows, capacity + capacity // 2 + 8))
-    table = <cost_t*>calloc(capacity * s.n, sizeof(cost_t))
+    table = <fixed_t*>calloc(capacity * s.n, sizeof(fixed_t))
     if table == NULL:
         s.failed = True
         return False
     if s.table != NULL:
-        memcpy(table, s.table, s.capacity * s.n * sizeof(cost_t))
+        memcpy(table, s.table, s.capacity * s.n * sizeof(fixed_t))
         free(s.table)
     s.table = table
     if s.cuts != NULL:
@@ -107,14 +113,13 @@ cdef void build(State* s) noexcept nogil:
     """Fill the tables for the present labels, numbered anew. O(n^2)."""
     cdef Py_ssize_t n = s.n, a, b, U
     cdef const cost_t* row
-    cdef cost_t* sums
-    cdef cost_t x
+    cdef fixed_t* sums
     if not reserve(s, s.subsets):
         return
     memset(s.size, 0, (n + 1) * sizeof(element_t))
     for a in range(n):
         s.size[s.label[a]] += 1
-    sums = <cost_t*>malloc((s.subsets + 1) * sizeof(cost_t))
+    sums = <fixed_t*>malloc((s.subsets + 1) * sizeof(fixed_t))
     if sums == NULL:
         s.failed = True
         return
@@ -122,18 +127,18 @@ cdef void build(State* s) noexcept nogil:
         memset(s.cuts, 0, s.capacity * n * sizeof(element_t))
     for a in range(n):
         row = s.matrix + a * n
-        memset(sums, 0, s.subsets * sizeof(cost_t))
+        memset(sums, 0, s.subsets * sizeof(fixed_t))
         if s.cuts == NULL:
             for b in range(n):
-                sums[s.label[b]] += row[b]
+                sums[s.label[b]] += fixed(row[b], s.scale)
         else:
             for b in range(n):
                 if row[b] == INFINITY:
                     s.cuts[s.label[b] * n + a] += 1
                 else:
-                    sums[s.label[b]] += row[b]
+                    sums[s.label[b]] += fixed(row[b], s.scale)
         s.own[a] = sums[s.label[a]]
-        s.low[a] = INFINITY
+        s.low[a] = NONE
         s.target[a] = -1
         s.loose[a] = s.done[a] = False
         for U in range(s.subsets):
@@ -143,11 +148,11 @@ cdef void build(State* s) noexcept nogil:
                 s.target[a] = <element_t>U
         rate(s, <element_t>a)
     for U in range(s.subsets, s.capacity):
-        memset(s.table + U * n, 0, n * sizeof(cost_t))
+        memset(s.table + U * n, 0, n * sizeof(fixed_t))
     free(sums)
 
 
-cdef inline void offer(State* s, element_t b, cost_t x, element_t U) noexcept nogil:
+cdef inline void offer(State* s, element_t b, fixed_t x, element_t U) noexcept nogil:
     """The cost of b to subset U, which it is not in, has become x."""
     if x < s.low[b]:
         s.low[b] = x
@@ -167,9 +172,9 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     cdef Py_ssize_t n = s.n, b
     cdef element_t U = s.label[a], mine
     cdef const cost_t* row = s.matrix + a * n
-    cdef cost_t* from_row
-    cdef cost_t* into_row
-    cdef cost_t x, y
+    cdef fixed_t* from_row
+    cdef fixed_t* into_row
+    cdef fixed_t x, y
     if not reserve(s, W + 1):
         return
     from_row = s.table + U * n
@@ -179,22 +184,23 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     s.size[W] += 1
     if s.cuts == NULL:
         for b in range(n):
-            from_row[b] -= row[b]
-            into_row[b] += row[b]
+            x = fixed(row[b], s.scale)
+            from_row[b] -= x
+            into_row[b] += x
     else:
         for b in range(n):
             if row[b] == INFINITY:
                 s.cuts[U * n + b] -= 1
                 s.cuts[W * n + b] += 1
             else:
-                from_row[b] -= row[b]
-                into_row[b] += row[b]
+                x = fixed(row[b], s.scale)
+                from_row[b] -= x
+                into_row[b] += x
     if W == s.free_subset:
         s.subsets = max(s.subsets, W + 1)
         while s.free_subset < s.subsets and s.size[s.free_subset] > 0:
             s.free_subset += 1
     if s.size[U] == 0:
-        memset(from_row, 0, n * sizeof(cost_t))      # without the rounding errors of its past
         s.free_subset = min(s.free_subset, U)
     for b in range(n):
         mine = s.label[b]
@@ -208,9 +214,9 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         if s.done[b]:
             continue
         if s.size[U] == 0 or (s.cuts != NULL and s.cuts[U * n + b] > 0):
-            x = INFINITY
+            x = NONE
         if s.cuts != NULL and s.cuts[W * n + b] > 0:
-            y = INFINITY
+            y = NONE
         if mine == U:
             s.own[b] = from_row[b]
         else:
@@ -221,7 +227,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
             offer(s, <element_t>b, y, W)
         rate(s, <element_t>b)
     if s.done[a]:
-        s.delta[a] = INFINITY
+        s.delta[a] = NONE
     else:
         s.own[a] = into_row[a]
         scan(s, a)
@@ -231,10 +237,10 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
 cdef element_t best(State* s) noexcept nogil:
     """The element with the best move, its column scanned; -1 if no element has a move."""
     cdef Py_ssize_t k, n = s.n
-    cdef cost_t p, q, r, t
-    cdef cost_t* x = s.delta
+    cdef fixed_t p, q, r, t
+    cdef fixed_t* x = s.delta
     while True:
-        p = q = r = t = INFINITY
+        p = q = r = t = NONE
         k = 0
         while k + 4 <= n:      # four chains of comparisons run at the speed of memory, one does not
             p = x[k] if x[k] < p else p
@@ -246,7 +252,7 @@ cdef element_t best(State* s) noexcept nogil:
             p = x[k] if x[k] < p else p
             k += 1
         p = min(min(p, q), min(r, t))
-        if p == INFINITY:
+        if p == NONE:
             return -1
         k = 0
         while x[k] != p:
@@ -262,28 +268,27 @@ cdef inline element_t where(State* s, element_t a) noexcept nogil:
     return s.target[a] if s.low[a] <= to_empty(s, a) else <element_t>s.free_subset
 
 
-cdef bint improve(State* s, double tolerance, double* cost, Stopping stopping) noexcept nogil:
-    """Apply best moves while they lower the cost; True if it came to a fixed point."""
+cdef void improve(State* s, double tolerance, double cost, Stopping stopping) noexcept nogil:
+    """Apply best moves while they lower the cost."""
     cdef element_t a
-    cdef Py_ssize_t since = 0
+    cdef double delta
     while not s.failed:
         a = best(s)
-        if a < 0 or not s.delta[a] < -tolerance:
-            return True
-        cost[0] += s.delta[a]
+        if a < 0:
+            break
+        delta = s.delta[a] / s.scale
+        if not delta < -tolerance:
+            break
         apply(s, a, where(s, a))
-        since += 1
-        if stopping.tick(cost[0]):
-            return False
-        if since > 4 * s.n:
-            return False         # so that rounding errors of the table cannot pile up
-    return False
+        cost += delta
+        if stopping.tick(cost):
+            break
 
 
-cdef bint improve_by_sequence(
-    State* s, double tolerance, double* cost, Stopping stopping, element_t* moved, element_t* origin
+cdef double improve_by_sequence(
+    State* s, double tolerance, double cost, Stopping stopping, element_t* moved, element_t* origin
 ) noexcept nogil:
-    """One outer iteration of Kernighan and Lin; True if it lowered the cost."""
+    """One outer iteration of Kernighan and Lin; the change of cost, 0 if there is none."""
     cdef Py_ssize_t length = 0, kept = 0
     cdef double sum = 0.0, smallest = 0.0
     cdef element_t a
@@ -291,25 +296,21 @@ cdef bint improve_by_sequence(
         a = best(s)
         if a < 0:
             break
-        sum += s.delta[a]
+        sum += s.delta[a] / s.scale
         moved[length] = a
         origin[length] = s.label[a]
         length += 1
         s.done[a] = True
         apply(s, a, where(s, a))
-        if sum < smallest:
+        if sum < smallest - tolerance:
             smallest = sum
             kept = length
-        if stopping.poll(cost[0] + smallest):
+        if stopping.poll(cost + smallest):
             break
-    if not smallest < -tolerance:
-        kept = 0
     while length > kept:
         length -= 1
         s.label[moved[length]] = origin[length]
-    if kept:
-        cost[0] += smallest
-    return kept > 0
+    return smallest
 
 
 cdef class _Arrays:
@@ -319,19 +320,20 @@ cdef class _Arrays:
     cdef list kept
     cdef element_t[::1] names
 
-    def __cinit__(self, const cost_t[:, ::1] matrix, labels, bint has_must_cut):
+    def __cinit__(self, const cost_t[:, ::1] matrix, labels, double magnitude, bint has_must_cut):
         cdef Py_ssize_t n = matrix.shape[0]
         cdef element_t[::1] label, size, target
-        cdef cost_t[::1] own, low, delta
+        cdef fixed_t[::1] own, low, delta
         cdef char[::1] loose, done
         self.labels = np.array(labels, np.int32)
         label = self.labels
         size, target, self.names = np.zeros(n + 1, np.int32), np.zeros(n, np.int32), np.empty(n + 1, np.int32)
-        own, low, delta = np.empty(n), np.empty(n), np.empty(n)
+        own, low, delta = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
         loose, done = np.zeros(n, np.int8), np.zeros(n, np.int8)
         self.kept = [matrix, label, size, target, own, low, delta, loose, done]
         self.s.n = n
         self.s.matrix = &matrix[0, 0]
+        self.s.scale = scale_for(magnitude)
         self.s.label = &label[0]
         self.s.size = &size[0]
         self.s.target = &target[0]
@@ -355,49 +357,53 @@ cdef class _Arrays:
 
 
 def greedy_moving(
-    const cost_t[:, ::1] matrix, labels, double tolerance, bint has_must_cut, double cost, Stopping stopping
+    const cost_t[:, ::1] matrix,
+    labels,
+    double magnitude,
+    double tolerance,
+    bint has_must_cut,
+    double cost,
+    Stopping stopping,
 ):
     """Labels of the fixed point of greedy moving from canonical labels."""
-    if matrix.shape[0] < 2:
+    if matrix.shape[0] == 0:
         return labels
-    cdef _Arrays arrays = _Arrays(matrix, labels, has_must_cut)
-    cdef State* s = &arrays.s
-    cdef double before
-    cdef bint fixed
+    cdef _Arrays arrays = _Arrays(matrix, labels, magnitude, has_must_cut)
     with nogil:
-        while True:
-            arrays.start()
-            before = cost
-            fixed = improve(s, tolerance, &cost, stopping)
-            # A fixed point of a table with rounding errors is confirmed on a fresh one.
-            if s.failed or stopping.stopped or (fixed and not cost < before):
-                break
-    if s.failed:
+        arrays.start()
+        improve(&arrays.s, tolerance, cost, stopping)
+    if arrays.s.failed:
         raise MemoryError()
     return arrays.labels
 
 
 def kernighan_lin(
-    const cost_t[:, ::1] matrix, labels, double tolerance, bint has_must_cut, double cost, Stopping stopping
+    const cost_t[:, ::1] matrix,
+    labels,
+    double magnitude,
+    double tolerance,
+    bint has_must_cut,
+    double cost,
+    Stopping stopping,
 ):
     """Labels of the fixed point of the Kernighan-Lin iteration from canonical labels."""
     cdef Py_ssize_t n = matrix.shape[0]
-    if n < 2:
+    if n == 0:
         return labels
-    cdef _Arrays arrays = _Arrays(matrix, labels, has_must_cut)
-    cdef State* s = &arrays.s
+    cdef _Arrays arrays = _Arrays(matrix, labels, magnitude, has_must_cut)
     cdef element_t[::1] moved = np.empty(n, np.int32), origin = np.empty(n, np.int32)
-    cdef bint better = True
+    cdef double change
     with nogil:
-        while better:
+        while True:
             arrays.start()
-            if s.failed:
+            if arrays.s.failed:
                 break
-            better = improve_by_sequence(s, tolerance, &cost, stopping, &moved[0], &origin[0])
-            if stopping.tick(cost) or s.failed:
+            change = improve_by_sequence(&arrays.s, tolerance, cost, stopping, &moved[0], &origin[0])
+            cost += change
+            if stopping.tick(cost) or change == 0.0 or arrays.s.failed:
                 break
             with gil:
                 stopping.record(cost)
-    if s.failed:
+    if arrays.s.failed:
         raise MemoryError()
     return arrays.labels

@@ -4,8 +4,22 @@ from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
 
 def greedy_moving(
-    starts: Any, neighbours: Any, costs: Any, labels: Labels, tolerance: float, cost: float, stopping: Stopping
+    starts: Any,
+    neighbours: Any,
+    costs: Any,
+    labels: Labels,
+    magnitude: float,
+    tolerance: float,
+    cost: float,
+    stopping: Stopping,
 ) -> Labels: ...
 def kernighan_lin(
-    starts: Any, neighbours: Any, costs: Any, labels: Labels, tolerance: float, cost: float, stopping: Stopping
+    starts: Any,
+    neighbours: Any,
+    costs: Any,
+    labels: Labels,
+    magnitude: float,
+    tolerance: float,
+    cost: float,
+    stopping: Stopping,
 ) -> Labels: ...

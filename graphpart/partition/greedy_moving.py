@@ -78,5 +78,5 @@ def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of greedy moving from canonical labels."""
     cost = p.evaluate_labels(labels)
     if p.matrix is not None:
-        return _dense_moves.greedy_moving(p.matrix, labels, p.tolerance, p.has_must_cut, cost, stopping)
-    return _sparse_moves.greedy_moving(*p.rows(), labels, p.tolerance, cost, stopping)
+        return _dense_moves.greedy_moving(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
+    return _sparse_moves.greedy_moving(*p.rows(), labels, p.magnitude, p.tolerance, cost, stopping)

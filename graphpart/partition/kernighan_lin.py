@@ -74,5 +74,5 @@ def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) ->
     """The fixed point of the Kernighan-Lin iteration from canonical labels."""
     cost = p.evaluate_labels(labels)
     if p.matrix is not None:
-        return _dense_moves.kernighan_lin(p.matrix, labels, p.tolerance, p.has_must_cut, cost, stopping)
-    return _sparse_moves.kernighan_lin(*p.rows(), labels, p.tolerance, cost, stopping)
+        return _dense_moves.kernighan_lin(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
+    return _sparse_moves.kernighan_lin(*p.rows(), labels, p.magnitude, p.tolerance, cost, stopping)

@@ -454,13 +454,18 @@ class SetPartition:
         return self._measure()[1]
 
     @property
+    def magnitude(self) -> float:
+        """The largest sum of absolute costs over the pairs of one element; required cuts are left out."""
+        return self._measure()[0]
+
+    @property
     def tolerance(self) -> float:
         """What counts as zero: a difference of costs is negative if it is below ``-tolerance``.
 
-        It is ``2**-50`` times the largest sum of absolute costs over the pairs of one element: the order of the
-        rounding error in a sum of an element's costs. All methods share this rule.
+        It is ``2**-50`` times :attr:`magnitude`: the order of the rounding error in a sum of an element's costs. All
+        methods share this rule.
         """
-        return 2.0**-50 * self._measure()[0]
+        return 2.0**-50 * self.magnitude
 
     def _measure(self) -> tuple[float, bool]:
         if self._magnitude is None:
