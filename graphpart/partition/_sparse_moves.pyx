@@ -1,2 +1,452 @@
-def greedy_moving(*args): ...
-def kernighan_lin(*args): ...
+"""Kernels of greedy moving and of its Kernighan-Lin form, on compressed rows of stored pairs.
+
+All elements that may move wait in a heap, keyed by the change of cost that their best move makes. A move of element a
+changes this value for its neighbours only. It is not computed anew at once: a lower bound on it follows from the cost of
+the one pair, and an element is looked at again only when its bound comes first. A subset that no stored pair links
+to an element is as good for it as the empty set; it matters only to an element that is alone. All sums are exact, in fixed
+point (see kernels/fixed.pxd).
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdlib cimport free, malloc
+
+from graphpart.kernels.bitset cimport Bitset, bitset_add, bitset_free, bitset_make, bitset_next, bitset_remove
+from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
+
+cdef enum:
+    EMPTY = -1      # target: the empty set
+    FAR = -2        # target: the first subset that no stored pair links to the element
+
+
+cdef struct Waiting:
+    fixed_t delta               # lower bound on the change of cost by the element's best move
+    element_t element
+
+
+cdef struct Element:
+    element_t place             # in the heap; -1 once it may not move any more
+    element_t target            # of the best move, if not loose
+    bint loose                  # delta is a bound only
+    bint saturated              # alone, and linked to every other subset
+
+
+cdef struct State:
+    Py_ssize_t n
+    const offset_t* starts
+    const element_t* neighbours
+    const cost_t* costs
+    double scale                # fixed-point units in a cost of 1
+    element_t* label            # subset of each element
+    element_t* size             # number of elements of each subset; 0 for a free one
+    int64_t* members            # sum of the elements of each subset: the element, if it is one
+    Py_ssize_t in_use           # number of subsets
+    Bitset used, unused         # numbers of subsets
+    Element* elements
+    Waiting* heap
+    Py_ssize_t waiting
+    fixed_t* sums               # cost of one element to each subset
+    int64_t* stamp              # the look at which that was computed
+    int64_t look
+    element_t* linked           # subsets of its neighbours
+    Py_ssize_t links
+    element_t* saturated        # elements to look at again once a subset is added
+    Py_ssize_t saturations
+
+
+# -------------------------------------------------------------------------------------------------------------- heap
+
+cdef inline bint before(Waiting x, Waiting y) noexcept nogil:
+    return x.delta < y.delta or (x.delta == y.delta and x.element < y.element)
+
+
+cdef void up(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
+    cdef Py_ssize_t parent
+    while at > 0:
+        parent = (at - 1) >> 2
+        if not before(item, s.heap[parent]):
+            break
+        s.heap[at] = s.heap[parent]
+        s.elements[s.heap[at].element].place = <element_t>at
+        at = parent
+    s.heap[at] = item
+    s.elements[item.element].place = <element_t>at
+
+
+cdef void down(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
+    cdef Py_ssize_t child, first, k
+    while True:
+        child = 4 * at + 1
+        if child >= s.waiting:
+            break
+        first = child
+        for k in range(child + 1, min(child + 4, s.waiting)):
+            if before(s.heap[k], s.heap[first]):
+                first = k
+        if not before(s.heap[first], item):
+            break
+        s.heap[at] = s.heap[first]
+        s.elements[s.heap[at].element].place = <element_t>at
+        at = first
+    s.heap[at] = item
+    s.elements[item.element].place = <element_t>at
+
+
+cdef void set_delta(State* s, element_t a, fixed_t delta) noexcept nogil:
+    cdef Py_ssize_t at = s.elements[a].place
+    cdef Waiting item
+    item.delta = delta
+    item.element = a
+    if before(item, s.heap[at]):
+        up(s, at, item)
+    else:
+        down(s, at, item)
+
+
+cdef void take_first(State* s) noexcept nogil:
+    cdef Waiting last
+    s.elements[s.heap[0].element].place = -1
+    s.waiting -= 1
+    last = s.heap[s.waiting]
+    if s.waiting:
+        down(s, 0, last)
+
+
+# ------------------------------------------------------------------------------------------------------------- moves
+
+cdef fixed_t look_at(State* s, element_t a) noexcept nogil:
+    """Find the best move of an element, and the change of cost it makes. O(degree)"""
+    cdef element_t U, mine = s.label[a]
+    cdef offset_t k
+    cdef cost_t c
+    cdef Py_ssize_t i
+    cdef fixed_t low = NONE, own = 0
+    cdef Element* element = &s.elements[a]
+    s.look += 1
+    s.links = 0
+    for k in range(s.starts[a], s.starts[a + 1]):
+        U = s.label[s.neighbours[k]]
+        c = s.costs[k]
+        if s.stamp[U] != s.look:
+            s.stamp[U] = s.look
+            s.sums[U] = 0
+            s.linked[s.links] = U
+            s.links += 1
+        if c == INFINITY:
+            s.sums[U] = NONE
+        elif s.sums[U] != NONE:
+            s.sums[U] += fixed(c, s.scale)
+    element.target = EMPTY
+    element.loose = False
+    if s.stamp[mine] == s.look:
+        own = s.sums[mine]
+    for i in range(s.links):
+        U = s.linked[i]
+        if U != mine and (s.sums[U] < low or (s.sums[U] == low != NONE and U < element.target)):
+            low = s.sums[U]
+            element.target = U
+    if s.size[mine] > 1:
+        if 0 < low:
+            low = 0
+            element.target = EMPTY
+    elif 0 < low:
+        if s.in_use - 1 > s.links:      # alone, so its own subset is not linked
+            low = 0
+            element.target = FAR
+        elif not element.saturated:
+            element.saturated = True
+            s.saturated[s.saturations] = a
+            s.saturations += 1
+    return low if low == NONE else low - own
+
+
+cdef element_t far_subset(State* s, element_t a) noexcept nogil:
+    """The first subset that no stored pair links to an element that is alone; -1 if there is none."""
+    cdef Py_ssize_t U = -1
+    look_at(s, a)
+    while True:
+        U = bitset_next(&s.used, U + 1, s.n + 1)
+        if U < 0 or (U != s.label[a] and s.stamp[U] != s.look):
+            return <element_t>U
+
+
+cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
+    """The best move of b may have changed, its delta have fallen by at most this."""
+    cdef Element* element = &s.elements[b]
+    cdef Waiting item = s.heap[element.place]
+    element.loose = True
+    if item.delta == NONE:
+        item.delta = -NONE       # no bound is known: it comes first, and is looked at
+    else:
+        item.delta -= most
+        if s.size[s.label[b]] == 1:
+            item.delta = min(item.delta, 0)     # a subset may have ceased to be linked
+    up(s, element.place, item)
+
+
+cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
+    """Move element a to subset W, and loosen what depends on it. O(degree log n)"""
+    cdef element_t U = s.label[a], b, mine
+    cdef offset_t k
+    cdef fixed_t c
+    cdef Py_ssize_t count
+    s.label[a] = W
+    s.size[U] -= 1
+    s.members[U] -= a
+    s.size[W] += 1
+    s.members[W] += a
+    for k in range(s.starts[a], s.starts[a + 1]):
+        b = s.neighbours[k]
+        if s.elements[b].place < 0:
+            continue
+        mine = s.label[b]
+        if s.costs[k] == INFINITY:
+            s.elements[b].loose = True
+            up(s, s.elements[b].place, Waiting(-NONE, b))     # U may be open to b now, whatever it costs
+            continue
+        c = fixed(s.costs[k], s.scale)
+        if mine == U:
+            loosen(s, b, max(0, -2 * c))
+        elif mine == W:
+            loosen(s, b, max(0, 2 * c))
+        else:
+            loosen(s, b, max(c, -c))
+    if s.size[U] == 0:
+        bitset_remove(&s.used, U)
+        bitset_add(&s.unused, U)
+        s.in_use -= 1
+    elif s.size[U] == 1:
+        b = <element_t>s.members[U]
+        if s.elements[b].place >= 0:
+            loosen(s, b, 0)
+    if s.size[W] == 2:
+        b = <element_t>(s.members[W] - a)
+        if s.elements[b].place >= 0:
+            set_delta(s, b, look_at(s, b))      # it can leave now
+    elif s.size[W] == 1:
+        bitset_add(&s.used, W)
+        bitset_remove(&s.unused, W)
+        s.in_use += 1
+        count = s.saturations
+        s.saturations = 0
+        for k in range(count):
+            b = s.saturated[k]
+            s.elements[b].saturated = False
+            if s.elements[b].place >= 0:
+                loosen(s, b, 0)
+
+
+cdef element_t best(State* s) noexcept nogil:
+    """The element with the best move, looked at; -1 if no element has a move."""
+    cdef element_t a
+    cdef element_t far
+    while s.waiting:
+        a = s.heap[0].element
+        if s.elements[a].loose:
+            set_delta(s, a, look_at(s, a))
+            continue
+        if s.heap[0].delta == NONE:
+            return -1
+        if s.elements[a].target == FAR:
+            far = far_subset(s, a)
+            if far < 0 or s.elements[a].target != FAR:
+                set_delta(s, a, look_at(s, a))
+                continue
+            s.elements[a].target = far
+        return a
+    return -1
+
+
+cdef inline element_t where(State* s, element_t a) noexcept nogil:
+    """The target of an element's best move."""
+    if s.elements[a].target == EMPTY:
+        return <element_t>bitset_next(&s.unused, 0, s.n + 1)
+    return s.elements[a].target
+
+
+# -------------------------------------------------------------------------------------------------------- algorithms
+
+cdef void start(State* s) noexcept nogil:
+    """Number the subsets in order of their smallest elements, and let all elements wait."""
+    cdef Py_ssize_t n = s.n, U, k
+    cdef element_t a
+    cdef element_t* names = s.size
+    s.in_use = 0
+    for U in range(n + 1):
+        names[U] = -1
+    for a in range(n):
+        if names[s.label[a]] < 0:
+            names[s.label[a]] = <element_t>s.in_use
+            s.in_use += 1
+        s.label[a] = names[s.label[a]]
+    for U in range(n + 1):
+        s.size[U] = 0
+        s.members[U] = 0
+        if U < s.in_use:
+            bitset_add(&s.used, U)
+            bitset_remove(&s.unused, U)
+        else:
+            bitset_remove(&s.used, U)
+            bitset_add(&s.unused, U)
+    for a in range(n):
+        s.size[s.label[a]] += 1
+        s.members[s.label[a]] += a
+        s.elements[a].saturated = False
+    s.saturations = 0
+    s.waiting = n
+    for a in range(n):
+        s.heap[a].element = a
+        s.elements[a].place = a
+        s.heap[a].delta = look_at(s, a)
+    for k in range((n - 2) >> 2, -1, -1):
+        down(s, k, s.heap[k])
+
+
+cdef void improve(State* s, double tolerance, double cost, Stopping stopping) noexcept nogil:
+    """Apply best moves while they lower the cost."""
+    cdef element_t a
+    cdef double delta
+    while True:
+        a = best(s)
+        if a < 0:
+            break
+        delta = s.heap[0].delta / s.scale
+        if not delta < -tolerance:
+            break
+        apply(s, a, where(s, a))
+        set_delta(s, a, look_at(s, a))
+        cost += delta
+        if stopping.tick(cost):
+            break
+
+
+cdef double improve_by_sequence(
+    State* s, double tolerance, double cost, Stopping stopping, element_t* moved, element_t* origin
+) noexcept nogil:
+    """One outer iteration of Kernighan and Lin; the change of cost, 0 if there is none."""
+    cdef Py_ssize_t length = 0, kept = 0
+    cdef double sum = 0.0, smallest = 0.0
+    cdef element_t a
+    while True:
+        a = best(s)
+        if a < 0:
+            break
+        sum += s.heap[0].delta / s.scale
+        moved[length] = a
+        origin[length] = s.label[a]
+        length += 1
+        take_first(s)
+        apply(s, a, where(s, a))
+        if sum < smallest - tolerance:
+            smallest = sum
+            kept = length
+        if stopping.poll(cost + smallest):
+            break
+    while length > kept:
+        length -= 1
+        s.label[moved[length]] = origin[length]
+    return smallest
+
+
+cdef class _Arrays:
+    """The memory of a State."""
+    cdef State s
+    cdef object labels
+    cdef list kept
+
+    def __cinit__(
+        self,
+        const offset_t[::1] starts,
+        const element_t[::1] neighbours,
+        const cost_t[::1] costs,
+        labels,
+        double magnitude,
+    ):
+        cdef Py_ssize_t n = starts.shape[0] - 1
+        cdef element_t[::1] label, size, linked, saturated
+        cdef int64_t[::1] members, stamp, sums
+        self.labels = np.array(labels, np.int32)
+        label, size, linked = self.labels, np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
+        saturated = np.zeros(n + 1, np.int32)
+        members, stamp, sums = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+        self.kept = [starts, neighbours, costs, label, size, linked, saturated, members, stamp, sums]
+        self.s.n = n
+        self.s.starts = &starts[0]
+        self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
+        self.s.costs = &costs[0] if costs.shape[0] else NULL
+        self.s.scale = scale_for(magnitude)
+        self.s.label = &label[0]
+        self.s.size = &size[0]
+        self.s.linked = &linked[0]
+        self.s.saturated = &saturated[0]
+        self.s.members = &members[0]
+        self.s.stamp = &stamp[0]
+        self.s.sums = &sums[0]
+        self.s.look = 0
+        self.s.elements = <Element*>malloc(n * sizeof(Element))
+        self.s.heap = <Waiting*>malloc(n * sizeof(Waiting))
+        if self.s.elements == NULL or self.s.heap == NULL:
+            raise MemoryError()
+        if not bitset_make(&self.s.used, n + 1) or not bitset_make(&self.s.unused, n + 1):
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.s.elements)
+        free(self.s.heap)
+        bitset_free(&self.s.used)
+        bitset_free(&self.s.unused)
+
+
+def greedy_moving(
+    const offset_t[::1] starts,
+    const element_t[::1] neighbours,
+    const cost_t[::1] costs,
+    labels,
+    double magnitude,
+    double tolerance,
+    double cost,
+    Stopping stopping,
+):
+    """Labels of the fixed point of greedy moving from canonical labels."""
+    if starts.shape[0] == 1:
+        return labels
+    cdef _Arrays arrays = _Arrays(starts, neighbours, costs, labels, magnitude)
+    with nogil:
+        start(&arrays.s)
+        improve(&arrays.s, tolerance, cost, stopping)
+    return arrays.labels
+
+
+def kernighan_lin(
+    const offset_t[::1] starts,
+    const element_t[::1] neighbours,
+    const cost_t[::1] costs,
+    labels,
+    double magnitude,
+    double tolerance,
+    double cost,
+    Stopping stopping,
+):
+    """Labels of the fixed point of the Kernighan-Lin iteration from canonical labels."""
+    cdef Py_ssize_t n = starts.shape[0] - 1
+    if n == 0:
+        return labels
+    cdef _Arrays arrays = _Arrays(starts, neighbours, costs, labels, magnitude)
+    cdef element_t[::1] moved = np.empty(n, np.int32), origin = np.empty(n, np.int32)
+    cdef double change
+    with nogil:
+        while True:
+            start(&arrays.s)
+            change = improve_by_sequence(&arrays.s, tolerance, cost, stopping, &moved[0], &origin[0])
+            cost += change
+            if stopping.tick(cost) or change == 0.0:
+                break
+            with gil:
+                stopping.record(cost)
+    return arrays.labels
