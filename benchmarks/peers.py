@@ -1,0 +1,562 @@
+"""graphpart and its peers side by side on the same generated instances: cost, seconds, memory, ratios, targets.
+
+    python benchmarks/peers.py                       # all rows, 5 rounds (pip install -e '.[bench]' first)
+    python benchmarks/peers.py --quick --rounds 1    # small sizes: does everything run?
+    python benchmarks/peers.py --rows complete grid --csv measured.csv
+
+Every measurement is a child process of its own, so that its peak memory is its own; rounds are interleaved, so that a
+drift of the machine meets all contestants alike. Seconds are those of the algorithm alone: reading the arrays and
+importing and building what the contestant works on is reported apart ("build"). "Extra" memory is the peak during the algorithm above
+the memory in use just before it. Costs are recomputed here from the arrays, for all contestants by the same code.
+Ratios are medians over rounds of the ratio within a round.
+
+A benchmark is one line in ROWS; a contestant is one function: it takes the arrays of an instance, builds what it needs
+and returns the function to be measured, which returns labels (or None).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import ctypes
+import gc
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import graphpart as gp
+
+Arrays = dict[str, np.ndarray]
+Run = Callable[[], Any]
+
+
+# ------------------------------------------------------------------------------------------------------------ instances
+
+
+def arrays_of(instance: gp.generate.Instance) -> Arrays:
+    p = instance.problem
+    if p.is_dense:
+        return {"matrix": p.matrix}
+    return {"n": np.array(p.n), "u": p.u, "v": p.v, "cost": p.cost}
+
+
+def planted(**options: Any) -> Arrays:
+    return arrays_of(gp.generate.planted_partition(sigma=3.0, **options))
+
+
+def grid(**options: Any) -> Arrays:
+    return arrays_of(gp.generate.grid(**options))
+
+
+def sparse(**options: Any) -> Arrays:
+    return arrays_of(gp.generate.sparse_random(**options))
+
+
+def communities(n: int) -> Arrays:
+    """The edges of a random graph with 20 communities, ten neighbours inside and five outside on average."""
+    inside, outside = 10 / (n / 20), 5 / n
+    truth = np.arange(n) // (n // 20)
+    u, v = np.triu_indices(n, 1)
+    kept = np.random.default_rng(0).random(len(u)) < np.where(truth[u] == truth[v], inside, outside)
+    return {"n": np.array(n), "u": u[kept].astype(np.int32), "v": v[kept].astype(np.int32)}
+
+
+def tiny(count: int, n: int) -> Arrays:
+    return {"matrices": np.stack([gp.generate.planted_partition(n, 3, seed=k).problem.matrix for k in range(count)])}
+
+
+def problem_of(arrays: Arrays) -> gp.SetPartition:
+    if "matrix" in arrays:
+        return gp.SetPartition.from_matrix(arrays["matrix"], dense=True)
+    return gp.SetPartition.from_pairs(int(arrays["n"]), (arrays["u"], arrays["v"]), arrays["cost"])
+
+
+def pairs_of(arrays: Arrays) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    if "matrix" in arrays:
+        n = len(arrays["matrix"])
+        u, v = np.triu_indices(n, 1)
+        return n, u, v, arrays["matrix"][u, v]
+    return int(arrays["n"]), arrays["u"], arrays["v"], arrays["cost"]
+
+
+def cost_within(arrays: Arrays, labels: np.ndarray) -> float:
+    """The cost of a partition, recomputed."""
+    if "matrix" in arrays:
+        matrix = arrays["matrix"]
+        return sum(float(row[a + 1 :][labels[a + 1 :] == labels[a]].sum()) for a, row in enumerate(matrix))
+    return float(arrays["cost"][labels[arrays["u"]] == labels[arrays["v"]]].sum())
+
+
+def negated_modularity(arrays: Arrays, labels: np.ndarray) -> float:
+    """Minus the modularity of an unweighted graph, recomputed by its definition."""
+    u, v = arrays["u"], arrays["v"]
+    m, k = len(u), int(labels.max()) + 1
+    degrees = np.bincount(labels[u], minlength=k) + np.bincount(labels[v], minlength=k)
+    return float((degrees / (2 * m)) @ (degrees / (2 * m)) - (labels[u] == labels[v]).sum() / m)
+
+
+# ---------------------------------------------------------------------------------------------------------- contestants
+
+
+def numpy_sum(arrays: Arrays) -> Run:
+    matrix = arrays["matrix"]
+    matrix.sum()
+    return lambda: matrix.sum() and None
+
+
+def joining(arrays: Arrays) -> Run:
+    p = problem_of(arrays)
+    return lambda: gp.partition.greedy_joining(p).labels
+
+
+def joining_kl(arrays: Arrays) -> Run:
+    p = problem_of(arrays)
+    return lambda: gp.partition.kernighan_lin(p, initial=gp.partition.greedy_joining(p)).labels
+
+
+def one_kl_iteration(arrays: Arrays) -> Run:
+    p = problem_of(arrays)
+    joined = gp.partition.greedy_joining(p)
+    return lambda: gp.partition.kernighan_lin(p, initial=joined, max_iterations=1).labels
+
+
+def modularity_kl(arrays: Arrays) -> Run:
+    p, _ = gp.generate.modularity(networkx_graph(arrays))
+    return lambda: gp.partition.kernighan_lin(p).labels
+
+
+def bioimage(arrays: Arrays, solver: str) -> Run:
+    from bioimage_cpp.graph import UndirectedGraph, multicut
+
+    n, u, v, cost = pairs_of(arrays)
+    graph = UndirectedGraph.from_unique_edges(n, np.stack([u, v], 1).astype(np.uint64))
+    objective = multicut.MulticutObjective(graph, -cost)  # its costs are paid by pairs that are cut
+    gaec = multicut.GreedyAdditiveMulticut()
+    chosen = {"GAEC": gaec, "KL": multicut.ChainedMulticutSolvers([gaec, multicut.KernighanLinMulticut()])}[solver]
+    return lambda: chosen.optimize(objective)
+
+
+def igraph_graph(arrays: Arrays) -> Any:
+    import igraph
+
+    random.seed(0)  # igraph draws from it
+    return igraph.Graph(int(arrays["n"]), np.stack([arrays["u"], arrays["v"]], 1))
+
+
+def igraph_cpm(arrays: Arrays) -> Run:
+    graph, weights = igraph_graph(arrays), (-arrays["cost"]).tolist()
+    return lambda: np.array(graph.community_leiden("CPM", weights=weights, resolution=0.0, n_iterations=-1).membership)
+
+
+def igraph_modularity(arrays: Arrays) -> Run:
+    graph = igraph_graph(arrays)
+    return lambda: np.array(graph.community_leiden("modularity", n_iterations=-1).membership)
+
+
+def networkx_graph(arrays: Arrays) -> Any:
+    import networkx as nx
+
+    G = nx.empty_graph(int(arrays["n"]))
+    G.add_edges_from(zip(arrays["u"].tolist(), arrays["v"].tolist(), strict=True))
+    return G
+
+
+def networkx_modularity(arrays: Arrays, method: str) -> Run:
+    import networkx as nx
+
+    G = networkx_graph(arrays)
+    run = {
+        "greedy": nx.community.greedy_modularity_communities,
+        "louvain": lambda graph: nx.community.louvain_communities(graph, seed=0),
+    }[method]
+
+    def labels() -> np.ndarray:
+        out = np.empty(len(G), int)
+        for label, nodes in enumerate(run(G)):
+            out[list(nodes)] = label
+        return out
+
+    return labels
+
+
+def chszlab(arrays: Arrays) -> Run:
+    from chszlablib import Decomposition, Graph
+
+    starts, neighbours, costs = problem_of(arrays).rows()
+    weights = np.rint(-1000 * costs).astype(np.int64)  # it takes integers only
+    graph = Graph.from_csr(starts, neighbours.astype(np.int64), edge_weights=weights)
+    return lambda: np.asarray(Decomposition.correlation_clustering(graph, seed=0).assignment)
+
+
+def solve_many(arrays: Arrays) -> Run:
+    problems = [gp.SetPartition.from_matrix(matrix) for matrix in arrays["matrices"]]
+
+    def run() -> None:
+        for p in problems:
+            gp.solve(p, method="kernighan-lin")
+
+    return run
+
+
+def kernels_many(arrays: Arrays) -> Run:
+    """What solve_many cannot do without: the two kernels, called with what is already at hand."""
+    from graphpart.partition import _dense_joining, _dense_moves
+
+    stopping = gp.Stopping()
+    prepared = []
+    for matrix in arrays["matrices"]:
+        p = gp.SetPartition.from_matrix(matrix)
+        labels = gp.partition.greedy_joining(p).labels
+        prepared.append((p.matrix, p.tolerance, labels, p.has_must_cut, p.evaluate(labels)))
+
+    def run() -> None:
+        for matrix, tolerance, labels, has_must_cut, cost in prepared:
+            _dense_joining.join_dense(matrix, tolerance, 0.0, stopping)
+            _dense_moves.kernighan_lin(matrix, labels, tolerance, has_must_cut, cost, stopping)
+
+    return run
+
+
+FLOOR, JOINING, BOTH, STEP = "C.sum()", "graphpart joining", "graphpart joining + KL", "graphpart KL, 1 iteration"
+GAEC, GAEC_KL, LEIDEN, SCC = "bioimage-cpp GAEC", "bioimage-cpp GAEC + KL", "igraph Leiden CPM", "chszlablib SCC"
+SOLVE, KERNELS = "1000 calls of solve", "1000 calls of the kernels"
+
+#: name: (module that must be importable, function, times it is run in one process)
+CONTESTANTS: dict[str, tuple[str, Callable[[Arrays], Run], int]] = {
+    FLOOR: ("numpy", numpy_sum, 5),
+    JOINING: ("graphpart", joining, 1),
+    BOTH: ("graphpart", joining_kl, 1),
+    STEP: ("graphpart", one_kl_iteration, 1),
+    "graphpart KL on modularity": ("graphpart", modularity_kl, 1),
+    SOLVE: ("graphpart", solve_many, 5),
+    KERNELS: ("graphpart", kernels_many, 5),
+    GAEC: ("bioimage_cpp", lambda arrays: bioimage(arrays, "GAEC"), 1),
+    GAEC_KL: ("bioimage_cpp", lambda arrays: bioimage(arrays, "KL"), 1),
+    LEIDEN: ("igraph", igraph_cpm, 1),
+    SCC: ("chszlablib", chszlab, 1),
+    "igraph Leiden modularity": ("igraph", igraph_modularity, 1),
+    "networkx greedy modularity": ("networkx", lambda arrays: networkx_modularity(arrays, "greedy"), 1),
+    "networkx Louvain": ("networkx", lambda arrays: networkx_modularity(arrays, "louvain"), 1),
+}
+
+
+# -------------------------------------------------------------------------------------------------------------- figures
+
+
+@dataclass
+class Measured:
+    """The rounds of one contestant on one instance."""
+
+    seconds: list[float]
+    build: list[float]
+    extra: list[float]  # bytes
+    cost: list[float]
+
+
+class Measurements(dict[tuple[str, str], Measured]):
+    """By (size, contestant); without a size, the last one counts."""
+
+    sizes: list[str]
+
+    def of(self, who: str, size: int = -1) -> Measured:
+        return self[self.sizes[size], who]
+
+    def ratio(self, who: str, whose: str) -> float:
+        """Time of one contestant over that of another: the median over rounds."""
+        pairs = zip(self.of(who).seconds, self.of(whose).seconds, strict=True)
+        return statistics.median(a / b for a, b in pairs)
+
+    def extra(self, who: str) -> float:
+        return statistics.median(self.of(who).extra)
+
+    def cost(self, who: str) -> float:
+        return statistics.median(self.of(who).cost)
+
+    def excess(self, who: str, whose: str) -> float:
+        """How much higher the cost of one contestant is than that of another, relatively."""
+        return (self.cost(who) - self.cost(whose)) / abs(self.cost(whose))
+
+    def exponent(self, who: str) -> float:
+        """The slope of log(seconds) over log(n), by least squares; sizes are written n=..."""
+        n = [int(size.removeprefix("n=")) for size in self.sizes]
+        seconds = [statistics.median(self[size, who].seconds) for size in self.sizes]
+        return float(np.polyfit(np.log(n), np.log(seconds), 1)[0])
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a row, and its target."""
+
+    text: str
+    value: Callable[[Measurements], float]
+    relation: str  # "<=", ">=" or "<"
+    target: float
+
+    def met(self, value: float) -> bool:
+        return {"<=": value <= self.target, ">=": value >= self.target, "<": value < self.target}[self.relation]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One benchmark: instances of one kind in one or more sizes, contestants, figures."""
+
+    name: str
+    about: str
+    make: Callable[..., Arrays]
+    sizes: dict[str, dict[str, Any]]
+    quick: dict[str, dict[str, Any]]
+    contestants: tuple[str, ...]
+    figures: tuple[Figure, ...] = ()
+    cost: Callable[[Arrays, np.ndarray], float] = cost_within
+
+
+def matrices(r: Measurements) -> float:
+    """Extra memory of joining in units of the matrix."""
+    return r.extra(JOINING) / (8 * int(r.sizes[-1].removeprefix("n=")) ** 2)
+
+
+def per_pair(r: Measurements) -> float:
+    """Time per pair of joining on the largest instance, in units of that on the smallest."""
+    m = [float(size.removeprefix("m=")) for size in r.sizes]
+    pairs = zip(r.of(JOINING, -1).seconds, r.of(JOINING, 0).seconds, strict=True)
+    return statistics.median(a / b for a, b in pairs) * m[0] / m[-1]
+
+
+GRID_FIGURES = (
+    Figure("joining: times faster than GAEC", lambda r: 1 / r.ratio(JOINING, GAEC), ">=", 2),
+    Figure("joining: extra memory over GAEC's", lambda r: r.extra(JOINING) / r.extra(GAEC), "<=", 0.5),
+    Figure("joining: cost above GAEC, relative", lambda r: abs(r.excess(JOINING, GAEC)), "<=", 1e-4),
+    Figure("joining + KL: time over GAEC + KL", lambda r: r.ratio(BOTH, GAEC_KL), "<=", 1),
+    Figure("joining + KL: cost above GAEC + KL, relative", lambda r: r.excess(BOTH, GAEC_KL), "<=", 4e-4),
+)
+
+ROWS = (
+    Row(
+        "complete", "complete graph, 100 planted subsets, noise 3", planted,
+        {"n=3000": {"n": 3000, "subsets": 100}}, {"n=400": {"n": 400, "subsets": 13}},
+        (FLOOR, JOINING, BOTH, STEP, GAEC, GAEC_KL),
+        (
+            Figure("joining: cost above GAEC, relative", lambda r: abs(r.excess(JOINING, GAEC)), "<=", 1e-9),
+            Figure("joining: times faster than GAEC", lambda r: 1 / r.ratio(JOINING, GAEC), ">=", 40),
+            Figure("joining: time over C.sum()", lambda r: r.ratio(JOINING, FLOOR), "<=", 40),
+            Figure("joining: extra memory in matrices", matrices, "<=", 1.5),
+            Figure("joining + KL: cost above GAEC + KL, relative", lambda r: r.excess(BOTH, GAEC_KL), "<", 0),
+            Figure("joining + KL: times faster than GAEC + KL", lambda r: 1 / r.ratio(BOTH, GAEC_KL), ">=", 10),
+            Figure("one KL iteration: time over C.sum()", lambda r: r.ratio(STEP, FLOOR), "<=", 15),
+        ),
+    ),
+    Row(
+        "growth", "complete graph, n/30 planted subsets, noise 3", planted,
+        {f"n={n}": {"n": n, "subsets": n // 30} for n in (1000, 2000, 4000, 8000)},
+        {f"n={n}": {"n": n, "subsets": n // 30} for n in (250, 500, 1000)},
+        (JOINING, STEP),
+        (
+            Figure("joining: exponent of n", lambda r: r.exponent(JOINING), "<=", 2.2),
+            Figure("one KL iteration: exponent of n", lambda r: r.exponent(STEP), "<=", 2.2),
+        ),
+    ),
+    Row(
+        "grid", "grid with 10% long-range edges, standard normal costs", grid,
+        {"1000x1000": {"height": 1000, "width": 1000}}, {"60x60": {"height": 60, "width": 60}},
+        (JOINING, BOTH, GAEC, GAEC_KL),
+        GRID_FIGURES,
+    ),
+    Row(
+        "regions", "the same grid with a planted region for every 1000 pixels, noise 1", grid,
+        {"1000x1000": {"height": 1000, "width": 1000, "regions": 1000}},
+        {"60x60": {"height": 60, "width": 60, "regions": 4}},
+        (JOINING, BOTH, GAEC, GAEC_KL),
+        GRID_FIGURES,
+    ),
+    Row(
+        "sparse", "sparse random graph, standard normal costs", sparse,
+        {"n=100000, m=1000000": {"n": 10**5, "m": 10**6}}, {"n=2000, m=20000": {"n": 2000, "m": 20000}},
+        (JOINING, BOTH, GAEC, GAEC_KL, LEIDEN, SCC),
+        (
+            Figure("joining: times faster than GAEC", lambda r: 1 / r.ratio(JOINING, GAEC), ">=", 3),
+            Figure("joining + KL: cost above Leiden, relative", lambda r: r.excess(BOTH, LEIDEN), "<", 0),
+            Figure("joining + KL: time over Leiden", lambda r: r.ratio(BOTH, LEIDEN), "<=", 0.2),
+        ),
+    ),
+    Row(
+        "large", "sparse random graph, ten pairs for each element, standard normal costs", sparse,
+        {"m=1e6": {"n": 10**5, "m": 10**6}, "m=1e7": {"n": 10**6, "m": 10**7}},
+        {"m=1e4": {"n": 10**3, "m": 10**4}, "m=1e5": {"n": 10**4, "m": 10**5}},
+        (JOINING,),
+        (
+            Figure("joining: extra memory in GB", lambda r: r.extra(JOINING) / 1e9, "<=", 2),
+            Figure("joining: time per pair over that of the smaller", per_pair, "<=", 2),
+        ),
+    ),
+    Row(
+        "signs", "sparse random graph, costs -1 and +1", sparse,
+        {"n=100000, m=1000000": {"n": 10**5, "m": 10**6, "signs": True}},
+        {"n=2000, m=20000": {"n": 2000, "m": 20000, "signs": True}},
+        (JOINING, BOTH, GAEC, GAEC_KL, SCC),
+    ),
+    Row(
+        "modularity", "random graph with 20 communities", communities,
+        {"n=2000": {"n": 2000}}, {"n=200": {"n": 200}},
+        ("graphpart KL on modularity", "igraph Leiden modularity", "networkx Louvain", "networkx greedy modularity"),
+        cost=negated_modularity,
+    ),
+    Row(
+        "overhead", "1000 problems with 10 elements", tiny,
+        {"n=10": {"count": 1000, "n": 10}}, {"n=10": {"count": 1000, "n": 10}},
+        (SOLVE, KERNELS),
+        (
+            Figure(
+                "solve: microseconds per call above the kernels",
+                lambda r: 1e3 * (statistics.median(r.of(SOLVE).seconds)
+                                 - statistics.median(r.of(KERNELS).seconds)),
+                "<=", 50,
+            ),
+        ),
+    ),
+)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------------------ measuring
+
+
+def resident(field: str) -> int:
+    """VmRSS (memory in use) or VmHWM (its peak) in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return 1024 * int(line.split()[1])
+    raise RuntimeError(f"/proc/self/status has no {field}: memory is measured on Linux only")
+
+
+def child(row: Row, contestant: str, folder: Path) -> None:
+    """Measure one contestant once and print the figures as JSON."""
+    arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
+    _, function, times = CONTESTANTS[contestant]
+    began = time.perf_counter()
+    run = function(arrays)
+    build = time.perf_counter() - began
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)  # what the build has freed must not serve the run unseen
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = resident("VmRSS")
+    seconds = []
+    for _ in range(times):
+        began = time.perf_counter()
+        labels = run()
+        seconds.append(time.perf_counter() - began)
+    extra = max(0, resident("VmHWM") - before)
+    cost = None if labels is None else row.cost(arrays, labels.astype(np.int64))
+    print(json.dumps({"seconds": statistics.median(seconds), "build": build, "extra": extra, "cost": cost}))
+
+
+def measure(row: Row, sizes: dict[str, dict[str, Any]], rounds: int, limit: float) -> tuple[Measurements, list[str]]:
+    """Run all contestants of a row `rounds` times, and say who was left out."""
+    measurements = Measurements()
+    measurements.sizes = list(sizes)
+    notes: dict[str, str] = {}
+    for size, options in sizes.items():
+        with tempfile.TemporaryDirectory() as name:
+            for key, array in row.make(**options).items():
+                np.save(Path(name, f"{key}.npy"), array)
+            for _ in range(rounds):
+                for who in row.contestants:
+                    if who in notes:
+                        continue
+                    try:
+                        import_module(CONTESTANTS[who][0])
+                    except ImportError:
+                        notes[who] = f"{who}: not installed"
+                        continue
+                    command = [sys.executable, __file__, "--child", row.name, who, name]
+                    try:
+                        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
+                    except subprocess.TimeoutExpired:
+                        notes[who] = f"{who}: stopped after {limit:g} s on {size}"
+                        continue
+                    except subprocess.CalledProcessError as error:
+                        last = (error.stderr.strip().splitlines() or [f"exit {error.returncode}"])[-1]
+                        notes[who] = f"{who}: failed on {size}: {last}"
+                        continue
+                    figures = json.loads(done.stdout.splitlines()[-1])
+                    found = measurements.setdefault((size, who), Measured([], [], [], []))
+                    for key in ("seconds", "build", "extra"):
+                        getattr(found, key).append(figures[key])
+                    if figures["cost"] is not None:
+                        found.cost.append(figures["cost"])
+    return measurements, list(notes.values())
+
+
+def report(row: Row, r: Measurements, notes: list[str], judged: bool) -> list[list[Any]]:
+    """Print a row; return its figures for the CSV file."""
+    print(f"\n== {row.name}: {row.about}")
+    print(f"{'instance':22} {'contestant':28} {'cost':>20} {'seconds':>10} {'build':>8} {'extra MB':>9}")
+    lines: list[list[Any]] = []
+    for (size, who), found in r.items():
+        seconds, build, extra = (statistics.median(x) for x in (found.seconds, found.build, found.extra))
+        cost = statistics.median(found.cost) if found.cost else ""
+        shown = f"{cost:20.6f}" if found.cost else f"{'':20}"
+        print(f"{size:22} {who:28} {shown} {seconds:10.4f} {build:8.3f} {extra / 1e6:9.1f}")
+        lines.append([row.name, size, who, cost, seconds, build, extra, len(found.seconds)])
+    for note in notes:
+        print(f"   {note}")
+    for figure in row.figures:
+        try:
+            value = figure.value(r)
+        except (KeyError, statistics.StatisticsError, ValueError):
+            print(f"   {figure.text:52} {'not measured':>12}   {figure.relation} {figure.target:g}")
+            continue
+        verdict = ("met" if figure.met(value) else "MISSED") if judged else "(sizes of --quick: not judged)"
+        reached = f"{value / figure.target:8.3g}" if figure.target else " " * 8
+        print(f"   {figure.text:52} {value:12.4g}   {figure.relation} {figure.target:<6g} ratio {reached}   {verdict}")
+        lines.append([row.name, "figure", figure.text, value, f"{figure.relation} {figure.target:g}", verdict, "", ""])
+    sys.stdout.flush()
+    return lines
+
+
+def main() -> None:
+    names = [row.name for row in ROWS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", nargs="+", choices=names, default=names, metavar="ROW", help=", ".join(names))
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each contestant (default 5)")
+    parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is stopped (default 600)")
+    parser.add_argument("--csv", type=Path, help="also write all figures here")
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    rows = {row.name: row for row in ROWS}
+    if options.child:
+        name, contestant, folder = options.child
+        child(rows[name], contestant, Path(folder))
+        return
+    versions = [f"graphpart {gp.__version__}"]
+    for package in ("numpy", "bioimage-cpp", "igraph", "networkx", "chszlablib"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions.append(f"{package} {metadata.version(package)}")
+    print(f"Python {sys.version.split()[0]}, {', '.join(versions)}; {options.rounds} rounds")
+    lines: list[list[Any]] = []
+    for name in options.rows:
+        row = rows[name]
+        measurements, notes = measure(row, row.quick if options.quick else row.sizes, options.rounds, options.limit)
+        lines += report(row, measurements, notes, judged=not options.quick)
+    if options.csv:
+        with open(options.csv, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["row", "size", "contestant or figure", "cost or value", "seconds or target",
+                             "build or verdict", "extra bytes", "rounds"])  # fmt: skip
+            writer.writerows(lines)
+
+
+if __name__ == "__main__":
+    main()
