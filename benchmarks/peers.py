@@ -5,8 +5,8 @@
     python benchmarks/peers.py --rows complete grid --csv measured.csv
 
 Every measurement is a child process of its own, so that its peak memory is its own; rounds are interleaved, so that a
-drift of the machine meets all contestants alike. Seconds are those of the algorithm alone: reading the arrays and
-importing and building what the contestant works on is reported apart ("build"). "Extra" memory is the peak during the algorithm above
+drift of the machine meets all contestants alike. Seconds are those of the algorithm alone: reading the arrays, importing
+and building what the contestant works on is reported apart ("build"). "Extra" memory is the peak in the algorithm above
 the memory in use just before it. Costs are recomputed here from the arrays, for all contestants by the same code.
 Ratios are medians over rounds of the ratio within a round.
 
