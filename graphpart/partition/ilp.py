@@ -218,10 +218,11 @@ class Component:
         relaxed, stalled = True, 0
         while not self.proven and not self.stopping.check(others + self.cost):
             rows = self._violated(y)
-            if not self._add(rows) or stalled >= STALLED:
+            if not self._add(rows):
                 if not relaxed:
                     return  # y is a partition, the best up to the gap of the solver
                 relaxed = False
+            relaxed = relaxed and stalled < STALLED
             gap = self.cost - self.bound
             solution = self._solve(others, relaxed)
             if solution is None:
