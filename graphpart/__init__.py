@@ -16,6 +16,7 @@ from graphpart.errors import (
     MissingDependency,
     SolverError,
 )
+from graphpart.io import read, read_labels, write, write_labels
 from graphpart.partition.problem import SetPartition
 from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve
@@ -44,5 +45,9 @@ __all__ = [
     "generate",
     "learn",
     "partition",
+    "read",
+    "read_labels",
     "solve",
+    "write",
+    "write_labels",
 ]

@@ -12,6 +12,10 @@ from libc.stdlib cimport calloc, free
 
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
+ctypedef fused index_t:
+    element_t
+    offset_t
+
 cdef enum:
     BLOCK = 64      # columns of a matrix that are compared with their mirror image at a time
 
@@ -193,7 +197,7 @@ def adjacency(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v, cons
     return starts_array, neighbours_array, costs_array
 
 
-def first_bad_pair(Py_ssize_t n, const long long[::1] u, const long long[::1] v, const cost_t[::1] cost):
+def first_bad_pair(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost):
     """(position, what): the first pair that is out of range (0), a self-loop (1) or NaN (2); (-1, 0) if none.
 
     Also tells in a third place whether the pairs are sorted, unique and have u < v throughout.
@@ -212,25 +216,54 @@ def first_bad_pair(Py_ssize_t n, const long long[::1] u, const long long[::1] v,
     return -1, 0, sorted
 
 
-def sum_duplicates(const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost, const offset_t[::1] order):
-    """Pairs taken in `order`, with equal neighbours added up: (u, v, cost)."""
-    cdef Py_ssize_t m = order.shape[0], k, last = -1
-    cdef offset_t at
-    u_array, v_array, cost_array = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m)
-    cdef element_t[::1] uu = u_array, vv = v_array
-    cdef cost_t[::1] cc = cost_array
+def sort_pairs(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost):
+    """The same pairs with u < v, in lexicographic order, costs of equal pairs added up in the given order. O(n + m).
+
+    Two counting sorts: first the pairs are put into rows by their larger element, then, row after row, into rows by their
+    smaller one, where the larger ones thus ascend and equal pairs meet.
+    """
+    cdef Py_ssize_t m = u.shape[0], k, h, low, last
+    cdef offset_t at, to, kept = 0
+    cdef offset_t[::1] by_high = np.zeros(n + 1, np.int64), by_low = np.zeros(n + 1, np.int64), place
+    low_array, high_array, cost_array = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m)
+    cdef element_t[::1] lows = low_array, highs = high_array
+    cdef cost_t[::1] costs = cost_array, first_costs = np.empty(m)
+    place = np.empty(n + 1, np.int64)
     with nogil:
         for k in range(m):
-            at = order[k]
-            if last >= 0 and uu[last] == u[at] and vv[last] == v[at]:
-                cc[last] += cost[at]
-            else:
-                last += 1
-                uu[last] = u[at]
-                vv[last] = v[at]
-                cc[last] = cost[at]
-    # A view would keep the longer arrays alive.
-    return u_array[:last + 1].copy(), v_array[:last + 1].copy(), cost_array[:last + 1].copy()
+            by_high[max(u[k], v[k]) + 1] += 1
+            by_low[min(u[k], v[k]) + 1] += 1
+        for k in range(n):
+            by_high[k + 1] += by_high[k]
+            by_low[k + 1] += by_low[k]
+        place[:] = by_high
+        for k in range(m):
+            h = max(u[k], v[k])
+            at = place[h]
+            place[h] += 1
+            lows[at] = min(u[k], v[k])
+            first_costs[at] = cost[k]
+        place[:] = by_low
+        for h in range(n):
+            for at in range(by_high[h], by_high[h + 1]):
+                low = lows[at]
+                to = place[low]
+                if to > by_low[low] and highs[to - 1] == h:
+                    costs[to - 1] += first_costs[at]
+                else:
+                    highs[to] = h
+                    costs[to] = first_costs[at]
+                    place[low] += 1
+        for low in range(n):
+            last = place[low]
+            for at in range(by_low[low], last):
+                lows[kept] = low
+                highs[kept] = highs[at]
+                costs[kept] = costs[at]
+                kept += 1
+    if kept < m:    # a view would keep the longer arrays alive
+        return low_array[:kept].copy(), high_array[:kept].copy(), cost_array[:kept].copy()
+    return low_array, high_array, cost_array
 
 
 def sum_between(const cost_t[:, ::1] matrix, const element_t[::1] labels, Py_ssize_t k):

@@ -142,6 +142,7 @@ class SetPartition:
         dense: bool | None = None,
         offset: float = 0.0,
         sense: int = 1,
+        copy: bool = True,
     ) -> SetPartition:
         """Build a problem from a symmetric matrix of costs, dense or scipy.sparse; the diagonal is ignored.
 
@@ -155,6 +156,9 @@ class SetPartition:
             As in the constructor.
         offset, sense : float, int
             See :meth:`objective`.
+        copy : bool
+            False hands the matrix over, if it is a contiguous array of float64: the problem keeps it, and may change
+            it.
 
         Raises
         ------
@@ -163,7 +167,7 @@ class SetPartition:
 
         Notes
         -----
-        O(n^2); one copy of the matrix is made.
+        O(n^2); one copy of the matrix is made, unless `copy` is false.
 
         Examples
         --------
@@ -180,7 +184,7 @@ class SetPartition:
             u, v, costs = coo.row[upper], coo.col[upper], coo.data[upper].astype(np.float64)
             self._set_pairs(_names(nodes, coo.shape[0]), u, v, costs, must_join, must_cut, dense, offset, sense)
             return self
-        copied = _float_array("matrix", matrix, copy=True)
+        copied = _float_array("matrix", matrix, copy=copy or not _is_own(matrix))
         _check_square(copied.shape)
         n = len(copied)
         a, b, nonzeros = _pairs.symmetrise(copied, SYMMETRY)
@@ -239,7 +243,7 @@ class SetPartition:
 
         Notes
         -----
-        O(n + m) for sorted pairs, else O(n + m log m).
+        O(n + m).
 
         Examples
         --------
@@ -319,10 +323,12 @@ class SetPartition:
     ) -> None:
         n = len(nodes)
         self._start(nodes, offset, sense)
-        wide_u, wide_v = (np.ascontiguousarray(x, np.int64) for x in (u, v))
-        at, what, is_sorted = _pairs.first_bad_pair(n, wide_u, wide_v, costs)
+        if u.dtype != np.int32 or v.dtype != np.int32:
+            u, v = u.astype(np.int64), v.astype(np.int64)
+        u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+        at, what, is_sorted = _pairs.first_bad_pair(n, u, v, costs)
         if at >= 0:
-            pair = f"pair {at} is ({wide_u[at]}, {wide_v[at]})"
+            pair = f"pair {at} is ({u[at]}, {v[at]})"
             raise InvalidProblem(
                 (
                     f"{pair}: expected indices from 0 to {n - 1}",
@@ -331,22 +337,20 @@ class SetPartition:
                 )[what]
             )
         joins, cuts = self._indices(must_join), self._indices(must_cut)
-        low, high = np.minimum(wide_u, wide_v).astype(np.int32), np.maximum(wide_u, wide_v).astype(np.int32)
-        del wide_u, wide_v
         required = np.isneginf(costs)
         if required.any():
-            joins = np.concatenate([joins, np.stack([low[required], high[required]], 1)])
-            low, high, costs = low[~required], high[~required], costs[~required]
+            more = np.stack([np.minimum(u, v)[required], np.maximum(u, v)[required]], 1)
+            joins = np.concatenate([joins, more.astype(np.int32)])
+            u, v, costs = u[~required], v[~required], costs[~required]
         if len(cuts):
-            low, high = np.concatenate([low, cuts[:, 0]]), np.concatenate([high, cuts[:, 1]])
+            u, v = np.concatenate([u, cuts[:, 0]]), np.concatenate([v, cuts[:, 1]])
             costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
             is_sorted = False
         infinite = np.isinf(costs).sum()
         if is_sorted:
-            costs = costs.copy()
+            low, high, costs = u.astype(np.int32), v.astype(np.int32), costs.copy()
         else:
-            order = np.argsort(low * np.int64(n) + high, kind="stable")
-            low, high, costs = _pairs.sum_duplicates(low, high, costs, order)
+            low, high, costs = _pairs.sort_pairs(n, u, v, costs)
             if not len(cuts) and np.isinf(costs).sum() > infinite:
                 raise InvalidProblem("the sum of costs of equal pairs overflows: expected costs of a smaller magnitude")
         if dense is None:
@@ -762,6 +766,10 @@ def _float_array(name: str, values: Any, copy: bool) -> NDArray[np.float64]:
     if array.dtype.kind not in "fiub":
         raise InvalidProblem(f"{name} has dtype {array.dtype}: expected real numbers")
     return np.array(array, np.float64, order="C", copy=True) if copy else np.ascontiguousarray(array, np.float64)
+
+
+def _is_own(matrix: Any) -> bool:
+    return isinstance(matrix, np.ndarray) and matrix.flags.writeable and matrix.dtype == np.float64
 
 
 def _iterate(partition: Any) -> Iterable[Any]:

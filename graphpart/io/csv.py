@@ -1,0 +1,269 @@
+"""Edge lists: the header ``u,v,cost``, ``u,v,weight`` or ``u,v,sign``, then one line for each pair.
+
+* ``cost`` is ours: negative attracts, ``objective = cost``.
+* ``weight`` is a similarity: ``cost = -weight``, ``objective = cost``.
+* ``sign`` is +1 (friends) or -1 (foes): ``cost = -sign``, and the offset is the number of positive lines, such that the
+  objective is the number of disagreements: friends apart and foes together (Bansal, Blum & Chawla 2004). A file
+  without header whose third column is 1 or -1 is read the same way.
+
+Costs of equal pairs add up. A cost ``-inf`` (weight ``inf``) is a pair that must be joined, the opposite one that
+must be cut. Elements are named by the text of their fields; what is written like an integer is an integer. A line
+``u,,`` names an element without giving a pair. If all names are integers then the elements ascend, else they come in
+the order of their first appearance. Fields may be quoted as usual (RFC 4180); line ends may be LF or CRLF.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Hashable
+from itertools import chain
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidProblem
+from graphpart.io._text import Pairs
+from graphpart.io.lines import ROWS, numbers, stored_pairs, write_rows
+from graphpart.partition.problem import SetPartition
+
+if TYPE_CHECKING:
+    from graphpart.io.files import Source
+
+HEADER = "u,v,cost or u,v,weight or u,v,sign"
+INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
+PLAIN = re.compile(r'[^\s",](?:[^",\r\n]*[^\s",])?')
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line is a header, or three fields the last of which is a sign."""
+    return _kind(head.split(b"\n", 1)[0]) is not None
+
+
+def _kind(line: bytes) -> str | None:
+    """The third column of a header, "" for a first line u,v,1 without header, None for anything else."""
+    fields = [field.strip().strip(b'"').lower() for field in line.split(b",")]
+    if len(fields) == 3 and fields[:2] == [b"u", b"v"] and fields[2] in (b"cost", b"weight", b"sign"):
+        return fields[2].decode()
+    return "" if len(fields) == 3 and fields[2] in (b"1", b"+1", b"-1") else None
+
+
+def read(source: Source) -> SetPartition:
+    """Read a problem."""
+    first = source.head(1 << 16).split(b"\n", 1)[0]
+    kind = _kind(first)
+    if kind is None:
+        found = ascii(first[:40].decode("utf-8", "backslashreplace")) if first else "an empty line"
+        raise source.error(1, f"found {found}: expected the header {HEADER}")
+    if kind:
+        source.readline()
+    lines = Pairs(source.name, "u,v,cost", source.line, csv=True)
+    ids: list[Hashable] | None = None
+    for block in source.blocks():
+        lines.feed(block)
+        if lines.rest is not None:
+            break
+    else:
+        lines.finish()
+    line_of = lines.line_of
+    if lines.rest is not None:
+        line, rest = lines.line, lines.take_rest()
+        head = lines.arrays()
+        tail = _Rows(source, line)
+        ids = tail.read(head, rest)
+        u, v, value = tail.arrays()
+        line_of = tail.line_of(line_of, len(head[0]))
+    else:
+        u, v, value = lines.arrays()
+    alone = np.isnan(value)
+    signs = kind in ("", "sign")
+    if signs and len(wrong := np.flatnonzero(~(alone | (np.abs(value) == 1.0)))):
+        k = int(wrong[0])
+        raise source.error(line_of(k), f"found {numbers(value[k : k + 1])[0]}: expected the sign 1 or -1")
+    nodes: Any
+    if ids is None:
+        nodes, u, v = _ranked(u, v)
+    else:
+        nodes = ids
+    if alone.any():
+        u, v, value = u[~alone], v[~alone], value[~alone]
+    offset = float(np.count_nonzero(value > 0)) if signs else 0.0
+    if kind != "cost":
+        value = np.subtract(0.0, value)
+    return SetPartition.from_pairs(len(nodes), (u, v), value, nodes, offset=offset)
+
+
+def _ranked(u: NDArray[np.int64], v: NDArray[np.int64]) -> tuple[Any, NDArray[Any], NDArray[Any]]:
+    """The distinct integers in ascending order, and u and v as positions among them."""
+    if not len(u):
+        return range(0), u, v
+    low, high = int(min(u.min(), v.min())), int(max(u.max(), v.max()))
+    if high - low < 4 * len(u) + 1000:
+        seen = np.zeros(high - low + 1, np.int32)
+        seen[u - low] = 1
+        seen[v - low] = 1
+        distinct = np.flatnonzero(seen) + low
+        rank = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+        u, v = rank[u - low], rank[v - low]
+    else:
+        distinct = np.unique(np.concatenate([u, v]))
+        u, v = np.searchsorted(distinct, u), np.searchsorted(distinct, v)
+    n = len(distinct)
+    return range(n) if low == 0 and high == n - 1 else distinct.tolist(), u, v
+
+
+class _Rows:
+    """The lines from the first one on that is not ``integer,integer,number``, through Python's reader."""
+
+    def __init__(self, source: Source, line: int) -> None:
+        self.source = source
+        self.first = line
+        self.line = line  # of the row at hand
+        self.index: dict[Hashable, int] = {}
+        self.u: list[int] = []
+        self.v: list[int] = []
+        self.value: list[float] = []
+        self.lines: list[int] = []
+
+    def read(self, head: tuple[NDArray[Any], ...], rest: bytes) -> list[Hashable] | None:
+        """Read all rows; `head` holds those before, with integers as names. Returns the nodes in order."""
+        first = np.stack(head[:2], axis=1).ravel()
+        _, at = np.unique(first, return_index=True)
+        for name in first[np.sort(at)].tolist():
+            self.index[name] = len(self.index)
+        names, rank = np.array(list(self.index), np.int64), np.arange(len(self.index))
+        by_name = np.argsort(names)
+        self.head = [rank[by_name][np.searchsorted(names[by_name], x)] for x in head[:2]] + [head[2]]
+        text = io.TextIOWrapper(io.BufferedReader(_Chained(rest, self.source)), "utf-8", newline="")
+        reader = csv.reader(text, strict=True, skipinitialspace=True)
+        try:
+            for row in reader:
+                self.line = self.first + reader.line_num - 1
+                if row:
+                    self._row(row)
+        except csv.Error as error:
+            raise self.source.error(self.first + reader.line_num - 1, f"{error}: expected u,v,number") from None
+        except UnicodeDecodeError as error:
+            raise self.source.error(None, f"the file is not UTF-8 text: {error.reason}") from None
+        order = list(self.index)
+        if all(isinstance(name, int) for name in order):
+            place = {name: i for i, name in enumerate(sorted(order))}  # type: ignore[type-var]
+            self.rename = np.array([place[name] for name in order], np.int64)
+            order = list(place)
+            if order == list(range(len(order))):
+                return range(len(order))  # type: ignore[return-value]
+        else:
+            self.rename = np.arange(len(order))
+        return order
+
+    def _row(self, row: list[str]) -> None:
+        if len(row) != 3:
+            raise self.source.error(self.line, f"found {len(row)} fields: expected u,v,number")
+        names = [self._name(field) for field in row[:2]]
+        if row[1].strip() == "" and row[2].strip() == "" and names[0] is not None:
+            self._add(names[0], names[0], np.nan)
+            return
+        for name in names:
+            if name is None:
+                raise self.source.error(self.line, "found an empty name: expected u,v,number")
+        if names[0] == names[1]:
+            raise self.source.error(self.line, f"{names[0]!r} is paired with itself: expected two different elements")
+        text = row[2].strip()
+        if not NUMBER.fullmatch(text):
+            raise self.source.error(self.line, f"found {text[:40]!a}: expected a number")
+        value = float(text)
+        if np.isinf(value) and "inf" not in text.lower():
+            raise self.source.error(
+                self.line, f"found {text[:40]!a}: expected a number of a magnitude below 1.8e308"
+            )
+        self._add(names[0], names[1], value)
+
+    def _name(self, field: str) -> Hashable:
+        if field == "":
+            return None
+        return int(field) if len(field) <= 4000 and INTEGER.fullmatch(field) else field
+
+    def _add(self, a: Hashable, b: Hashable, value: float) -> None:
+        self.u.append(self.index.setdefault(a, len(self.index)))
+        self.v.append(self.index.setdefault(b, len(self.index)))
+        self.value.append(value)
+        self.lines.append(self.line)
+
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """All pairs, as indices into the nodes."""
+        u, v = (
+            self.rename[np.concatenate([x, np.array(y, np.int64)]).astype(np.int64)] if len(self.rename) else x
+            for x, y in zip(self.head[:2], (self.u, self.v), strict=True)
+        )
+        return u, v, np.concatenate([self.head[2], np.array(self.value, np.float64)])
+
+    def line_of(self, before: Any, size: int) -> Any:
+        """The function from pairs to lines, given the one for the pairs before."""
+        return lambda k: before(k) if k < size else self.lines[k - size]
+
+
+class _Chained(io.RawIOBase):
+    """Some bytes, then the rest of a source."""
+
+    def __init__(self, first: bytes, source: Source) -> None:
+        self._parts = chain([first] if first else [], source.blocks())
+        self._part = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not len(self._part):
+            part = next(self._parts, None)
+            if part is None:
+                return 0
+            self._part = memoryview(part)
+        size = min(len(buffer), len(self._part))
+        buffer[:size] = self._part[:size]
+        self._part = self._part[size:]
+        return size
+
+
+def write(problem: SetPartition, stream: BinaryIO) -> None:
+    """Write a problem, with the header u,v,cost.
+
+    Elements that would be missing, or (if their names are not integers) come in another order, are named first.
+    """
+    u, v, cost = stored_pairs(problem)
+    n = problem.n
+    names = None if isinstance(problem.nodes, range) else _texts(problem)
+    seen = np.zeros(n, bool)
+    seen[u] = True
+    seen[v] = True
+    missing = np.flatnonzero(~seen)
+    if names is not None and not all(isinstance(node, int) for node in problem.nodes):
+        ends = np.stack([u, v], 1).ravel()
+        _, at = np.unique(ends, return_index=True)
+        if len(missing) or (ends[np.sort(at)] != np.arange(n)).any():
+            missing = np.arange(n)
+    stream.write(b"u,v,cost\n")
+    alone = missing.tolist() if names is None else [names[i] for i in missing.tolist()]
+    for start in range(0, len(alone), ROWS):
+        stream.write("".join([f"{name},,\n" for name in alone[start : start + ROWS]]).encode())
+    if names is None:
+        write_rows(stream, ",", u, v, cost)
+        return
+    for start in range(0, len(u), ROWS):
+        part = slice(start, start + ROWS)
+        rows = zip(u[part].tolist(), v[part].tolist(), numbers(cost[part]), strict=True)
+        stream.write("".join([f"{names[a]},{names[b]},{c}\n" for a, b, c in rows]).encode())
+
+
+def _texts(problem: SetPartition) -> list[str]:
+    texts = []
+    for node in problem.nodes:
+        if isinstance(node, bool) or not isinstance(node, int | str | np.integer) or node == "":
+            raise InvalidProblem(f"format csv cannot hold the name {node!r}: expected integers or non-empty text")
+        text = str(node)
+        texts.append(text if PLAIN.fullmatch(text) else '"' + text.replace('"', '""') + '"')
+    if len(set(texts)) != len(texts):
+        raise InvalidProblem("format csv cannot hold an integer and a text that is written the same as two names")
+    return texts

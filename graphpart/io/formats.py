@@ -1,0 +1,205 @@
+"""The one table of file formats, behind `read`, `write`, the command line and the tests.
+
+A new format is one file with three functions, and one line here:
+
+* ``sniff(head)``: whether a file that starts with these bytes (up to 4096) has this format;
+* ``read(source)``: the problem in a :class:`~graphpart.io.files.Source`; raises FormatError through ``source.error``;
+* ``write(problem, stream)``: writes to a binary stream; raises InvalidProblem, before it writes, if the format cannot
+  hold the problem. A format without this function is only read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, BinaryIO
+
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
+from graphpart.io.files import PathOrStream, Source, opened, replacing
+from graphpart.partition.problem import as_problem
+
+__all__ = ["FORMATS", "Format", "find_format", "read", "write"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One line of the table."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    problem: str  #: "partition" or "crf"
+    module: str
+    summary: str
+
+    @property
+    def sniff(self) -> Callable[[bytes], bool]:
+        """Whether a file that starts with these bytes has this format."""
+        function: Callable[[bytes], bool] = import_module(self.module).sniff
+        return function
+
+    @property
+    def read(self) -> Callable[[Source], Any]:
+        """The reader."""
+        function: Callable[[Source], Any] = import_module(self.module).read
+        return function
+
+    @property
+    def write(self) -> Callable[[Any, BinaryIO], None] | None:
+        """The writer, or None."""
+        return getattr(import_module(self.module), "write", None)
+
+
+# In the order in which contents are tried: what has a signature first, bare numbers last.
+FORMATS: tuple[Format, ...] = (
+    Format("npz", (".npz",), "partition", "graphpart.io.npz", "NumPy arrays n, u, v, cost or a matrix, compressed"),
+    Format("npy", (".npy",), "partition", "graphpart.io.npy", "NumPy symmetric matrix of costs"),
+    Format("json", (".json",), "partition", "graphpart.io.json", "networkx node-link, edge attribute cost"),
+    Format("pace", (".gr",), "partition", "graphpart.io.pace", "PACE 2021 cluster editing, unweighted graph"),
+    Format("multicut", (".multicut", ".mc"), "partition", "graphpart.io.multicut",
+           "lines i j w after MULTICUT, weight of cut edges"),
+    Format("csv", (".csv",), "partition", "graphpart.io.csv", "edge list u,v,cost or u,v,weight or u,v,sign"),
+    Format("metis", (".metis", ".graph"), "partition", "graphpart.io.metis", "rows of neighbours with signed weights"),
+    Format("cplib", (".cplib", ".cp"), "partition", "graphpart.io.cplib",
+           "clique partitioning: n, then the upper triangle of weights"),
+)  # fmt: skip
+
+
+def find_format(name: str) -> Format:
+    """The format of this name.
+
+    Raises
+    ------
+    InvalidOption
+        If there is none; the message lists those that there are.
+    """
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    raise InvalidOption(f"format is {name!r}: expected one of {', '.join(known.name for known in FORMATS)}")
+
+
+def _by_suffix(path: PathOrStream) -> tuple[Format, ...]:
+    if not isinstance(path, str | os.PathLike):
+        path = getattr(path, "name", "")
+        path = path if isinstance(path, str) else ""
+    name = os.fspath(path).lower().removesuffix(".gz")
+    return tuple(known for known in FORMATS if name.endswith(known.suffixes))
+
+
+def format_of_source(source: Source) -> Format:
+    """The format of a file by its suffix or, if that tells nothing or too much, by how it begins."""
+    candidates = _by_suffix(source.name)
+    if len(candidates) == 1:
+        return candidates[0]
+    head = source.head()
+    for known in candidates or FORMATS:
+        if known.sniff(head):
+            return known
+    if not head.strip():
+        raise source.error(None, "the file is empty")
+    names = ", ".join(known.name for known in candidates or FORMATS)
+    raise source.error(None, f"neither suffix nor content tell the format: expected one of {names}; see format=")
+
+
+def format_of_target(path: PathOrStream, problem: str) -> Format:
+    """The format to write a "partition" or "crf" problem in, by the suffix."""
+    candidates = [known for known in _by_suffix(path) if known.problem == problem]
+    if candidates:
+        return candidates[0]
+    suffixes = ", ".join(suffix for known in FORMATS if known.problem == problem for suffix in known.suffixes)
+    raise InvalidOption(f"the suffix of {path} tells no format for this problem: expected {suffixes}, or format=")
+
+
+def read(path: PathOrStream, format: str | None = None) -> Any:
+    """Read a problem from a file.
+
+    Parameters
+    ----------
+    path : str, path-like or binary stream
+        ``"-"`` is standard input. Data compressed by gzip are recognised.
+    format : str, optional
+        The name of a format; by default the suffix tells it, or else the content.
+
+    Returns
+    -------
+    SetPartition or FactorGraph
+        As the format has it. The method ``objective`` gives values in the convention of the file.
+
+    Raises
+    ------
+    FormatError
+        If the file does not have its format; the message names the line, what was found and what was expected.
+    InfeasibleProblem
+        If the file requires a pair together and apart.
+    InvalidOption
+        If there is no such format.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import io
+    >>> p = read(io.BytesIO(b"MULTICUT\\n0 1 2.5\\n1 2 -1\\n"))
+    >>> p.n, p.objective(p.evaluate([0, 0, 1]))
+    (3, -1.0)
+    """
+    known = None if format is None else find_format(format)
+    with opened(path) as source:
+        known = known or format_of_source(source)
+        try:
+            return known.read(source)
+        except InfeasibleProblem as error:
+            raise InfeasibleProblem(f"{source.name}: {error}") from error
+        except InvalidProblem as error:
+            raise source.error(None, str(error)) from error
+        except MemoryError:
+            raise source.error(None, "the problem does not fit into memory") from None
+
+
+def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
+    """Write a problem to a file.
+
+    Parameters
+    ----------
+    problem : SetPartition, networkx graph or FactorGraph
+    path : str, path-like or binary stream
+        ``"-"`` is standard output. A name that ends in ``.gz`` is compressed by gzip.
+    format : str, optional
+        The name of a format; by default the suffix tells it.
+
+    Raises
+    ------
+    InvalidProblem
+        If the format cannot hold the problem; the message says why.
+    InvalidOption
+        If there is no such format, or neither `format` nor the suffix tells one.
+    OSError
+        If the file cannot be written. The file is then as it was before.
+
+    Notes
+    -----
+    Numbers are written such that they are read back exactly. Formats that number their elements keep the order of
+    ``problem.nodes`` but not the names.
+
+    Examples
+    --------
+    >>> import io, graphpart
+    >>> stream = io.BytesIO()
+    >>> write(graphpart.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.5, 1]), stream, "multicut")
+    >>> stream.getvalue().decode().split()
+    ['MULTICUT', '0', '1', '2.5', '1', '2', '-1']
+    """
+    kind = "crf" if type(problem).__name__ == "FactorGraph" else "partition"
+    if kind == "partition":
+        problem = as_problem(problem)
+    known = format_of_target(path, kind) if format is None else find_format(format)
+    if known.problem != kind:
+        names = ", ".join(other.name for other in FORMATS if other.problem == kind)
+        raise InvalidProblem(f"format {known.name} does not hold a {type(problem).__name__}: expected one of {names}")
+    writer = known.write
+    if writer is None:
+        raise InvalidOption(f"format {known.name} is only read, not written")
+    with replacing(path) as stream:
+        writer(problem, stream)

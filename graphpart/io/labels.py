@@ -1,0 +1,153 @@
+"""Labels of elements: one integer a line, or a CSV with the header ``node,label``."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import GraphPartError, InvalidPartition, InvalidProblem
+from graphpart.io.csv import INTEGER
+from graphpart.io.files import PathOrStream, Source, opened, replacing
+from graphpart.io.lines import write_rows
+from graphpart.result import Result
+
+__all__ = ["read_labels", "write_labels"]
+
+
+def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[Hashable, Any]:
+    """Read the labels of a partition or labeling.
+
+    Parameters
+    ----------
+    path : str, path-like or binary stream
+        One integer a line, in the order of the elements; or the header ``node,label``, then one line for each
+        element, in any order. ``"-"`` is standard input; data compressed by gzip are recognised.
+    problem : SetPartition, optional
+        The problem that the labels are for.
+
+    Returns
+    -------
+    ndarray of int, shape (n,), or dict
+        With `problem`: labels 0, 1, ... in order of first appearance, aligned with its nodes. Without: the integers,
+        or a mapping from nodes to labels, as the file has it.
+
+    Raises
+    ------
+    FormatError
+        If the file has another form, or does not fit the problem.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_labels(io.BytesIO(b"3\\n3\\n7\\n")).tolist()
+    [3, 3, 7]
+    """
+    with opened(path) as source:
+        first = source.head(1 << 16).split(b"\n", 1)[0].strip().replace(b'"', b"")
+        labels: Any = _table(source) if b"," in first else _column(source)
+        if problem is None:
+            return labels  # type: ignore[no-any-return]
+        try:
+            return problem.labels(labels)  # type: ignore[no-any-return]
+        except GraphPartError as error:
+            raise source.error(None, str(error)) from error
+
+
+def _column(source: Source) -> NDArray[np.int64]:
+    labels: list[int] = []
+    blank: int | None = None
+    while (line := source.readline()) is not None:
+        text = line.strip()
+        if not text:
+            blank = blank or source.line - 1
+            continue
+        if blank is not None:
+            raise source.error(blank, "found an empty line: expected a label, an integer")
+        try:
+            digits = text.decode("ascii")
+            if not INTEGER.fullmatch(digits):
+                raise ValueError
+            label = int(digits)
+            if abs(label) >= 2**63:
+                raise ValueError
+        except ValueError:
+            shown = ascii(text[:40].decode("utf-8", "backslashreplace"))
+            raise source.error(source.line - 1, f"found {shown}: expected a label, an integer of 64 bits") from None
+        labels.append(label)
+    return np.array(labels, np.int64)
+
+
+def _table(source: Source) -> dict[Hashable, Any]:
+    reader = csv.reader(source.text(), strict=True, skipinitialspace=True)
+    labels: dict[Hashable, Any] = {}
+    try:
+        for row in reader:
+            if reader.line_num == 1 and [field.strip().lower() for field in row] != ["node", "label"]:
+                raise source.error(1, f"found {','.join(row)[:40]!a}: expected the header node,label")
+            if reader.line_num == 1 or not row:
+                continue
+            if len(row) != 2 or not all(row):
+                raise source.error(reader.line_num, f"found {','.join(row)[:40]!a}: expected node,label")
+            node, label = (int(field) if len(field) < 4000 and INTEGER.fullmatch(field) else field for field in row)
+            if node in labels:
+                raise source.error(reader.line_num, f"found node {node!r} again: expected each node once")
+            labels[node] = label
+    except csv.Error as error:
+        raise source.error(reader.line_num, f"{error}: expected node,label") from None
+    except UnicodeDecodeError as error:
+        raise source.error(None, f"the file is not UTF-8 text: {error.reason}") from None
+    return labels
+
+
+def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
+    """Write the labels of a partition or labeling.
+
+    Parameters
+    ----------
+    labels : Result, or anything that ``problem.labels`` takes, or array_like of int
+    path : str, path-like or binary stream
+        A name that ends in ``.csv`` (or ``.csv.gz``) gets lines ``node,label``, any other one label a line. ``"-"`` is
+        standard output.
+    problem : SetPartition, optional
+        Gives names to the elements; a Result has them itself.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.BytesIO()
+    >>> write_labels([0, 0, 1], stream)
+    >>> stream.getvalue()
+    b'0\\n0\\n1\\n'
+    """
+    nodes: Sequence[Hashable]
+    if isinstance(labels, Result):
+        array, nodes = labels.labels, labels.nodes
+    elif problem is not None:
+        array, nodes = problem.labels(labels), problem.nodes
+    else:
+        array = np.asarray(labels)
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+            raise InvalidPartition(f"labels have shape {array.shape} and dtype {array.dtype}: expected n integers")
+        array, nodes = array.astype(np.int64), range(len(array))
+    name = getattr(path, "name", "") if hasattr(path, "write") else str(path)
+    table = isinstance(name, str) and name.lower().removesuffix(".gz").endswith(".csv")
+    if table:
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["node", "label"])
+        for node, label in zip(nodes, array.tolist(), strict=True):
+            if str(node) == "":
+                raise InvalidProblem("a node without a name cannot be written: expected format with one label a line")
+            writer.writerow([node, label])
+        with replacing(path) as stream:
+            stream.write(text.getvalue().encode())
+        return
+    with replacing(path) as stream:
+        write_rows(stream, "", array)
+
+

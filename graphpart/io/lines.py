@@ -1,0 +1,76 @@
+"""What the writers of texts share: the pairs of a problem, and rows of numbers that are read back exactly."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidProblem
+from graphpart.partition.problem import SetPartition
+
+__all__ = ["joins_without_cost", "numbers", "stored_pairs", "write_rows"]
+
+ROWS = 1 << 16  # rows formatted at a time
+
+
+def numbers(values: NDArray[Any]) -> list[Any]:
+    """Numbers whose str() is their shortest exact text: whole ones as int, others as float."""
+    out: list[Any] = values.tolist()
+    if values.dtype.kind == "f":
+        whole = (np.abs(values) < 2**53) & (values == np.trunc(values))
+        if whole.all():
+            out = values.astype(np.int64).tolist()
+        else:
+            for i in np.flatnonzero(whole).tolist():
+                out[i] = int(out[i])
+    return out
+
+
+def write_rows(stream: BinaryIO, separator: str, *columns: NDArray[Any]) -> None:
+    """Write arrays of numbers as the columns of a text."""
+    row = separator.join(["%s"] * len(columns)) + "\n"
+    for start in range(0, len(columns[0]), ROWS):
+        part = [numbers(column[start : start + ROWS]) for column in columns]
+        stream.write("".join([row % values for values in zip(*part, strict=True)]).encode())
+
+
+def stored_pairs(problem: SetPartition) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """The pairs of a problem, those that must be joined with the cost -inf beside the cost they also have.
+
+    A matrix gives its non-zero entries.
+    """
+    u, v, cost = problem.pairs()
+    if problem.is_dense:
+        kept = np.flatnonzero(cost)
+        u, v, cost = u[kept], v[kept], cost[kept]
+    joins = problem.must_join
+    if len(joins):
+        u, v = np.concatenate([u, joins[:, 0]]), np.concatenate([v, joins[:, 1]])
+        cost = np.concatenate([cost, np.full(len(joins), -np.inf)])
+    return u, v, cost
+
+
+def joins_without_cost(problem: SetPartition, format: str) -> None:
+    """Raise InvalidProblem if a pair that must be joined has a cost besides, for formats with one number per pair."""
+    joins = problem.must_join
+    if not len(joins):
+        return
+    for a, b in joins.tolist():
+        cost = cost_of(problem, a, b)
+        if cost:
+            raise InvalidProblem(
+                f"format {format} holds one number for each pair, but {problem.nodes[a]!r} and {problem.nodes[b]!r} "
+                f"must be joined and cost {cost!r} besides: expected one of csv, json, multicut, npz"
+            )
+
+
+def cost_of(problem: SetPartition, a: int, b: int) -> float:
+    """The cost of the pair a < b; 0 if it is not stored. O(log m)."""
+    if problem.matrix is not None:
+        return float(problem.matrix[a, b])
+    assert problem.u is not None and problem.v is not None and problem.cost is not None
+    low, high = np.searchsorted(problem.u, [a, a + 1])
+    at = low + int(np.searchsorted(problem.v[low:high], b))
+    return float(problem.cost[at]) if at < high and problem.v[at] == b else 0.0

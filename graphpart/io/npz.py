@@ -1,0 +1,140 @@
+"""NumPy arrays in a zip archive: ``matrix``, or ``n, u, v, cost``; ``offset, sense, nodes, must_join`` if needed.
+
+All that a problem has is kept, if its nodes are all integers or all text: pairs of indices from 0 with ``cost``
+(``inf``: must be cut, ``-inf``: must be joined), `offset` and `sense` of ``objective``, and `must_join`, pairs that
+must be joined whatever they cost. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import FormatError, InvalidProblem
+from graphpart.io.npy import read_data, read_header
+from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fits
+
+if TYPE_CHECKING:
+    from graphpart.io.files import Source
+
+KEYS = ("matrix", "n", "u", "v", "cost", "offset", "sense", "nodes", "must_join")
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, KeyError)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the file starts with the signature of a zip archive."""
+    return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+
+
+def read(source: Source) -> SetPartition:
+    """Read a problem."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.read())) as archive:
+            return _problem(source, _arrays(source, archive))
+    except (FormatError, InvalidProblem):
+        raise
+    except DAMAGED as error:
+        raise source.error(None, f"the archive is damaged: {error}") from None
+
+
+def _arrays(source: Source, archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
+    names = [name.removesuffix(".npy") for name in archive.namelist()]
+    for name in names:
+        if name not in KEYS:
+            raise source.error(None, f"found the array {name[:40]!a}: expected some of {', '.join(KEYS)}")
+        if names.count(name) > 1:
+            raise source.error(None, f"found the array {name} twice: expected it once")
+    if not ("matrix" in names or {"n", "u", "v", "cost"} <= set(names)):
+        raise source.error(None, f"found the arrays {', '.join(names) or 'none'}: expected matrix, or n, u, v, cost")
+    headers = {}
+    for name, entry in zip(names, archive.infolist(), strict=True):
+        with archive.open(entry) as stream:
+            shape, dtype, _ = read_header(stream, source.name, name)
+        _check(source, name, shape, dtype)
+        headers[name] = shape
+    if "matrix" in headers:
+        check_matrix_fits(headers["matrix"][0])
+    elif not headers["u"] == headers["v"] == headers["cost"]:
+        sizes = ", ".join(f"{len_}" for len_ in (headers["u"][0], headers["v"][0], headers["cost"][0]))
+        raise source.error(None, f"u, v, cost have {sizes} entries: expected equal numbers")
+    arrays = {}
+    for name, entry in zip(names, archive.infolist(), strict=True):
+        with archive.open(entry) as stream:
+            shape, dtype, fortran = read_header(stream, source.name, name)
+            arrays[name] = read_data(stream, source.name, name, shape, dtype, fortran)
+            if stream.read(1):
+                raise source.error(None, f"found bytes after the array {name}: expected its end")
+    return arrays
+
+
+def _check(source: Source, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    kinds = {"matrix": "fiub", "cost": "fiub", "offset": "fiu", "nodes": "iuU"}.get(name, "iu")
+    if dtype.kind not in kinds:
+        expected = {"fiub": "real numbers", "fiu": "a real number", "iuU": "integers or text", "iu": "integers"}[kinds]
+        raise source.error(None, f"{name} has dtype {dtype}: expected {expected}")
+    dimensions = {"matrix": 2, "u": 1, "v": 1, "cost": 1, "nodes": 1, "must_join": 2}.get(name, 0)
+    fits = len(shape) == dimensions
+    if fits and name == "matrix":
+        fits = shape[0] == shape[1]
+    if fits and name == "must_join":
+        fits = shape[1] == 2
+    if not fits:
+        expected = {"matrix": "(n, n)", "must_join": "(k, 2)"}.get(name, ("()", "(k,)")[min(1, dimensions)])
+        raise source.error(None, f"{name} has shape {shape}: expected {expected}")
+
+
+def _problem(source: Source, arrays: dict[str, NDArray[Any]]) -> SetPartition:
+    n = int(arrays["n"]) if "n" in arrays else len(arrays["matrix"])
+    if "matrix" in arrays and n != len(arrays["matrix"]):
+        raise source.error(None, f"n is {n} but the matrix has {len(arrays['matrix'])} rows: expected equal numbers")
+    if not 0 <= n <= LARGEST_N:
+        raise source.error(None, f"n is {n}: expected 0 to {LARGEST_N} elements")
+    nodes = arrays["nodes"].tolist() if "nodes" in arrays else None
+    if nodes is not None and len(nodes) != n:
+        raise source.error(None, f"{len(nodes)} nodes for {n} elements: expected one name for each")
+    joins = arrays.get("must_join", np.zeros((0, 2), np.int64))
+    if joins.size and not (joins.min() >= 0 and joins.max() < n):
+        raise source.error(None, f"must_join names elements {joins.min()} to {joins.max()}: expected 0 to {n - 1}")
+    options: dict[str, Any] = {
+        "must_join": [tuple(nodes[i] for i in pair) if nodes else tuple(pair) for pair in joins.tolist()],
+        "offset": float(arrays["offset"]) if "offset" in arrays else 0.0,
+        "sense": int(arrays["sense"]) if "sense" in arrays else 1,
+    }
+    if "matrix" in arrays:
+        matrix = np.ascontiguousarray(arrays["matrix"], np.float64)
+        return SetPartition.from_matrix(matrix, nodes, copy=False, **options)
+    return SetPartition.from_pairs(n, (arrays["u"], arrays["v"]), arrays["cost"], nodes, **options)
+
+
+def write(problem: SetPartition, stream: BinaryIO) -> None:
+    """Write a problem."""
+    arrays: dict[str, Any] = {}
+    if not isinstance(problem.nodes, range):
+        arrays["nodes"] = _nodes(problem)
+    if problem.matrix is not None:
+        arrays["matrix"] = problem.matrix
+    else:
+        arrays |= {"n": np.int64(problem.n), "u": problem.u, "v": problem.v, "cost": problem.cost}
+    if problem.offset or problem.sense != 1:
+        arrays |= {"offset": np.float64(problem.offset), "sense": np.int64(problem.sense)}
+    if len(problem.must_join):
+        arrays["must_join"] = problem.must_join
+    np.savez_compressed(stream, allow_pickle=False, **arrays)
+
+
+def _nodes(problem: SetPartition) -> NDArray[Any]:
+    kinds = {type(node) for node in problem.nodes}
+    if kinds <= {int}:
+        try:
+            return np.array(list(problem.nodes), np.int64)
+        except OverflowError:
+            pass
+    # NumPy drops NUL at the end of a text.
+    elif kinds <= {str} and not any(str(node).endswith("\0") for node in problem.nodes):
+        return np.array(list(problem.nodes), np.str_)
+    raise InvalidProblem("format npz holds nodes that are all integers of 64 bits or all text: expected format json")
