@@ -42,6 +42,8 @@ class Method:
 LOCAL = frozenset({"initial", "max_iterations", "target"})
 
 METHODS: tuple[Method, ...] = (
+    Method("auto", "partition", "graphpart.partition.auto:auto",
+           "local search, and a proof where one is within reach", frozenset({"initial", "target"})),
     Method("greedy-joining", "partition", "graphpart.partition.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL),
     Method("greedy-moving", "partition", "graphpart.partition.greedy_moving:greedy_moving",
@@ -72,4 +74,4 @@ def find_method(name: str, problem: str) -> Method:
         if method.name == name and method.problem == problem:
             return method
     known = ", ".join(method.name for method in methods_for(problem))
-    raise InvalidOption(f"method is {name!r}: expected auto or one of {known}")
+    raise InvalidOption(f"method is {name!r}: expected one of {known}")

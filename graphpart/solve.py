@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.errors import InvalidOption
-from graphpart.methods import find_method
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.methods import Method, find_method
+from graphpart.partition.problem import SetPartition
 from graphpart.result import Result
 
-__all__ = ["solve"]
+__all__ = ["problem_kind", "solve"]
 
 
 def solve(
@@ -24,19 +26,94 @@ def solve(
     callback: Callable[[float, float], object] | None = None,
     **options: Any,
 ) -> Result:
-    """Solve a problem by the method of this name (see `graphpart.methods.METHODS`), or by what fits it best."""
-    kind = problem_kind(problem)
-    chosen = find_method(method, kind)
-    given = {"initial": initial, "seed": seed, "max_iterations": max_iterations, "target": target}
-    for name, value in given.items():
-        if value is not None:
-            if name not in chosen.options:
-                raise InvalidOption(f"method {method} takes no {name}")
-            options[name] = value
-    result: Result = chosen.function(problem, time_limit=time_limit, callback=callback, **options)
+    """Solve a problem of any kind by the method of this name.
+
+    Parameters
+    ----------
+    problem : SetPartition, FactorGraph or networkx.Graph
+        A networkx graph is a set partition problem with its costs in the edge attribute ``cost``.
+    method : str
+        A name in `graphpart.methods.METHODS`. ``auto``, the default, chooses by the kind and size of the problem and
+        says in `message` what it did, see :func:`graphpart.partition.auto`.
+    time_limit : float, optional
+        Seconds.
+    initial : Result, labels, mapping or list of sets, optional
+        Where to start.
+    seed : int, optional
+        For methods that draw random numbers; the others are deterministic and ignore it.
+    max_iterations : int, optional
+        Iterations, as the method counts them.
+    target : float, optional
+        Stop as soon as the cost is at most this.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+    **options
+        Further options of the method.
+
+    Returns
+    -------
+    Result
+        The solution, its cost recomputed from the problem, a lower bound, and why the run ended.
+
+    Raises
+    ------
+    InvalidOption
+        If there is no such method, or it has no such option.
+    InvalidProblem
+        If the problem is of no known kind.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> G = nx.Graph()
+    >>> G.add_edge("a", "b", cost=-2.0)
+    >>> G.add_edge("b", "c", cost=1.0)
+    >>> r = solve(G)
+    >>> sorted(sorted(subset) for subset in r.partition), r.cost, str(r.status)
+    ([['a', 'b'], ['c']], -2.0, 'optimal')
+    """
+    chosen = find_method(method, problem_kind(problem))
+    if initial is not None:
+        options["initial"] = initial
+    if max_iterations is not None:
+        options["max_iterations"] = max_iterations
+    if target is not None:
+        options["target"] = target
+    function = chosen.function
+    if options:
+        _check_options(chosen, function, options)
+    if seed is not None:
+        _check_seed(seed)
+        if "seed" in chosen.options:
+            options["seed"] = seed
+    result: Result = function(problem, time_limit=time_limit, callback=callback, **options)
     return result
 
 
 def problem_kind(problem: Any) -> str:
-    """ "partition" or "crf"."""
-    return "partition"
+    """The kind of a problem in the table of methods: "partition" or "crf".
+
+    Raises
+    ------
+    InvalidProblem
+        If it is neither.
+    """
+    if isinstance(problem, SetPartition) or hasattr(problem, "is_directed"):
+        return "partition"
+    from graphpart.crf.factor_graph import FactorGraph
+
+    if isinstance(problem, FactorGraph):
+        return "crf"
+    raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition, a FactorGraph or a networkx graph")
+
+
+def _check_options(method: Method, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    known = list(inspect.signature(function).parameters)[1:]
+    for name in options:
+        if name not in known:
+            raise InvalidOption(f"method {method.name} takes no {name}: expected one of {', '.join(sorted(known))}")
+
+
+def _check_seed(seed: Any) -> None:
+    if not hasattr(seed, "__index__") or seed < 0:
+        raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")

@@ -1,5 +1,6 @@
 """The set partition problem and its algorithms."""
 
+from graphpart.partition.auto import auto
 from graphpart.partition.brute_force import brute_force
 from graphpart.partition.greedy_joining import greedy_joining
 from graphpart.partition.greedy_moving import greedy_moving
@@ -7,4 +8,4 @@ from graphpart.partition.ilp import ilp
 from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import SetPartition
 
-__all__ = ["SetPartition", "brute_force", "greedy_joining", "greedy_moving", "ilp", "kernighan_lin"]
+__all__ = ["SetPartition", "auto", "brute_force", "greedy_joining", "greedy_moving", "ilp", "kernighan_lin"]

@@ -90,10 +90,10 @@ def trivial_bound(p: SetPartition) -> float:
     if len(p.must_join):
         blocks = p.blocks()
         return p.evaluate_labels(blocks) + trivial_bound(p.contract(blocks))
-    cost = p.cost if p.matrix is None else p.matrix
-    assert cost is not None
-    negative = float(np.minimum(cost, 0.0).sum())
-    return negative if p.matrix is None else negative / 2
+    if p.matrix is None:
+        assert p.cost is not None
+        return float(np.minimum(p.cost, 0.0).sum())
+    return sum(float(np.minimum(p.matrix[a : a + 256], 0.0).sum()) for a in range(0, p.n, 256)) / 2
 
 
 def matrix_of(p: SetPartition) -> NDArray[np.float64]:

@@ -5,49 +5,49 @@ A pair between two components costs nothing, so solving each apart loses nothing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem import Labels, SetPartition
 
-__all__ = ["join_labels", "split"]
+__all__ = ["Part", "split"]
+
+Part = tuple[NDArray[np.int64], SetPartition]
 
 
-def split(p: SetPartition) -> list[tuple[NDArray[np.int64], SetPartition]]:
-    """The components with at least two elements: (ascending elements, the problem over them), in order of appearance.
+def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None = None) -> list[Part]:
+    """The components with at least two elements: (ascending elements, the problem over them) each.
 
-    For a problem without required joins. O(n + m log m), plus the copies of matrices.
+    Parameters
+    ----------
+    p : SetPartition
+        Without required joins.
+    component : ndarray of int32, shape (n,)
+        ``p.components()``.
+    wanted : ndarray of bool, optional
+        Which components; default: all.
+
+    Notes
+    -----
+    O(n + m log m), or the size of the parts of a matrix.
     """
-    component = p.components()
     sizes = np.bincount(component, minlength=1)
-    if p.n and len(sizes) == 1:
-        return [(np.arange(p.n), p)] if p.n > 1 else []
-    elements = np.split(np.argsort(component, kind="stable"), np.cumsum(sizes)[:-1])
-    large = [k for k in range(len(sizes)) if sizes[k] > 1]
+    if p.n > 1 and len(sizes) == 1 and (wanted is None or wanted[0]):
+        return [(np.arange(p.n), p)]
+    chosen = sizes > 1 if wanted is None else wanted & (sizes > 1)
+    elements = np.argsort(component, kind="stable")
+    ends = np.cumsum(sizes)
+    members = {k: elements[ends[k] - sizes[k] : ends[k]] for k in np.flatnonzero(chosen).tolist()}
     if p.matrix is not None:
-        return [(elements[k], p.restrict(elements[k])) for k in large]
-    place = np.empty(p.n, np.int64)
-    for k in large:
-        place[elements[k]] = np.arange(sizes[k])
+        return [(mine, p.restrict(mine)) for mine in members.values()]
     u, v, cost = p.pairs()
-    of_pair = component[u]
-    order = np.argsort(of_pair, kind="stable")
-    ends = np.cumsum(np.bincount(of_pair, minlength=len(sizes)))
+    used = np.flatnonzero(chosen[component[u]] & (cost != 0))
+    used = used[np.argsort(component[u[used]], kind="stable")]
+    ends = np.cumsum(np.bincount(component[u[used]], minlength=len(sizes)))
+    place = np.empty(p.n, np.int64)
+    place[elements] = np.arange(p.n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     parts = []
-    for k in large:
-        pairs = order[ends[k - 1] if k else 0 : ends[k]]
-        pairs = pairs[cost[pairs] != 0]
-        small = SetPartition.from_pairs(int(sizes[k]), (place[u[pairs]], place[v[pairs]]), cost[pairs])
-        parts.append((elements[k], small))
+    for k, mine in members.items():
+        pairs = used[ends[k - 1] if k else 0 : ends[k]]
+        parts.append((mine, SetPartition.from_pairs(len(mine), (place[u[pairs]], place[v[pairs]]), cost[pairs])))
     return parts
-
-
-def join_labels(n: int, parts: Sequence[tuple[NDArray[np.int64], Labels]]) -> Labels:
-    """Labels of all n elements from canonical labels of some components; all other elements are alone."""
-    labels = np.arange(n, dtype=np.int64)
-    for elements, part in parts:
-        first = np.unique(part, return_index=True)[1]
-        labels[elements] = elements[first][part]
-    return canonical(labels)

@@ -31,7 +31,7 @@ from scipy.sparse.csgraph import connected_components
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition import separation
 from graphpart.partition.brute_force import matrix_of, trivial_bound
-from graphpart.partition.components import join_labels, split
+from graphpart.partition.components import split
 from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search import MESSAGES, finish
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
@@ -122,7 +122,7 @@ def ilp(
     chosen = milp.pick_solver(solver, solver_options)
     blocks = p.blocks()
     q = p if not len(p.must_join) else p.contract(blocks)
-    parts = split(q)
+    parts = split(q, q.components())
     if formulation == "full" and (largest := max((part.n for _, part in parts), default=0)) > LARGEST_FULL:
         raise InvalidProblem(
             f"a component has {largest} elements: the full formulation takes at most {LARGEST_FULL}; use cutting-plane"
@@ -131,15 +131,16 @@ def ilp(
     if start.status == Status.INTERRUPTED:
         stopping.stop(Status.INTERRUPTED)
     start_of_block = canonical(start.labels[np.unique(blocks, return_index=True)[1]])
-    cost, done = start.cost, []
+    cost, done, labels = start.cost, [], start_of_block.astype(np.int64)
     for elements, part in sorted(parts, key=lambda one: one[1].n):  # what is small is proven even in little time
         component = Component(part, canonical(start_of_block[elements]), chosen, stopping, formulation == "full")
         before = component.cost
         component.run(cost - before)
         cost += component.cost - before
-        done.append((elements, component))
-    labels = join_labels(q.n, [(elements, component.labels) for elements, component in done])[blocks]
-    return _result(p, labels, start, stopping, [component for _, component in done], chosen.name)
+        # Labels that no other component has: the first element of each subset, shifted.
+        labels[elements] = q.n + elements[np.unique(component.labels, return_index=True)[1]][component.labels]
+        done.append(component)
+    return _result(p, canonical(labels[blocks]), start, stopping, done, chosen.name)
 
 
 def _result(

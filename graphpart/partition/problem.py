@@ -652,10 +652,33 @@ class SetPartition:
 
         Solving each component apart loses nothing.
         """
+        if self.matrix is not None:
+            found = self._components_of_matrix()
+            joins = found[self.must_join]
+            if not len(joins):
+                return found
+            return self.labels(self._connected(joins[:, 0], joins[:, 1])[found])
         u, v, cost = self.pairs()
         used = cost != 0
         joins = self.must_join
         return self._connected(np.concatenate([u[used], joins[:, 0]]), np.concatenate([v[used], joins[:, 1]]))
+
+    def _components_of_matrix(self) -> Labels:
+        """Breadth-first search that looks at the entries of unreached columns only: O(n) if there are few zeros."""
+        assert self.matrix is not None
+        component = np.empty(self.n, np.int32)
+        unreached = np.arange(self.n)
+        k = 0
+        while len(unreached):
+            reached = [int(unreached[0])]
+            unreached = unreached[1:]
+            for a in reached:
+                component[a] = k
+                near = self.matrix[a, unreached] != 0
+                reached += unreached[near].tolist()
+                unreached = unreached[~near]
+            k += 1
+        return component
 
     def _connected(self, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
         from scipy.sparse import coo_array

@@ -1,0 +1,201 @@
+"""The default method for set partition problems: local search, then a proof where one is within reach.
+
+1. Greedy joining, greedy moving and Kernighan-Lin in turn, repeated until joining finds nothing more.
+2. The problem falls apart into the connected components of its non-zero pairs. Where the cost of a component equals
+   the sum of its negative costs, it is optimal.
+3. Other components, the smallest first: those with at most 14 elements are solved by brute force; larger ones by the
+   integer program, as far as they are small and time allows. What they prove adds up to the lower bound; for the
+   rest the sum of negative costs counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphpart.partition.brute_force import LARGEST, brute_force, trivial_bound
+from graphpart.partition.components import split
+from graphpart.partition.greedy_joining import greedy_joining
+from graphpart.partition.greedy_moving import greedy_moving
+from graphpart.partition.ilp import ilp
+from graphpart.partition.kernighan_lin import kernighan_lin
+from graphpart.partition.local_search import MESSAGES, finish
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.result import PartitionResult, Status
+from graphpart.stopping import Stopping
+
+__all__ = ["auto"]
+
+PATIENCE = 10.0  # seconds for proofs in all, without a time limit
+LARGEST_PATIENT = 1500  # pairs with a cost in a component that is worth an integer program, without a time limit
+LARGEST_LIMITED = 8000  # the same with a time limit
+
+
+def auto(
+    problem: Any,
+    initial: Any = None,
+    *,
+    time_limit: float | None = None,
+    target: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> PartitionResult:
+    """Solve a problem by local search, and prove the result optimal if that is within reach.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    initial : Result, labels, mapping or list of sets, optional
+        The partition to start from; the result is not worse.
+    time_limit : float, optional
+        Seconds. Without a limit, local search runs to its end, and proofs take at most 10 seconds in all.
+    target : float, optional
+        Stop as soon as the cost is at most this.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+
+    Returns
+    -------
+    PartitionResult
+        With status ``optimal`` if all components are proven, else ``local_optimum``; the lower bound is the sum over
+        the components. `message` says what was done, `iterations` counts the rounds of local search.
+
+    Raises
+    ------
+    InvalidProblem, InvalidPartition, InvalidOption
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(5, [(0, 1), (1, 2), (0, 2), (3, 4)], [-2.0, -3.0, 4.0, -1.0])
+    >>> r = auto(p)
+    >>> r.partition, r.cost, r.message
+    ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
+    """
+    p = as_problem(problem)
+    stopping = Stopping(time_limit, None, target, callback)
+    found = improve_in_turn(p, initial, stopping)
+    if stopping.reason is not None:
+        return finish(p, found, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=trivial_bound(p))
+    blocks = p.blocks()
+    q = p.contract(blocks) if len(p.must_join) else p
+    proof = Proof(q, canonical(found[np.unique(blocks, return_index=True)[1]]), stopping, time_limit is None)
+    proof.run()
+    result = finish(p, proof.labels[blocks], stopping, "auto", Status.LOCAL_OPTIMUM)
+    status = Status.OPTIMAL if proof.open == 0 else result.status
+    bound = p.evaluate_labels(blocks) + proof.bound
+    return replace(
+        result,
+        status=status,
+        lower_bound=result.cost if status == Status.OPTIMAL else min(bound, result.cost),
+        message=f"{MESSAGES[status]} ({proof.report()})",
+    )
+
+
+def improve_in_turn(p: SetPartition, initial: Any, stopping: Stopping) -> Labels:
+    """The fixed point of joining, moving and Kernighan-Lin in turn; the best so far if stopped."""
+    labels, cost = p.blocks() if initial is None else initial, math.inf
+    while True:
+        for method in (greedy_joining, greedy_moving, kernighan_lin):
+            r = method(p, labels, time_limit=stopping.remaining, target=stopping.target, callback=stopping.callback)
+            labels = r.labels
+            if r.status != Status.LOCAL_OPTIMUM:
+                stopping.stop(r.status)
+                return labels
+            if method is greedy_joining and not r.cost < cost:
+                return labels
+        cost = r.cost
+        if stopping.step(cost):
+            return labels
+
+
+class Proof:
+    """Components of a problem without required joins: better labels where proofs find them, and a lower bound."""
+
+    def __init__(self, p: SetPartition, labels: Labels, stopping: Stopping, patient: bool) -> None:
+        self.p = p
+        self.labels = labels
+        self.cost = p.evaluate_labels(labels)
+        self.bound = 0.0
+        self.stopping = stopping
+        self.largest = LARGEST_PATIENT if patient else LARGEST_LIMITED
+        self.until = stopping.seconds + PATIENCE if patient else math.inf
+        self.proven_by = {"negative costs": 0, "brute force": 0, "ilp": 0}
+        self.open = 0
+
+    def run(self) -> None:
+        """Prove what is within reach, the smallest components first."""
+        for elements, part in sorted(self._unproven(), key=lambda one: one[1].n):
+            mine = canonical(self.labels[elements])
+            found = self._prove(part, mine)
+            if found is None:
+                self.open += 1
+                self.bound += trivial_bound(part)
+                continue
+            self.bound += found.lower_bound
+            if found.status == Status.OPTIMAL:
+                self.proven_by[found.method.replace("-", " ")] += 1
+            else:
+                self.open += 1
+            before = part.evaluate_labels(mine)
+            if found.cost < before:
+                self.cost += found.cost - before
+                # A label that nobody has yet for each subset: the least element of the component in it, shifted.
+                first = np.unique(found.labels, return_index=True)[1]
+                self.labels = self.labels.astype(np.int64)
+                self.labels[elements] = self.p.n + elements[first][found.labels]
+        self.labels = canonical(self.labels)
+
+    def _unproven(self) -> list[tuple[Any, SetPartition]]:
+        """The components that cost more than their negative costs; the others are proven."""
+        p, component = self.p, self.p.components()
+        sizes = np.bincount(component, minlength=1)
+        if p.is_dense:
+            parts = split(p, component)
+            tight = [
+                part.evaluate_labels(self.labels[elements]) <= trivial_bound(part) + part.tolerance * part.n
+                for elements, part in parts
+            ]
+            self.bound = sum(trivial_bound(part) for (_, part), is_tight in zip(parts, tight, strict=True) if is_tight)
+            self.proven_by["negative costs"] = sum(tight)
+            return [one for one, is_tight in zip(parts, tight, strict=True) if not is_tight]
+        u, v, cost = p.pairs()
+        negative = np.bincount(component[u], np.minimum(cost, 0.0), len(sizes))
+        within = self.labels[u] == self.labels[v]
+        paid = np.bincount(component[u[within]], cost[within], len(sizes))
+        is_open = paid > negative + p.tolerance * sizes
+        self.bound = float(negative[~is_open].sum())
+        self.proven_by["negative costs"] = int(np.count_nonzero(~is_open & (sizes > 1)))
+        return split(p, component, is_open)
+
+    def _prove(self, part: SetPartition, labels: Labels) -> PartitionResult | None:
+        if self.stopping.check(self.cost):
+            return None
+        remaining = self.stopping.remaining
+        if part.n <= LARGEST:
+            return brute_force(part, time_limit=remaining)
+        left = self.until - self.stopping.seconds if remaining is None else remaining
+        if left <= 0 or np.count_nonzero(part.pairs()[2]) > self.largest:
+            return None
+        others, callback = self.cost - part.evaluate_labels(labels), self.stopping.callback
+        found = ilp(
+            part,
+            initial=labels,
+            time_limit=left,
+            callback=callback and (lambda _, cost: callback(self.stopping.seconds, others + cost)),
+        )
+        if found.status == Status.INTERRUPTED:
+            self.stopping.stop(Status.INTERRUPTED)
+        return found
+
+    def report(self) -> str:
+        """What was proven and how, in a few words."""
+        counts = [(number, f"by {how}") for how, number in self.proven_by.items()] + [(self.open, "not proven")]
+        total = sum(number for number, _ in counts)
+        what = ", ".join(f"{number} {how}" for number, how in counts if number)
+        return f"{total} component{'s' * (total != 1)}: {what}" if total else "no pair has a cost"
