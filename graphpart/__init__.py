@@ -3,7 +3,7 @@
 data -> model -> costs on a graph -> solver -> labels with a certificate.
 """
 
-from graphpart import crf, generate, learn, partition
+from graphpart import crf, generate, learn, metrics, partition
 from graphpart.crf.factor_graph import FactorGraph
 from graphpart.errors import (
     CyclicGraph,
@@ -44,6 +44,7 @@ __all__ = [
     "crf",
     "generate",
     "learn",
+    "metrics",
     "partition",
     "read",
     "read_labels",

@@ -1,0 +1,321 @@
+"""How alike two partitions are: Rand index, variation of information, precision and recall of joins and cuts.
+
+All of them are functions of the contingency table, whose entry (i, j) counts the elements in subset i of one partition
+and in subset j of the other; pairs of elements are never listed. Elements whose true label is missing are left out.
+
+The argument order is that of scikit-learn: the truth first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidPartition, MissingDependency
+from graphpart.result import Result
+
+__all__ = [
+    "Comparison",
+    "adjusted_rand_index",
+    "compare",
+    "label_codes",
+    "pair_scores",
+    "rand_index",
+    "variation_of_information",
+]
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What compares a partition with the truth.
+
+    Attributes
+    ----------
+    elements : int
+        Number of elements compared, those with a true label.
+    true_subsets, subsets : int
+    rand_index : float
+        The share of pairs on which both agree (Rand 1971); 1 if there are no pairs.
+    adjusted_rand_index : float
+        The same, 0 in expectation for random labels and 1 for equal partitions (Hubert & Arabie 1985).
+    variation_of_information : float
+        ``false_cuts_information + false_joins_information``, in bits (Meila 2007).
+    false_cuts_information : float
+        H(partition | truth) in bits, which true subsets that are split increase.
+    false_joins_information : float
+        H(truth | partition) in bits, which subsets that mix true ones increase.
+    joins_precision, joins_recall, joins_f1 : float
+        Of the decisions to join pairs; a ratio 0 / 0 counts as 1, as nothing was done wrong.
+    cuts_precision, cuts_recall, cuts_f1 : float
+        Of the decisions to cut pairs.
+    """
+
+    elements: int
+    true_subsets: int
+    subsets: int
+    rand_index: float
+    adjusted_rand_index: float
+    variation_of_information: float
+    false_cuts_information: float
+    false_joins_information: float
+    joins_precision: float
+    joins_recall: float
+    joins_f1: float
+    cuts_precision: float
+    cuts_recall: float
+    cuts_f1: float
+
+
+def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
+    """Compare a partition with the truth by all measures at once.
+
+    Parameters
+    ----------
+    truth, partition
+        Labels of n elements in the same order, a Result, a mapping from nodes to labels, or a list of sets of nodes.
+        If both name nodes, they are matched by name; the partition may have more nodes than the truth.
+    missing : any
+        The label of elements whose true label is not known; None and NaN always count as such. Elements that a list
+        of true sets, or a mapping, does not hold have no known label either.
+
+    Raises
+    ------
+    InvalidPartition
+        If the lengths differ, or a node of the truth has no label in the partition.
+
+    Notes
+    -----
+    O(n log n) time and O(n) memory, whatever the number of subsets.
+
+    Examples
+    --------
+    >>> c = compare([0, 0, 0, 1, 1, -1], [0, 0, 1, 2, 2, 2])
+    >>> c.elements, c.joins_precision, c.joins_recall, round(c.adjusted_rand_index, 3)
+    (5, 1.0, 0.5, 0.545)
+    """
+    a, b = _aligned(truth, partition, missing)
+    table = _contingency(a, b)
+    agreement, adjusted = _rand(a, b)
+    false_cuts, false_joins = _information(table)
+    return Comparison(
+        elements=len(a),
+        true_subsets=table.shape[0],
+        subsets=table.shape[1],
+        rand_index=agreement,
+        adjusted_rand_index=adjusted,
+        variation_of_information=false_cuts + false_joins,
+        false_cuts_information=false_cuts,
+        false_joins_information=false_joins,
+        **_pair_scores(table),
+    )
+
+
+def rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> float:
+    """The share of pairs on which two partitions agree; arguments as for :func:`compare`."""
+    return _rand(*_aligned(truth, partition, missing))[0]
+
+
+def adjusted_rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> float:
+    """The Rand index adjusted for chance; arguments as for :func:`compare`.
+
+    Examples
+    --------
+    >>> adjusted_rand_index([{"a", "b"}, {"c"}], [{"c"}, {"a", "b"}])
+    1.0
+    """
+    return _rand(*_aligned(truth, partition, missing))[1]
+
+
+def variation_of_information(truth: Any, partition: Any, *, missing: Any = -1) -> tuple[float, float]:
+    """H(partition | truth) and H(truth | partition) in bits: false cuts and false joins; their sum is the metric.
+
+    Arguments as for :func:`compare`.
+
+    Examples
+    --------
+    >>> variation_of_information([0, 0, 1, 1], [0, 1, 2, 2])
+    (0.5, 0.0)
+    """
+    return _information(_contingency(*_aligned(truth, partition, missing)))
+
+
+def pair_scores(truth: Any, partition: Any, *, missing: Any = -1) -> dict[str, float]:
+    """Precision, recall and F1 of the decisions on pairs; arguments as for :func:`compare`.
+
+    Returns
+    -------
+    dict
+        ``joins_precision``, ``joins_recall``, ``joins_f1``, ``cuts_precision``, ``cuts_recall``, ``cuts_f1``.
+    """
+    return _pair_scores(_contingency(*_aligned(truth, partition, missing)))
+
+
+def label_codes(labels: Any, missing: Any = -1) -> Codes:
+    """Labels of any type as integers from 0 on, and -1 for missing ones.
+
+    Parameters
+    ----------
+    labels : array_like, shape (n,)
+        Numbers, strings, or any hashables.
+    missing : any
+        The label that counts as missing; None and NaN always do.
+
+    Examples
+    --------
+    >>> label_codes(["b", None, "a", "b"]).tolist()
+    [1, -1, 0, 1]
+    """
+    array = np.asarray(labels if hasattr(labels, "__array__") else _listed(labels))
+    if array.ndim != 1:
+        raise InvalidPartition(f"labels have shape {array.shape}: expected (n,)")
+    if array.dtype.kind == "O":
+        return _codes_of_objects(array.tolist(), missing)
+    known = array == array  # false for NaN only
+    if missing is not None and not (isinstance(missing, str) ^ (array.dtype.kind in "US")):
+        known &= array != missing
+    codes = np.full(len(array), -1, np.int64)
+    codes[known] = np.unique(array[known], return_inverse=True)[1]
+    return codes
+
+
+def _listed(labels: Any) -> Any:
+    """A sequence as an array of one dimension; of objects, where NumPy would turn numbers into strings."""
+    values = list(labels)
+    kinds = {type(value) for value in values}
+    if len(kinds) <= 1 and not kinds & {tuple, list, set, frozenset, type(None)}:
+        return values
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def _codes_of_objects(values: list[Any], missing: Any) -> Codes:
+    known = [not (value is None or _differs_from_itself(value) or _equal(value, missing)) for value in values]
+    try:
+        distinct = dict.fromkeys(value for value, k in zip(values, known, strict=True) if k)
+    except TypeError as error:
+        raise InvalidPartition(f"labels: {error}") from None
+    ordered: Iterable[Any] = distinct
+    with contextlib.suppress(TypeError):  # labels of several types stay in order of first appearance
+        ordered = sorted(distinct)
+    codes = {value: code for code, value in enumerate(ordered)}
+    return np.array([codes[value] if k else -1 for value, k in zip(values, known, strict=True)], np.int64)
+
+
+def _equal(value: Any, missing: Any) -> bool:
+    return type(value) is type(missing) and bool(value == missing)
+
+
+def _differs_from_itself(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA refuses to be a truth value
+        return True
+
+
+def _aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
+    """Codes of both partitions for the elements whose true label is known."""
+    named_truth, named = _by_node(truth), _by_node(partition)
+    if named_truth is not None and named is not None:
+        try:
+            partition = [named[node] for node in named_truth]
+        except KeyError as error:
+            raise InvalidPartition(f"{error.args[0]!r} has a true label but is not in the partition") from None
+        truth = list(named_truth.values())
+    else:
+        truth, partition = (x.labels if isinstance(x, Result) else x for x in (truth, partition))
+        if named_truth is not None and not isinstance(truth, np.ndarray):
+            raise InvalidPartition("the truth names nodes but the partition does not: expected both or neither")
+        if named is not None and not isinstance(partition, np.ndarray):
+            raise InvalidPartition("the partition names nodes but the truth does not: expected both or neither")
+    a, b = label_codes(truth, missing), label_codes(partition, missing=None)
+    if len(a) != len(b):
+        raise InvalidPartition(f"{len(a)} true labels but {len(b)} labels: expected equally many")
+    known = a >= 0
+    if (unlabelled := np.flatnonzero(known & (b < 0))).size:
+        raise InvalidPartition(f"element {unlabelled[0]} has a true label but none in the partition")
+    return a[known], b[known]
+
+
+def _by_node(partition: Any) -> Mapping[Hashable, Any] | None:
+    """Labels by node, if the partition names its nodes."""
+    if isinstance(partition, Result):
+        return dict(zip(partition.nodes, partition.labels.tolist(), strict=True))
+    if isinstance(partition, Mapping):
+        return partition
+    if isinstance(partition, list | tuple) and partition and all(isinstance(x, set | frozenset) for x in partition):
+        labels: dict[Hashable, int] = {}
+        for label, subset in enumerate(partition):
+            for node in subset:
+                if labels.setdefault(node, label) != label:
+                    raise InvalidPartition(f"{node!r} is in two subsets")
+        return labels
+    return None
+
+
+def _sklearn() -> Any:
+    try:
+        from sklearn.metrics import cluster
+    except ImportError:
+        raise MissingDependency("scikit-learn", "learn", "comparing partitions") from None
+    return cluster
+
+
+def _contingency(a: Codes, b: Codes) -> Any:
+    return _sklearn().contingency_matrix(a, b, sparse=True, dtype=np.int64)
+
+
+def _rand(a: Codes, b: Codes) -> tuple[float, float]:
+    cluster = _sklearn()
+    with warnings.catch_warnings():
+        # Many subsets are no sign of a regression target here.
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        return float(cluster.rand_score(a, b)), float(cluster.adjusted_rand_score(a, b))
+
+
+def _pair_scores(table: Any) -> dict[str, float]:
+
+    def pairs(sizes: NDArray[np.int64]) -> int:
+        return int((sizes * (sizes - 1) // 2).sum())
+
+    joined = pairs(table.data)  # in both
+    in_truth, in_partition = (pairs(np.asarray(table.sum(axis=axis)).ravel()) for axis in (1, 0))
+    n = int(table.sum())
+    cut = n * (n - 1) // 2 - in_truth - in_partition + joined
+    falsely_joined, falsely_cut = in_partition - joined, in_truth - joined
+    scores = {}
+    for kind, right, wrong, missed in (
+        ("joins", joined, falsely_joined, falsely_cut),
+        ("cuts", cut, falsely_cut, falsely_joined),
+    ):
+        scores[f"{kind}_precision"] = _ratio(right, right + wrong)
+        scores[f"{kind}_recall"] = _ratio(right, right + missed)
+        scores[f"{kind}_f1"] = _ratio(2 * right, 2 * right + wrong + missed)
+    return scores
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+def _information(table: Any) -> tuple[float, float]:
+    """H(partition | truth) and H(truth | partition) in bits."""
+    n = int(table.sum())
+    if not n:
+        return 0.0, 0.0
+    table = table.tocoo()
+    i, j = table.coords if hasattr(table, "coords") else (table.row, table.col)
+    truth = np.bincount(i, weights=table.data)
+    partition = np.bincount(j, weights=table.data)
+    share = table.data / n
+    split = 0.0 - float(share @ np.log2(table.data / truth[i]))
+    mixed = 0.0 - float(share @ np.log2(table.data / partition[j]))
+    return max(split, 0.0), max(mixed, 0.0)

@@ -1,0 +1,133 @@
+"""Measures of agreement against their definitions over all pairs, and against scikit-learn."""
+
+import itertools
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import graphpart as gp
+from graphpart import InvalidPartition, metrics
+
+cluster = pytest.importorskip("sklearn.metrics.cluster")
+
+partitions = st.integers(0, 12).flatmap(
+    lambda n: st.tuples(*(st.lists(st.integers(k, 3), min_size=n, max_size=n) for k in (-1, 0)))
+)
+
+
+@given(partitions)
+@example(([], []))
+@example(([0], [0]))
+@example(([-1, -1], [0, 1]))
+@example(([0, 1, 2], [0, 0, 0]))
+def test_measures_are_those_of_the_definitions(labels):
+    truth, partition = labels
+    c = metrics.compare(truth, partition)
+    known = [i for i, label in enumerate(truth) if label != -1]
+    t, p = ([x[i] for i in known] for x in labels)
+    n = len(known)
+    assert (c.elements, c.true_subsets, c.subsets) == (n, len(set(t)), len(set(p)))
+    pairs = [(t[a] == t[b], p[a] == p[b]) for a, b in itertools.combinations(range(n), 2)]
+
+    def share(of, among):
+        among = [pair for pair in pairs if among(pair)]
+        return sum(of(pair) for pair in among) / len(among) if among else 1.0
+
+    assert c.rand_index == pytest.approx(share(lambda x: x[0] == x[1], lambda x: True))
+    for name, joined in (("joins", True), ("cuts", False)):
+        precision = share(lambda x: x[0] == joined, lambda x: x[1] == joined)  # noqa: B023
+        recall = share(lambda x: x[1] == joined, lambda x: x[0] == joined)  # noqa: B023
+        assert getattr(c, f"{name}_precision") == pytest.approx(precision)
+        assert getattr(c, f"{name}_recall") == pytest.approx(recall)
+        right = sum(x == (joined, joined) for x in pairs)
+        wrong = sum(x[0] != x[1] for x in pairs)
+        assert getattr(c, f"{name}_f1") == pytest.approx(2 * right / (2 * right + wrong) if right + wrong else 1.0)
+
+    def entropy(x, given):
+        values = set(zip(x, given, strict=True))
+        joint = {v: sum(w == v for w in zip(x, given, strict=True)) / n for v in values}
+        return -sum(q * math.log2(q / (given.count(g) / n)) for (_, g), q in joint.items())
+
+    assert c.false_cuts_information == pytest.approx(entropy(p, t), abs=1e-12)
+    assert c.false_joins_information == pytest.approx(entropy(t, p), abs=1e-12)
+    assert c.variation_of_information == pytest.approx(c.false_cuts_information + c.false_joins_information)
+    assert metrics.variation_of_information(truth, partition) == (c.false_cuts_information, c.false_joins_information)
+    assert metrics.rand_index(truth, partition) == c.rand_index
+    assert metrics.adjusted_rand_index(truth, partition) == c.adjusted_rand_index
+    assert metrics.pair_scores(truth, partition)["joins_f1"] == c.joins_f1
+
+
+@given(st.integers(0, 10**6))
+def test_agreement_with_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    truth, partition = rng.integers(0, 8, 200), rng.integers(0, 30, 200)
+    (neither, joined), (cut, both) = cluster.pair_confusion_matrix(truth, partition) / 2
+    c = metrics.compare(truth, partition)
+    assert c.joins_precision == pytest.approx(both / (both + joined))
+    assert c.joins_recall == pytest.approx(both / (both + cut))
+    assert c.cuts_precision == pytest.approx(neither / (neither + cut))
+    assert c.cuts_recall == pytest.approx(neither / (neither + joined))
+    assert c.adjusted_rand_index == pytest.approx(cluster.adjusted_rand_score(truth, partition))
+    mutual = cluster.mutual_info_score(truth, partition) / math.log(2)
+    entropies = [scipy.stats.entropy(np.bincount(x), base=2) for x in (truth, partition)]
+    assert c.variation_of_information == pytest.approx(sum(entropies) - 2 * mutual)
+
+
+def test_pairs_are_never_listed():
+    n = 300_000
+    c = metrics.compare(np.arange(n) // 2, np.arange(n) // 3)
+    assert c.elements == n and 0 < c.joins_f1 < 1 and c.cuts_recall > 0.99
+
+
+def test_all_forms_of_partitions():
+    r = gp.partition.greedy_joining(gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [-1.0, -1.0], nodes="wxyz"))
+    expected = metrics.compare([0, 0, 1, 1], [0, 0, 1, 1])
+    sets, mapping = [{"y", "z"}, {"w", "x"}], {"x": "one", "w": "one", "z": 2, "y": 2}
+    for truth in (r, sets, mapping):
+        for partition in (r, sets, mapping):
+            assert metrics.compare(truth, partition) == expected
+    for truth in ([5, 5, 6, 6], np.array([1.5, 1.5, 2, 2]), ["a", "a", "b", "b"], (True, True, False, False)):
+        assert metrics.compare(truth, r) == metrics.compare(r, truth) == expected
+    assert metrics.compare([{"w", "x"}], r).elements == 2
+    communities = nx.community.greedy_modularity_communities(nx.Graph([("w", "x"), ("y", "z")]))
+    assert metrics.compare(communities, r) == expected
+
+
+def test_missing_labels():
+    pandas = pytest.importorskip("pandas")
+    partition = [0, 0, 1, 1]
+    for truth in (
+        [7, 7, 8, -1],
+        [7.0, 7.0, 8.0, math.nan],
+        ["a", "a", "b", None],
+        [7, 7, "b", None],
+        pandas.Series(["a", "a", "b", pandas.NA], dtype="string"),
+        pandas.Series([1, 1, 2, None], dtype="Int64"),
+    ):
+        assert metrics.compare(truth, partition).elements == 3
+    assert metrics.compare(["a", "a", "b", ""], partition, missing="").elements == 3
+    assert metrics.compare([1, 1, 2, -1], partition, missing=None).elements == 4
+    assert metrics.compare(["a", "b", "a", "-1"], partition).elements == 4
+
+
+@pytest.mark.parametrize(
+    ("truth", "partition", "message"),
+    [
+        ([1, 2], [1], "2 true labels but 1 labels"),
+        ([[1, 2]], [[1, 2]], "labels: .*unhashable"),
+        (np.ones((1, 2)), [1], "labels have shape"),
+        ([1, 2], [1, None], "element 1 has a true label but none"),
+        ([{1, 2}], {1: 0}, "2 has a true label but is not in the partition"),
+        ([{1, 2}, {2}], {1: 0, 2: 0}, "2 is in two subsets"),
+        ([{1}], [0], "names nodes"),
+        ([0], {1: 0}, "names nodes"),
+    ],
+)
+def test_bad_partitions_are_named(truth, partition, message):
+    with pytest.raises(InvalidPartition, match=message):
+        metrics.compare(truth, partition)
