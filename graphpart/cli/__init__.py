@@ -1,0 +1,76 @@
+"""The command line: one file for each command, one list of commands.
+
+A command is a module of this folder with `NAME`, `HELP`, ``add_arguments(parser)`` and ``run(args)``, which returns the
+exit status: 0 done, 1 the input is wrong, 2 the call is wrong, 130 interrupted with nothing to return. A module imports
+what is heavy inside its functions, so that ``graphpart --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+
+from graphpart.cli.console import INTERRUPTED, discard_output, emit, say, say_error, say_warning
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = ("solve", "evaluate", "info", "convert", "generate", "bench")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; nothing that goes wrong ends in a traceback.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; default: those of the process.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = say_warning
+        try:
+            args = build_parser().parse_args(argv)
+            status: int = args.run(args)
+            emit("")  # what cannot be written must fail here, not at the end of the process
+        except SystemExit as end:  # argparse: --help, --version or a usage error
+            status = end.code if isinstance(end.code, int) else 2
+            try:
+                emit("")
+            except OSError as error:
+                status = say_error(error)
+                discard_output()
+        except KeyboardInterrupt:
+            say("interrupted")
+            status = INTERRUPTED
+        except Exception as error:
+            status = say_error(error)
+            discard_output()
+    return status
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="graphpart", description="Cluster from pairwise evidence, and say how good the answer is."
+    )
+    parser.add_argument("--version", action="version", version=f"graphpart {sys.modules['graphpart'].__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        command = import_module(f"graphpart.cli.{name}")
+        description = command.__doc__.strip() if command.__doc__ else command.HELP
+        sub = commands.add_parser(
+            command.NAME,
+            help=command.HELP,
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(sub)
+        sub.set_defaults(run=command.run)
+    return parser

@@ -1,0 +1,114 @@
+"""Run methods on folders of instances, and compare the costs with the best known.
+
+A folder's instances are its files with the suffix of a format; its manifest.csv has the best known values. The gap is
+(cost - best known) / |best known|: 0% where the best known value is met. By default each instance is solved by auto and
+by each method that ends by itself; methods are left out where an instance is too large for them. Ctrl-C ends the
+benchmark after the row of the running method.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import graphpart
+from graphpart.cli import arguments
+from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
+from graphpart.cli.display import Progress, Table, percent
+from graphpart.cli.files import check_writable, read_problem, write_text
+from graphpart.cli.kinds import record, size
+from graphpart.cli.manifest import Manifests, instances_in
+from graphpart.methods import METHODS, methods_for
+from graphpart.result import Status
+from graphpart.solve import problem_kind
+
+NAME = "bench"
+HELP = "run methods on a folder of instances and compare the costs with the best known"
+COLUMNS = ["elements", "pairs", "method:", "cost", "best known", "gap", "subsets", "seconds"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this command."""
+    parser.add_argument(
+        "paths", nargs="*", default=["instances"], metavar="PATH", help="folders or instances; default: instances"
+    )
+    arguments.add_format(parser, "--format", "of the instances")
+    arguments.add_method(parser, several=True)
+    arguments.add_limits(parser, time_limit=10)
+    parser.add_argument("--csv", metavar="FILE", help="write the table to this file as well")
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run each method on each instance; one that fails does not lose the others."""
+    if args.csv is not None:
+        check_writable(args.csv)
+    files = instances_in(args.paths)
+    rows: list[dict[str, Any]] = []
+    try:
+        return run_all(args, files, rows)
+    finally:
+        if args.csv is not None:
+            write_table(args.csv, rows)
+
+
+def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str, Any]]) -> int:
+    """Run, print, and collect the rows."""
+    manifests = Manifests()
+    batch = Batch()
+    with Table(files, COLUMNS) as table, Progress(len(files)) as progress:
+        for file in files:
+            with batch.guard(file):
+                problem = read_problem(file, args.format)
+                for method in suitable(problem, args.methods):
+                    with batch.guard(file):
+                        result = graphpart.solve(
+                            problem,
+                            method,
+                            time_limit=args.time_limit,
+                            seed=args.seed if takes(method, "seed") else None,
+                            callback=progress.start(f"{file}  {method}"),
+                        )
+                        facts = record(file, result)
+                        best, gap = manifests.compare(file, problem, result.cost)
+                        elements, pairs = size(problem)
+                        row = facts | {"elements": elements, "pairs": pairs, "method": method}
+                        row |= {"instance": file, "best known": best, "gap": gap}
+                        rows.append(row)
+                        if args.json:
+                            emit_json(facts)
+                        else:
+                            table.add(file, row | {"gap": percent(gap), "seconds": f"{result.seconds:.3f}"})
+                        if result.status is Status.INTERRUPTED:
+                            say("interrupted: the remaining runs are left out")
+                            return INTERRUPTED
+            progress.advance()
+    return batch.status
+
+
+def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
+    """The methods to run on a problem, of those wanted."""
+    methods = methods_for(problem_kind(problem))
+    if wanted is None:
+        return ["auto", *(m.name for m in methods if not m.exact and "seed" not in m.options)]
+    n = size(problem)[0]
+    return [name for name in wanted if not any(m.name == name and m.largest and n > m.largest for m in methods)]
+
+
+def takes(method: str, option: str) -> bool:
+    """Whether a method has an option."""
+    return method == "auto" or any(m.name == method and option in m.options for m in METHODS)
+
+
+def write_table(path: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the rows as CSV with all digits; what is not known is empty."""
+    out = io.StringIO()
+    writer = csv.DictWriter(
+        out, ["instance", *(name.removesuffix(":") for name in COLUMNS)], extrasaction="ignore", lineterminator="\n"
+    )
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(out.getvalue(), path)

@@ -1,0 +1,126 @@
+"""What commands say: results on standard output, everything else in single lines on standard error."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
+
+from graphpart.errors import FormatError, GraphPartError, InvalidOption
+
+__all__ = [
+    "INTERRUPTED",
+    "Batch",
+    "OutputError",
+    "discard_output",
+    "emit",
+    "emit_json",
+    "say",
+    "say_error",
+    "say_warning",
+    "shown",
+]
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+
+class OutputError(OSError):
+    """Standard output cannot be written: nothing that follows can be, either."""
+
+
+def emit(text: str, flush: bool = True) -> None:
+    """Write text to standard output."""
+    out = sys.stdout
+    if out is None:
+        raise OutputError(errno.EBADF, os.strerror(errno.EBADF), "<stdout>")
+    encoding = getattr(out, "encoding", None) or "utf-8"
+    try:
+        out.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        if flush:
+            out.flush()
+    except OSError as error:
+        raise OutputError(error.errno, error.strerror, "<stdout>") from None
+
+
+def emit_json(record: Mapping[str, Any]) -> None:
+    """Write one JSON object in one line; infinite numbers become null, which JSON has no other word for."""
+    valid = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in record.items()
+    }
+    emit(json.dumps(valid, allow_nan=False) + "\n")
+
+
+def discard_output() -> None:
+    """Drop what a standard output that fails still holds, so that the process ends without a second error."""
+    try:
+        sys.stdout.flush()
+    except (AttributeError, OSError, ValueError):
+        with suppress(AttributeError, OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, sys.stdout.fileno())
+            os.close(null)
+
+
+def say(text: str) -> None:
+    """Write one line to standard error; if that fails there is nobody left to tell."""
+    with suppress(OSError, ValueError):
+        print("graphpart:", " ".join(text.split()), file=sys.stderr, flush=True)
+
+
+def say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a warning of the library in one line (the signature is that of `warnings.showwarning`)."""
+    say(f"warning: {message}")
+
+
+def say_error(error: BaseException, file: str | None = None) -> int:
+    """Say in one line what went wrong, and where; return the exit status that follows."""
+    place = "" if file is None else f"{shown(file)}: "
+    if isinstance(error, FormatError):
+        say(str(error))
+    elif isinstance(error, GraphPartError):
+        say(f"{place}{error}")
+    elif isinstance(error, OSError) and error.strerror:
+        say(f"{shown(str(error.filename))}: {error.strerror}" if error.filename else f"{place}{error.strerror}")
+    elif isinstance(error, MemoryError):
+        say(f"{place}not enough memory")
+    else:
+        say(f"{place}internal error, please report it: {type(error).__name__}: {error}")
+        if os.environ.get("GRAPHPART_TRACEBACK"):
+            traceback.print_exception(error)
+    return 2 if isinstance(error, InvalidOption) else 1
+
+
+def shown(file: str) -> str:
+    """A file name for people."""
+    return "<stdin>" if file == "-" else file
+
+
+class Batch:
+    """Work on several files of which a bad one must not lose the results of the others."""
+
+    def __init__(self) -> None:
+        self.status = 0
+
+    @contextmanager
+    def guard(self, file: str) -> Iterator[None]:
+        """Report an error inside the block as one of this file, and go on after the block."""
+        try:
+            yield
+        except OutputError:
+            raise
+        except Exception as error:
+            status = say_error(error, file)
+            self.status = min(self.status or status, status)  # 1, wrong input, outweighs 2, a wrong call

@@ -1,0 +1,28 @@
+"""Write an instance in another format.
+
+Formats that cannot hold the problem say why: a complete graph needs all pairs, PACE needs costs -1 and +1, ...
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from graphpart.cli import arguments
+from graphpart.cli.files import read_problem, write_problem
+
+NAME = "convert"
+HELP = "write an instance in another format"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this command."""
+    parser.add_argument("input", metavar="IN", help="an instance, '-' for standard input")
+    parser.add_argument("output", metavar="OUT", help="the file to write, '-' for standard output")
+    arguments.add_format(parser, "--from", "of IN", dest="source")
+    arguments.add_format(parser, "--to", "of OUT", reading=False, dest="target")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, then write."""
+    write_problem(read_problem(args.input, args.source), args.output, args.target)
+    return 0

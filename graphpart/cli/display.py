@@ -1,0 +1,142 @@
+"""How results and progress look: tables on standard output, progress on standard error; plain off a terminal."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+from graphpart.cli.console import emit, shown
+
+__all__ = ["Progress", "Table", "percent"]
+
+Callback = Callable[[float, float], object]
+WIDTH = 9  # of a column of numbers on plain output, where rows are printed before later ones are known
+
+
+class Table:
+    """One row per instance: a rich table if standard output is a terminal, else plain columns, each row at once.
+
+    Parameters
+    ----------
+    files : sequence of str
+        The instances; the first column shows their names, or their paths where names are not unique.
+    columns : sequence of str
+        The other columns. Those that end in ``:`` hold text (and show without it), others numbers.
+    aside : bool
+        Print to standard error, as plain text, because standard output is for something else.
+    """
+
+    def __init__(self, files: Sequence[str], columns: Sequence[str], aside: bool = False) -> None:
+        names = {file: Path(file).name if file != "-" else shown(file) for file in files}
+        self._names = names if len(set(names.values())) == len(names) else {file: shown(file) for file in files}
+        self._columns = ["instance", *(column.removesuffix(":") for column in columns)]
+        self._is_text = [True, *(column.endswith(":") for column in columns)]
+        self._rows: list[list[str]] = []
+        self._aside = aside
+        self._is_rich = on_terminal(sys.stdout) and not aside
+        least = [max(map(len, self._names.values()), default=0), *(15 if text else 9 for text in self._is_text[1:])]
+        self._widths = [max(width, len(name)) for width, name in zip(least, self._columns, strict=True)]
+
+    def add(self, file: str, row: Mapping[str, Any]) -> None:
+        """Add one row; None and infinite numbers show as ``-``."""
+        if not self._is_rich and not self._rows:
+            self._print(self._columns)
+        self._rows.append([self._names[file], *(_text(row[name]) for name in self._columns[1:])])
+        if not self._is_rich:
+            self._print(self._rows[-1])
+
+    def _print(self, cells: list[str]) -> None:
+        padded = (
+            cell.ljust(width) if is_text else cell.rjust(width)
+            for cell, width, is_text in zip(cells, self._widths, self._is_text, strict=True)
+        )
+        line = "  ".join(padded).rstrip()
+        if self._aside:
+            print(line, file=sys.stderr)
+        else:
+            emit(line + "\n")
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if not self._is_rich or not self._rows:
+            return
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name, is_text in zip(self._columns, self._is_text, strict=True):
+            table.add_column(name, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
+        for cells in self._rows:
+            table.add_row(*map(Text, cells))
+        console = Console(file=sys.stdout)
+        with console.capture() as capture:
+            console.print(table)
+        emit(capture.get())
+
+
+class Progress:
+    """What is being worked on, for how long, at what cost: on standard error if that is a terminal, else nowhere."""
+
+    def __init__(self, total: int) -> None:
+        self._rich: Any = None
+        if on_terminal(sys.stderr):
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as RichProgress
+
+            self._rich = RichProgress(
+                SpinnerColumn(), MofNCompleteColumn(), BarColumn(20), TimeElapsedColumn(),
+                TextColumn("{task.description}", markup=False),
+                console=Console(stderr=True), transient=True, redirect_stdout=False,
+            )  # fmt: skip
+            self._task = self._rich.add_task("", total=total)
+
+    def __enter__(self) -> Progress:
+        if self._rich is not None:
+            self._rich.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._rich is not None:
+            self._rich.stop()
+
+    def start(self, what: str) -> Callback | None:
+        """Show what is worked on now; the returned callback, if any, wants (seconds, cost) from a solver."""
+        if self._rich is None:
+            return None
+        self._rich.update(self._task, description=what)
+
+        def callback(seconds: float, cost: float) -> None:
+            self._rich.update(self._task, description=f"{what}  cost {_text(cost)}")
+
+        return callback
+
+    def advance(self) -> None:
+        """One piece of work is done."""
+        if self._rich is not None:
+            self._rich.advance(self._task)
+
+
+def on_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at this stream."""
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def percent(ratio: float | None) -> str | None:
+    """A ratio for a table, ``0%`` only if it is exactly 0; None if it is not finite."""
+    return None if ratio is None or not math.isfinite(ratio) else f"{100 * ratio:.3g}%"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value + 0.0:.10g}" if math.isfinite(value) else "-"
+    return "-" if value is None else str(value)

@@ -1,0 +1,42 @@
+"""Check a labels file against an instance, and print the cost of the labels.
+
+Labels that do not fit the instance, or violate a requirement of it, are an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from graphpart.cli import arguments
+from graphpart.cli.console import Batch, emit_json
+from graphpart.cli.display import Table
+from graphpart.cli.files import read_labels, read_problem
+from graphpart.cli.kinds import evaluate, size
+
+NAME = "evaluate"
+HELP = "check a labels file against an instance"
+COLUMNS = ["elements", "pairs", "cost", "objective", "subsets"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this command."""
+    parser.add_argument("file", metavar="FILE", help="an instance, '-' for standard input")
+    parser.add_argument("labels", metavar="LABELS", help="a labels file, '-' for standard input")
+    arguments.add_format(parser, "--format", "of the instance")
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate the labels."""
+    arguments.check_one_input(args.file, args.labels)
+    problem = read_problem(args.file, args.format)
+    batch = Batch()
+    with batch.guard(args.labels):
+        facts = evaluate(args.file, problem, read_labels(args.labels, problem))
+        if args.json:
+            emit_json(facts)
+        else:
+            with Table([args.file], COLUMNS) as table:
+                elements, pairs = size(problem)
+                table.add(args.file, facts | {"elements": elements, "pairs": pairs})
+    return batch.status

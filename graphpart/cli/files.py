@@ -1,0 +1,110 @@
+"""Files as the commands use them: instances, and labels beside them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from graphpart.cli.console import OutputError
+from graphpart.errors import InvalidOption
+
+__all__ = [
+    "check_writable",
+    "labels_files",
+    "read_labels",
+    "read_problem",
+    "write_labels",
+    "write_problem",
+    "write_text",
+]
+
+
+def read_problem(file: str, format: str | None) -> Any:
+    """The problem in a file."""
+    from graphpart.io import read
+
+    return read(file, format)
+
+
+def write_problem(problem: Any, file: str, format: str | None) -> None:
+    """Write a problem to a file."""
+    from graphpart.io import write
+
+    _writing(file, lambda: write(problem, file, format))
+
+
+def read_labels(file: str, problem: Any) -> Any:
+    """Labels that fit a problem, from a file."""
+    from graphpart.io import read_labels
+
+    return read_labels(file, problem)
+
+
+def write_labels(labels: Any, file: str) -> None:
+    """Write labels to a file."""
+    from graphpart.io import write_labels
+
+    _writing(file, lambda: write_labels(labels, file))
+
+
+def write_text(text: str, file: str) -> None:
+    """Write a text file."""
+    from graphpart.io.files import replacing
+
+    def write() -> None:
+        with replacing(file) as stream:
+            stream.write(text.encode())
+
+    _writing(file, write)
+
+
+def _writing(file: str, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except OSError as error:
+        if file == "-":
+            raise OutputError(error.errno, error.strerror, "<stdout>") from None
+        raise
+
+
+def labels_files(flag: str, path: str | None, files: Sequence[str], to_write: bool = False) -> Sequence[str | None]:
+    """The labels file that belongs to each instance; None for each if there is no path.
+
+    For one instance `path` is the file. For several, or if `path` is a folder, it holds a file for each. What is to
+    be written is tried before any work is done; a folder to write to is made.
+    """
+    if path is None:
+        return [None] * len(files)
+    if len(files) == 1 and not path.endswith(os.sep) and not os.path.isdir(path):
+        if to_write:
+            check_writable(path)
+        return [path]
+    if path == "-":
+        raise InvalidOption(f"{flag} - holds the labels of one instance: expected a folder for those of {len(files)}")
+    names = [("stdin" if file == "-" else Path(file).name) + ".labels" for file in files]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidOption(
+            f"{flag}: two instances have their labels in {twice}: expected instances of different names"
+        )
+    if to_write:
+        os.makedirs(path, exist_ok=True)
+        check_writable(os.path.join(path, names[0]))
+    return [os.path.join(path, name) for name in names]
+
+
+def check_writable(path: str) -> None:
+    """Raise OSError if a file cannot be made or replaced, before hours are spent on what goes into it."""
+    if path == "-":
+        return
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        code = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
+        raise OSError(code, os.strerror(code), folder)
+    if os.path.isdir(path):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not os.access(path if os.path.exists(path) and not os.path.isfile(path) else folder, os.W_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), path)

@@ -1,0 +1,88 @@
+"""Solve instances: print a table, or JSON, and write the labels with -o.
+
+With one FILE, -o and --initial name a labels file. With several they name folders, in which the labels of FILE stand
+under its name with .labels added. Limits hold for each FILE. Ctrl-C ends the method, and its best result so far is
+printed and written; files not yet begun are left out, and the exit status is then 130.
+
+The gap is that between the cost and the proven lower bound, relative to the cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import graphpart
+from graphpart.cli import arguments
+from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
+from graphpart.cli.display import Progress, Table, percent
+from graphpart.cli.files import labels_files, read_labels, read_problem, write_labels
+from graphpart.cli.kinds import record, size
+from graphpart.cli.manifest import Manifests
+from graphpart.errors import InvalidOption
+from graphpart.result import Status
+
+NAME = "solve"
+HELP = "solve instances and write their labels"
+COLUMNS = ["elements", "pairs", "method:", "cost", "objective", "gap", "status:", "subsets", "seconds"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this command."""
+    arguments.add_files(parser)
+    parser.add_argument("-o", "--output", metavar="PATH", help="labels file or folder, '-' for standard output")
+    arguments.add_method(parser)
+    parser.add_argument("--initial", metavar="PATH", help="labels to start from: file or folder")
+    arguments.add_limits(parser)
+    parser.add_argument("--max-iterations", type=arguments.whole, metavar="INTEGER", help="as the method counts them")
+    parser.add_argument("--target", type=float, metavar="COST", help="end as soon as the cost is at most this")
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Solve each file; one that fails does not lose the others."""
+    arguments.check_one_input(*args.files, *([args.initial] if args.initial else []))
+    arguments.check_options(args.method, args, ("initial", "seed", "max_iterations", "target"))
+    outputs = labels_files("-o", args.output, args.files, to_write=True)
+    initials = labels_files("--initial", args.initial, args.files)
+    if args.json and "-" in outputs:
+        raise InvalidOption("--json and -o - both write to standard output: expected one of them")
+    manifests = Manifests()
+    columns = COLUMNS.copy()
+    if any(manifests.value(file) is not None for file in args.files):
+        columns.insert(columns.index("gap"), "best known")
+    batch = Batch()
+    with Table(args.files, columns, aside="-" in outputs) as table, Progress(len(args.files)) as progress:
+        for done, (file, output, initial) in enumerate(zip(args.files, outputs, initials, strict=True), 1):
+            with batch.guard(file):
+                problem = read_problem(file, args.format)
+                result = graphpart.solve(
+                    problem,
+                    args.method,
+                    time_limit=args.time_limit,
+                    initial=None if initial is None else read_labels(initial, problem),
+                    seed=args.seed,
+                    max_iterations=args.max_iterations,
+                    target=args.target,
+                    callback=progress.start(f"{file}  {args.method}"),
+                )
+                if output is not None:
+                    with batch.guard(output):  # labels that cannot be written do not lose the row
+                        write_labels(result, output)
+                facts = record(file, result)
+                if args.json:
+                    emit_json(facts)
+                else:
+                    elements, pairs = size(problem)
+                    best = manifests.compare(file, problem, result.cost)[0]
+                    table.add(
+                        file,
+                        facts
+                        | {"elements": elements, "pairs": pairs, "best known": best}
+                        | {"gap": percent(result.gap), "seconds": f"{result.seconds:.3f}"},
+                    )
+                if result.status is Status.INTERRUPTED:
+                    left = len(args.files) - done
+                    say(f"interrupted: the best so far is kept{f', {left} of the files are not begun' if left else ''}")
+                    return INTERRUPTED if left else batch.status
+            progress.advance()
+    return batch.status
