@@ -176,9 +176,7 @@ class _Rows:
             raise self.source.error(self.line, f"found {text[:40]!a}: expected a number")
         value = float(text)
         if np.isinf(value) and "inf" not in text.lower():
-            raise self.source.error(
-                self.line, f"found {text[:40]!a}: expected a number of a magnitude below 1.8e308"
-            )
+            raise self.source.error(self.line, f"found {text[:40]!a}: expected a number of a magnitude below 1.8e308")
         self._add(names[0], names[1], value)
 
     def _name(self, field: str) -> Hashable:

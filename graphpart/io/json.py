@@ -87,7 +87,7 @@ def read(source: Source) -> SetPartition:
             pair = (a, b) if a < b else (b, a)
             if pair in seen:
                 raise source.error(
-                    None, f"edges[{k}] is there twice: expected each pair once, or \"multigraph\": true to add them up"
+                    None, f'edges[{k}] is there twice: expected each pair once, or "multigraph": true to add them up'
                 )
             seen.add(pair)
         u[k], v[k], cost[k] = a, b, _number(source, edge.get("cost"), f"the cost of edges[{k}]")

@@ -149,5 +149,3 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
         return
     with replacing(path) as stream:
         write_rows(stream, "", array)
-
-
