@@ -1,0 +1,219 @@
+"""The shipped instances: their recipes, how files and manifest are made from them, how best values were found.
+
+    python instances/make.py                      # write all files and the manifest anew, from recipes and best labels
+    python instances/make.py --improve 60         # first search for better partitions, 60 seconds for each instance
+    python instances/make.py --prove 600 karate   # first try to prove optimality, of instances with karate in their name
+
+A value in the manifest is in the convention of the file, as ``gp.read(file).objective(cost)`` has it. Best labels are in
+``best/NAME.txt``. A checksum is that of the content: of a .gz file, after decompression.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import hashlib
+import io
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import graphpart as gp
+
+HERE = Path(__file__).resolve().parent
+MANIFEST = HERE / "manifest.csv"
+COLUMNS = ("file", "family", "n", "m", "sense", "best", "proven", "found_by", "planted", "recipe", "sha256")
+EXACT = 1e-9  # a difference of values that is rounding
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A file, and the family and options that make its problem."""
+
+    file: str
+    family: str
+    options: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.file.split(".")[0]
+
+    def make(self) -> gp.generate.Instance:
+        return gp.generate.find_family(self.family).function(**self.options)
+
+    def content(self) -> bytes:
+        """The content of the file, before compression."""
+        stream = io.BytesIO()
+        gp.write(self.make().problem, stream, format_of(self.file))
+        return stream.getvalue()
+
+    def __str__(self) -> str:
+        options = " ".join(f"--{name.replace('_', '-')} {value}".lower() for name, value in self.options.items())
+        return f"{self.family} {options}"
+
+
+def format_of(file: str) -> str:
+    suffix = file.removesuffix(".gz").rsplit(".", 1)[1]
+    return next(known.name for known in gp.io.FORMATS if f".{suffix}" in known.suffixes)
+
+
+def recipe(file: str, family: str, **options: Any) -> Recipe:
+    return Recipe(file, family, options)
+
+
+RECIPES = (
+    recipe("planted-006.csv", "planted-partition", n=6, subsets=2, sigma=1.0, decimals=2, seed=1),
+    recipe("planted-030.json", "planted-partition", n=30, subsets=4, sigma=1.0, decimals=2, seed=2),
+    recipe("planted-060.npy", "planted-partition", n=60, subsets=5, sigma=1.5, decimals=2, seed=3),
+    recipe("planted-200.cplib.gz", "planted-partition", n=200, subsets=10, sigma=2.5, decimals=2, seed=4),
+    recipe("planted-400.cplib.gz", "planted-partition", n=400, subsets=20, sigma=3.0, decimals=1, seed=5),
+    recipe("uniform-012.cplib", "uniform-integers", n=12, largest=5, seed=1),
+    recipe("uniform-040.cplib", "uniform-integers", n=40, largest=10, seed=2),
+    recipe("uniform-100.cplib", "uniform-integers", n=100, largest=100, seed=3),
+    recipe("editing-020.gr", "cluster-editing", n=20, p=0.5, seed=1),
+    recipe("editing-040.gr", "cluster-editing", n=40, p=0.2, seed=2),
+    recipe("editing-150.gr.gz", "cluster-editing", n=150, p=0.5, seed=3),
+    recipe("correlations-020.cplib", "correlations", n=20, rows=10, seed=1),
+    recipe("correlations-060.cplib", "correlations", n=60, rows=8, seed=2),
+    recipe("correlations-150.cplib.gz", "correlations", n=150, rows=30, seed=3),
+    recipe("modularity-karate.json", "modularity", graph="karate-club", weight=None),
+    recipe("modularity-karate-weighted.json", "modularity", graph="karate-club"),
+    recipe("modularity-les-miserables.json.gz", "modularity", graph="les-miserables", weight=None),
+    recipe("modularity-davis.json", "modularity", graph="davis-southern-women", weight=None),
+    recipe("digits-060.cplib", "digits", n=60, decimals=1, seed=1),
+    recipe("digits-300.cplib.gz", "digits", n=300, decimals=1, seed=2),
+    recipe("grid-0100.csv", "grid", height=10, width=10, decimals=2, seed=1),
+    recipe("grid-2000.multicut.gz", "grid", height=40, width=50, regions=12, sigma=1.0, decimals=2, seed=2),
+    recipe("grid-10000.multicut.gz", "grid", height=100, width=100, decimals=2, seed=3),
+    recipe("sparse-0300.csv", "sparse-random", n=300, m=600, signs=True, seed=1),
+    recipe("sparse-1000.metis.gz", "sparse-random", n=1000, m=3000, negative=0.6, decimals=2, seed=2),
+    recipe("sparse-3000.multicut.gz", "sparse-random", n=3000, m=15000, signs=True, seed=3),
+    recipe("sparse-10000.csv.gz", "sparse-random", n=10000, m=40000, decimals=2, seed=4),
+)
+
+
+# ---------------------------------------------------------------------------------------------------------- best values
+
+
+def labels_file(recipe: Recipe) -> Path:
+    return HERE / "best" / f"{recipe.name}.txt"
+
+
+def best_labels(recipe: Recipe) -> np.ndarray | None:
+    path = labels_file(recipe)
+    return np.loadtxt(path, np.int32, ndmin=1) if path.exists() else None
+
+
+def keep(recipe: Recipe, labels: np.ndarray) -> None:
+    path = labels_file(recipe)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{label}\n" for label in labels.tolist()))
+
+
+def improve(p: gp.SetPartition, start: np.ndarray | None, seconds: float, seed: int) -> np.ndarray:
+    """Iterated local search: perturb the partition, descend by greedy moving and Kernighan-Lin, keep what is not worse.
+
+    A perturbation takes a random element, and the elements around it that one of its neighbours of the graph of
+    attractive pairs leads to, and either joins their subsets, or makes all singletons, or scatters them.
+    """
+    rng = np.random.default_rng(seed)
+    ends = time.monotonic() + seconds
+    best = gp.partition.kernighan_lin(p, initial=start)
+    if start is not None:
+        best = min(best, gp.partition.kernighan_lin(p), key=lambda r: r.cost)
+    labels, cost = best.labels.copy(), best.cost
+    starts, neighbours, _ = p.rows()
+    while p.n > 1 and time.monotonic() < ends:
+        changed = labels.astype(np.int64)
+        for _ in range(int(rng.integers(1, 4))):
+            a = int(rng.integers(p.n))
+            around = neighbours[starts[a] : starts[a + 1]]
+            b = int(rng.choice(around)) if len(around) else a
+            mine, other = np.flatnonzero(changed == changed[a]), np.flatnonzero(changed == changed[b])
+            kind = rng.integers(4)
+            if kind == 0:
+                changed[other] = changed[a]
+            elif kind == 1:
+                changed[mine] = 2 * p.n + mine
+            elif kind == 2:
+                both = np.union1d(mine, other)
+                changed[both] = np.where(rng.random(len(both)) < 0.5, changed[a], 3 * p.n + a)
+            else:
+                chosen = rng.choice(around, min(len(around), int(rng.integers(1, 9)))) if len(around) else mine[:1]
+                changed[chosen] = changed[a]
+        moved = gp.partition.greedy_moving(p, initial=changed)
+        found = gp.partition.kernighan_lin(p, initial=moved)
+        if found.cost <= cost:
+            labels, cost = found.labels.copy(), found.cost
+    return labels
+
+
+def manifest() -> dict[str, dict[str, str]]:
+    if not MANIFEST.exists():
+        return {}
+    with open(MANIFEST, newline="") as file:
+        return {row["file"]: row for row in csv.DictReader(file)}
+
+
+def line_of(recipe: Recipe, known: dict[str, str], seconds: float, proving: float) -> dict[str, Any]:
+    """Work on a recipe, write its file and its best labels, and make its line of the manifest."""
+    p, truth = recipe.make()
+    labels = best_labels(recipe)
+    before = np.inf if labels is None else p.evaluate(labels)
+    found_by, proven = known.get("found_by", ""), known.get("proven", "no")
+    if seconds:
+        labels = improve(p, labels, seconds, seed=int(before) % 1000 if np.isfinite(before) else 0)
+        if p.evaluate(labels) < before - EXACT:
+            found_by = "Kernighan-Lin from perturbed partitions (instances/make.py --improve)"
+    if proving and proven == "no":
+        r = gp.partition.ilp(p, initial=labels, solver="highs", time_limit=proving)
+        if r.cost < p.evaluate(labels) - EXACT:
+            labels, found_by = r.labels, "ilp"
+        if r.status == "optimal":
+            proven = f"ilp, cutting-plane, HiGHS: {r.info['rounds']} rounds"
+    if labels is None:
+        raise SystemExit(f"{recipe.name}: no best labels; run with --improve")
+    if p.evaluate(labels) < before - EXACT:
+        keep(recipe, labels)
+        if np.isfinite(before) and proven != "no" and not proving:
+            raise SystemExit(f"{recipe.name}: found better than a value that was proven optimal")
+    content = recipe.content()
+    path = HERE / recipe.file
+    path.write_bytes(gzip.compress(content, 9, mtime=0) if path.suffix == ".gz" else content)
+    q = gp.read(path)
+    return {
+        "file": recipe.file, "family": recipe.family, "n": q.n, "m": q.m, "sense": q.sense,
+        "best": value(q.objective(q.evaluate(labels))), "proven": proven, "found_by": found_by,
+        "planted": "" if truth is None else value(q.objective(q.evaluate(truth))),
+        "recipe": str(recipe), "sha256": hashlib.sha256(content).hexdigest(),
+    }  # fmt: skip
+
+
+def value(x: float) -> str:
+    """A value without the digits that are rounding."""
+    return f"{round(x, 9) + 0.0:.12g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="parts of names of instances; default: all")
+    parser.add_argument("--improve", type=float, default=0, metavar="SECONDS", help="search so long for better labels")
+    parser.add_argument("--prove", type=float, default=0, metavar="SECONDS", help="time limit of the integer program")
+    options = parser.parse_args()
+    for recipe in RECIPES:
+        if not options.names or any(name in recipe.name for name in options.names):
+            known = manifest()
+            known[recipe.file] = line_of(recipe, known.get(recipe.file, {}), options.improve, options.prove)
+            with open(MANIFEST, "w", newline="") as file:
+                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(known[other.file] for other in RECIPES if other.file in known)
+            print(f"{recipe.file:36} {known[recipe.file]['best']:>18}  {known[recipe.file]['proven']}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
