@@ -3,11 +3,12 @@
     python benchmarks/peers.py                       # all rows, 5 rounds (pip install -e '.[bench]' first)
     python benchmarks/peers.py --quick --rounds 1    # small sizes: does everything run?
     python benchmarks/peers.py --rows complete grid --csv measured.csv
+    python benchmarks/peers.py --cpu                 # on a machine with other work: CPU instead of wall-clock seconds
 
 Every measurement is a child process of its own, so that its peak memory is its own; rounds are interleaved, so that a
-drift of the machine meets all contestants alike. Seconds are those of the algorithm alone: reading the arrays, importing
-and building what the contestant works on is reported apart ("build"). "Extra" memory is the peak in the algorithm above
-the memory in use just before it. Costs are recomputed here from the arrays, for all contestants by the same code.
+drift of the machine meets all contestants alike. Seconds are those of the algorithm alone: reading arrays, importing,
+and building what the contestant works on is reported apart ("build"). "Extra" memory is the peak in the algorithm
+above what is in use just before it. Costs are recomputed here from the arrays, for all contestants by the same code.
 Ratios are medians over rounds of the ratio within a round.
 
 A benchmark is one line in ROWS; a contestant is one function: it takes the arrays of an instance, builds what it needs
@@ -33,6 +34,7 @@ from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -211,20 +213,25 @@ def solve_many(arrays: Arrays) -> Run:
 
 
 def kernels_many(arrays: Arrays) -> Run:
-    """What solve_many cannot do without: the two kernels, called with what is already at hand."""
+    """What solve_many cannot do without: its calls of kernels are recorded first, and replayed when measured."""
     from graphpart.partition import _dense_joining, _dense_moves
 
-    stopping = gp.Stopping()
-    prepared = []
-    for matrix in arrays["matrices"]:
-        p = gp.SetPartition.from_matrix(matrix)
-        labels = gp.partition.greedy_joining(p).labels
-        prepared.append((p.matrix, p.tolerance, labels, p.has_must_cut, p.evaluate(labels)))
+    calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+
+    def recorded(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: calls.append((kernel, given)) or kernel(*given)
+
+    with (
+        mock.patch.object(_dense_joining, "join_dense", recorded(_dense_joining.join_dense)),
+        mock.patch.object(_dense_moves, "kernighan_lin", recorded(_dense_moves.kernighan_lin)),
+    ):
+        solve_many(arrays)()
+    if len(calls) != 2 * len(arrays["matrices"]):
+        raise RuntimeError(f"{len(calls)} calls of kernels: expected two for each problem")
 
     def run() -> None:
-        for matrix, tolerance, labels, has_must_cut, cost in prepared:
-            _dense_joining.join_dense(matrix, tolerance, 0.0, stopping)
-            _dense_moves.kernighan_lin(matrix, labels, tolerance, has_must_cut, cost, stopping)
+        for kernel, given in calls:
+            kernel(*given)
 
     return run
 
@@ -439,13 +446,13 @@ def resident(field: str) -> int:
     raise RuntimeError(f"/proc/self/status has no {field}: memory is measured on Linux only")
 
 
-def child(row: Row, contestant: str, folder: Path) -> None:
+def child(row: Row, contestant: str, folder: Path, clock: Callable[[], float]) -> None:
     """Measure one contestant once and print the figures as JSON."""
     arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
     _, function, times = CONTESTANTS[contestant]
-    began = time.perf_counter()
+    began = clock()
     run = function(arrays)
-    build = time.perf_counter() - began
+    build = clock() - began
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)  # what the build has freed must not serve the run unseen
@@ -453,15 +460,17 @@ def child(row: Row, contestant: str, folder: Path) -> None:
     before = resident("VmRSS")
     seconds = []
     for _ in range(times):
-        began = time.perf_counter()
+        began = clock()
         labels = run()
-        seconds.append(time.perf_counter() - began)
+        seconds.append(clock() - began)
     extra = max(0, resident("VmHWM") - before)
     cost = None if labels is None else row.cost(arrays, labels.astype(np.int64))
     print(json.dumps({"seconds": statistics.median(seconds), "build": build, "extra": extra, "cost": cost}))
 
 
-def measure(row: Row, sizes: dict[str, dict[str, Any]], rounds: int, limit: float) -> tuple[Measurements, list[str]]:
+def measure(
+    row: Row, sizes: dict[str, dict[str, Any]], rounds: int, limit: float, clock: str
+) -> tuple[Measurements, list[str]]:
     """Run all contestants of a row `rounds` times, and say who was left out."""
     measurements = Measurements()
     measurements.sizes = list(sizes)
@@ -479,7 +488,7 @@ def measure(row: Row, sizes: dict[str, dict[str, Any]], rounds: int, limit: floa
                     except ImportError:
                         notes[who] = f"{who}: not installed"
                         continue
-                    command = [sys.executable, __file__, "--child", row.name, who, name]
+                    command = [sys.executable, __file__, "--child", row.name, who, name, clock]
                     try:
                         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
                     except subprocess.TimeoutExpired:
@@ -532,23 +541,29 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each contestant (default 5)")
     parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is stopped (default 600)")
+    parser.add_argument("--cpu", action="store_true", help="count CPU seconds: for a machine that others use as well")
     parser.add_argument("--csv", type=Path, help="also write all figures here")
-    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     rows = {row.name: row for row in ROWS}
     if options.child:
-        name, contestant, folder = options.child
-        child(rows[name], contestant, Path(folder))
+        name, contestant, folder, clock = options.child
+        child(rows[name], contestant, Path(folder), getattr(time, clock))
         return
     versions = [f"graphpart {gp.__version__}"]
     for package in ("numpy", "bioimage-cpp", "igraph", "networkx", "chszlablib"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions.append(f"{package} {metadata.version(package)}")
-    print(f"Python {sys.version.split()[0]}, {', '.join(versions)}; {options.rounds} rounds")
+    print(
+        f"Python {sys.version.split()[0]}, {', '.join(versions)}; "
+        f"{options.rounds} rounds, {'CPU' if options.cpu else 'wall-clock'} seconds"
+    )
     lines: list[list[Any]] = []
     for name in options.rows:
         row = rows[name]
-        measurements, notes = measure(row, row.quick if options.quick else row.sizes, options.rounds, options.limit)
+        sizes = row.quick if options.quick else row.sizes
+        clock = "process_time" if options.cpu else "perf_counter"
+        measurements, notes = measure(row, sizes, options.rounds, options.limit, clock)
         lines += report(row, measurements, notes, judged=not options.quick)
     if options.csv:
         with open(options.csv, "w", newline="") as file:

@@ -2,10 +2,10 @@
 
     python instances/make.py                      # write all files and the manifest anew, from recipes and best labels
     python instances/make.py --improve 60         # first search for better partitions, 60 seconds for each instance
-    python instances/make.py --prove 600 karate   # first try to prove optimality, of instances with karate in their name
+    python instances/make.py --prove 600 karate   # first try to prove the best value, where the name has karate
 
-A value in the manifest is in the convention of the file, as ``gp.read(file).objective(cost)`` has it. Best labels are in
-``best/NAME.txt``. A checksum is that of the content: of a .gz file, after decompression.
+A value in the manifest is in the convention of the file, as ``gp.read(file).objective(cost)`` has it. Best labels are
+in ``best/NAME.txt``. A checksum is that of the content: of a .gz file, after decompression.
 """
 
 from __future__ import annotations
@@ -164,11 +164,11 @@ def line_of(recipe: Recipe, known: dict[str, str], seconds: float, proving: floa
     p, truth = recipe.make()
     labels = best_labels(recipe)
     before = np.inf if labels is None else p.evaluate(labels)
-    found_by, proven = known.get("found_by", ""), known.get("proven", "no")
+    found_by, proven = known.get("found_by", ""), known.get("proven") or "no"
     if seconds:
         labels = improve(p, labels, seconds, seed=int(before) % 1000 if np.isfinite(before) else 0)
-        if p.evaluate(labels) < before - EXACT:
-            found_by = "Kernighan-Lin from perturbed partitions (instances/make.py --improve)"
+        if p.evaluate(labels) < before - EXACT or not found_by:
+            found_by = "Kernighan-Lin from perturbed partitions"
     if proving and proven == "no":
         r = gp.partition.ilp(p, initial=labels, solver="highs", time_limit=proving)
         if r.cost < p.evaluate(labels) - EXACT:
