@@ -25,11 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.partition import separation
+from graphpart.kernels._pairs import connected_components
 from graphpart.partition.brute_force import matrix_of, trivial_bound
 from graphpart.partition.components import split
 from graphpart.partition.kernighan_lin import kernighan_lin
@@ -212,7 +210,9 @@ class Component:
         if self.proven or self.stopping.check(others + self.cost):
             return
         if self.full:
-            self._add(separation.all_triangles(self.p.n))
+            from graphpart.partition.separation import all_triangles
+
+            self._add(all_triangles(self.p.n))
             self._solve(others, relaxed=False)
             return
         y = np.where(self.program.costs < 0, self.program.upper, 0.0)
@@ -235,10 +235,12 @@ class Component:
                 self.program.keep_rows(self.program.slack(y) < SLACK)
 
     def _violated(self, y: Floats) -> Rows:
+        from graphpart.partition.separation import violated_cycles, violated_triangles
+
         limit = ROWS_PER_PAIR * len(y) + 100
         if self.complete:
-            return separation.violated_triangles(y, self.p.n, limit, VIOLATED)
-        return separation.violated_cycles(y, self.u, self.v, self.p.n, limit, VIOLATED)
+            return violated_triangles(y, self.p.n, limit, VIOLATED)
+        return violated_cycles(y, self.u, self.v, self.p.n, limit, VIOLATED)
 
     def _add(self, rows: Rows) -> bool:
         matrix, rhs = rows
@@ -265,8 +267,7 @@ class Component:
     def _offer(self, y: Floats) -> None:
         """Improve the partition into the sets that pairs with y > 1/2 connect; keep it if it is better."""
         joined = y > 0.5
-        graph = csr_array((np.ones(int(joined.sum())), (self.u[joined], self.v[joined])), shape=(self.p.n, self.p.n))
-        labels = canonical(connected_components(graph, directed=False)[1])
+        labels = connected_components(self.p.n, self.u[joined], self.v[joined])
         if math.isfinite(self.p.evaluate_labels(labels)):
             better = kernighan_lin(self.p, labels, time_limit=self.stopping.remaining)
             if better.cost < self.cost:

@@ -681,11 +681,7 @@ class SetPartition:
         return component
 
     def _connected(self, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        graph = coo_array((np.ones(len(u), np.int8), (u, v)), shape=(self.n, self.n))
-        return self.labels(connected_components(graph, directed=False)[1]) if self.n else np.zeros(0, np.int32)
+        return _pairs.connected_components(self.n, np.ascontiguousarray(u), np.ascontiguousarray(v))
 
     def contract(self, labels: Labels) -> SetPartition:
         """The problem over the subsets that canonical labels name: costs between them add up, costs within are dropped.

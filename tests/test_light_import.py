@@ -1,0 +1,25 @@
+"""`import graphpart` and the commands that need no solver stay light: what is heavy is imported when it is used."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("highspy", "matplotlib", "networkx", "pandas", "pulp", "rich", "scipy", "sklearn")
+INSTANCE = "u,v,cost\na,b,-1\nb,c,2\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import graphpart",
+        "from graphpart.cli import main; main(['--help'])",
+        "from graphpart.cli import main; assert main(['info', '-']) == 0",
+        "from graphpart.cli import main; assert main(['solve', '-', '--method', 'kernighan-lin']) == 0",
+        "from graphpart.cli import main; assert main(['convert', '-', '-', '--to', 'multicut']) == 0",
+    ],
+)
+def test_nothing_heavy_is_imported(code):
+    code += f"\nimport sys; print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], input=INSTANCE, capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []
