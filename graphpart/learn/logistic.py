@@ -17,13 +17,13 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import FormatError, InvalidOption, InvalidProblem
+from graphpart.io.files import opened, replacing
 from graphpart.learn.descent import Trace, newton, steepest_descent
 from graphpart.learn.objective import LN2, Array, Blocks, Objective, float_rows
 from graphpart.result import Status
@@ -264,7 +264,7 @@ class LogisticRegression:
     # ------------------------------------------------------------------------------------------------------- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a JSON file, with all digits."""
+        """Write the model to a JSON file, with all digits; ``"-"`` is standard output."""
         if not hasattr(self, "theta_"):
             raise InvalidOption("the model is not fitted: call fit first")
         content = {
@@ -278,17 +278,12 @@ class LogisticRegression:
             "samples": self.n_samples_,
             "status": str(self.status_),
         }
-        path = Path(path)
-        draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-            os.replace(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
+        with replacing(path) as stream:
+            stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LogisticRegression:
-        """Read a model that :meth:`save` wrote.
+        """Read a model that :meth:`save` wrote; ``"-"`` is standard input.
 
         Raises
         ------
@@ -296,7 +291,8 @@ class LogisticRegression:
             If the file is not such a model.
         """
         try:
-            content = json.loads(Path(path).read_bytes().decode("utf-8"))
+            with opened(path) as source:
+                content = json.loads(source.read().decode("utf-8"))
         except UnicodeDecodeError:
             raise FormatError(path, None, "not UTF-8 text: expected a model in JSON") from None
         except json.JSONDecodeError as error:

@@ -49,7 +49,13 @@ __all__ = [
 ]
 
 
-def sample_blocks(X: ArrayLike, pairs: ArrayLike, same: ArrayLike, kind: Kind = "absolute-difference") -> Blocks:
+def sample_blocks(
+    X: ArrayLike,
+    pairs: ArrayLike,
+    same: ArrayLike,
+    kind: Kind = "absolute-difference",
+    weights: ArrayLike | None = None,
+) -> Blocks:
     """Training samples for `LogisticRegression.fit_blocks`, with the attributes of pairs made anew in each pass.
 
     Parameters
@@ -60,6 +66,8 @@ def sample_blocks(X: ArrayLike, pairs: ArrayLike, same: ArrayLike, kind: Kind = 
         As from :func:`training_pairs`.
     kind
         As for :func:`pair_attributes`.
+    weights : array_like, shape (m,), optional
+        Weights of the samples.
 
     Examples
     --------
@@ -75,9 +83,14 @@ def sample_blocks(X: ArrayLike, pairs: ArrayLike, same: ArrayLike, kind: Kind = 
     if decisions.shape != (len(indices),):
         raise InvalidProblem(f"{len(indices)} pairs but decisions of shape {decisions.shape}: expected one for each")
 
+    w = None if weights is None else np.asarray(weights)
+    if w is not None and w.shape != (len(indices),):
+        raise InvalidProblem(f"{len(indices)} pairs but weights of shape {w.shape}: expected one for each")
+
     def blocks() -> Iterator[tuple[Any, ...]]:
         for first, rows in attribute_blocks(elements, indices, kind):
-            yield rows, decisions[first : first + len(rows)]
+            part = slice(first, first + len(rows))
+            yield (rows, decisions[part]) if w is None else (rows, decisions[part], w[part])
 
     return blocks
 
