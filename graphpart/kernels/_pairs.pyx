@@ -293,8 +293,10 @@ def sort_pairs(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const c
                 highs[kept] = highs[at]
                 costs[kept] = costs[at]
                 kept += 1
-    if kept < m:    # a view would keep the longer arrays alive
-        return low_array[:kept].copy(), high_array[:kept].copy(), cost_array[:kept].copy()
+    if kept < m:    # shrunk in place: a view would keep the longer arrays alive, a copy take as much again
+        lows = highs = costs = None
+        for array in (low_array, high_array, cost_array):
+            array.resize(kept, refcheck=False)
     return low_array, high_array, cost_array
 
 
