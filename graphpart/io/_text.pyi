@@ -29,6 +29,7 @@ class Pairs(Parser):
 class Numbers(Parser):
     size: int
     height: int
+    last_line: int
     def __init__(
         self,
         name: str,

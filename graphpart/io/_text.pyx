@@ -551,12 +551,15 @@ cdef class Numbers(Parser):
     ----------
     size : int
         How many numbers so far.
+    last_line : int
+        The line of the last one.
     """
 
     cdef double* data
     cdef int64_t* starts      # of rows: position of the first number, line
     cdef Py_ssize_t capacity, room
     cdef readonly Py_ssize_t size, height
+    cdef readonly int64_t last_line
     cdef Py_ssize_t limit
     cdef uint8_t comment
     cdef bint rows, finite, fresh, skipping
@@ -567,6 +570,7 @@ cdef class Numbers(Parser):
         self.limit, self.rows, self.finite = limit, rows, finite
         self.comment = ord(comment) if comment else 0
         self.fresh = True
+        self.last_line = line
 
     def __dealloc__(self):
         free(self.data)
@@ -624,6 +628,7 @@ cdef class Numbers(Parser):
                 self.fail(fault, p, q)
                 return p
             self.size += 1
+            self.last_line = self.line
             p = q
         return end
 

@@ -54,7 +54,7 @@ def read(source: Source) -> SetPartition:
         weights.feed(block)
     weights.finish()
     if weights.size < pairs:
-        raise source.error(weights.line, f"the file ends after {weights.size} weights: expected {pairs}")
+        raise source.error(weights.last_line, f"the file ends after {weights.size} weights: expected {pairs}")
     check_matrix_fits(n)
     matrix = _symmetric(n, np.subtract(0.0, weights.array()))
     return SetPartition.from_matrix(matrix, copy=False, sense=-1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidProblem
 from graphpart.partition.problem import SetPartition
 
-__all__ = ["joins_without_cost", "numbers", "stored_pairs", "write_rows"]
+__all__ = ["joins_without_cost", "numbers", "stored_pairs", "sum_of_finite", "write_rows"]
 
 ROWS = 1 << 16  # rows formatted at a time
 
@@ -26,6 +26,15 @@ def numbers(values: NDArray[Any]) -> list[Any]:
             for i in np.flatnonzero(whole).tolist():
                 out[i] = int(out[i])
     return out
+
+
+def sum_of_finite(weights: NDArray[np.float64]) -> float:
+    """The sum of all weights that are no requirements; InvalidProblem if it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(weights.sum(where=np.isfinite(weights)))
+    if not np.isfinite(total):
+        raise InvalidProblem("the sum of weights overflows: expected weights of a smaller magnitude")
+    return total
 
 
 def write_rows(stream: BinaryIO, separator: str, *columns: NDArray[Any]) -> None:

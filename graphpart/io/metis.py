@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import FormatError
 from graphpart.io._text import Numbers
-from graphpart.io.lines import joins_without_cost, numbers, stored_pairs
+from graphpart.io.lines import joins_without_cost, numbers, stored_pairs, sum_of_finite
 from graphpart.partition.problem import LARGEST_N, SetPartition
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def read(source: Source) -> SetPartition:
         raise _asymmetry(source, line_of, size if equal.all() else int(np.argmin(equal)), one, other)
     if len(u) != m:
         raise source.error(at, f"{m} edges announced, {len(u)} found: expected equal numbers")
-    offset = float(w.sum(where=np.isfinite(w)))
+    offset = sum_of_finite(w)
     return SetPartition.from_pairs(n, (u, v), np.subtract(0.0, w), offset=offset)
 
 

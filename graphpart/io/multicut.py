@@ -15,7 +15,7 @@ import numpy as np
 
 from graphpart.errors import InvalidProblem
 from graphpart.io._text import Pairs
-from graphpart.io.lines import stored_pairs, write_rows
+from graphpart.io.lines import stored_pairs, sum_of_finite, write_rows
 from graphpart.partition.problem import SetPartition
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read(source: Source) -> SetPartition:
     if n > GAPS * (lines.size + GAPS):
         raise source.error(None, f"{lines.size} pairs of elements up to {n - 1}: expected elements without large gaps")
     u, v, weight = lines.arrays()
-    offset = float(weight.sum(where=np.isfinite(weight)))
+    offset = sum_of_finite(weight)
     cost = np.subtract(0.0, weight, out=weight)
     return SetPartition.from_pairs(n, (u, v), cost, offset=offset)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from graphpart.io.files import Source
 
 MAGIC = b"\x93NUMPY"
+SIZES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # bytes of the length of the header, by version
 LONGEST_HEADER = 10000
+SHAPE = re.compile(r"""['"]shape['"]\s*:\s*\(((?:\s*[0-9]{1,18}\s*,?)*)\s*\)""", re.ASCII)
+ORDER = re.compile(r"""['"]fortran_order['"]\s*:\s*(True|False)\b""")
+DTYPE = re.compile(r"""['"]descr['"]\s*:\s*(?:['"]([^'"]{1,20})['"]|\[.*?\])""")
+TYPE = re.compile(r"[<>=|]?([biuf][0-9]{1,2}|U[0-9]{1,9}|\?)")
 BLOCK = 1 << 24
-# The header is a Python literal: whatever parsing it may raise.
-NOT_A_HEADER = (ValueError, TypeError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError, KeyError)
 
 
 def sniff(head: bytes) -> bool:
@@ -47,22 +51,37 @@ def read(source: Source) -> SetPartition:
 
 
 def read_header(stream: Any, path: str, what: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
-    """(shape, dtype, Fortran order) of an array in a stream; FormatError if that is none, or holds Python objects."""
+    """(shape, dtype, Fortran order) of an array in a stream; FormatError if that is none, or holds Python objects.
+
+    The header is the text of a Python dict. Its three entries are looked up, never evaluated.
+    """
+
+    def error(problem: str) -> FormatError:
+        return FormatError(path, None, f"{what} {problem}: expected a NumPy array of numbers")
+
+    start = stream.read(8)
+    if len(start) < 8 or not start.startswith(MAGIC):
+        raise error("has no header of a NumPy array")
+    version = (start[6], start[7])
+    if version not in SIZES:
+        raise error(f"has version {version} of the format")
+    size = int.from_bytes(stream.read(SIZES[version]), "little")
+    if size > LONGEST_HEADER:
+        raise error(f"has a header of {size} bytes")
+    header = stream.read(size).decode("latin-1")
+    shape, order, kind = (pattern.search(header) for pattern in (SHAPE, ORDER, DTYPE))
+    if len(header) < size or shape is None or order is None or kind is None:
+        raise error("has no header of a NumPy array")
+    if "O" in kind[0]:
+        raise error("holds Python objects, which are not read")
     try:
-        version = np.lib.format.read_magic(stream)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"version {version} of the format is not known")
-        reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = reader(stream, max_header_size=LONGEST_HEADER)
-    except FormatError:
-        raise
-    except NOT_A_HEADER as error:
-        raise FormatError(path, None, f"{what} has no header of a NumPy array: {_first_line(error)}") from None
-    if dtype.hasobject:
-        raise FormatError(path, None, f"{what} holds Python objects, which are not read: expected numbers")
-    if any(size < 0 for size in shape):
-        raise FormatError(path, None, f"{what} has shape {shape}: expected no negative size")
-    return tuple(int(size) for size in shape), dtype, fortran
+        if kind[1] is None or not TYPE.fullmatch(kind[1]):
+            raise TypeError
+        dtype = np.dtype(kind[1])
+    except TypeError:
+        raise error(f"has the dtype {kind[1] or 'of a structure'}") from None
+    sizes = tuple(int(word) for word in shape[1].replace(",", " ").split())
+    return sizes, dtype, order[1] == "True"
 
 
 def read_data(
@@ -80,10 +99,6 @@ def read_data(
             raise FormatError(path, None, f"{what} ends after {len(data)} bytes of the array: expected {promised}")
         data += block
     return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:100]
 
 
 def write(problem: SetPartition, stream: BinaryIO) -> None:

@@ -7,7 +7,7 @@ the last digits also where huge and tiny costs meet.
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs, isfinite, isnan
+from libc.math cimport INFINITY, fabs, isfinite, isinf, isnan
 from libc.stdlib cimport calloc, free
 
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
@@ -252,10 +252,12 @@ def sort_pairs(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const c
     """The same pairs with u < v, in lexicographic order, costs of equal pairs added up in the given order. O(n + m).
 
     Two counting sorts: first the pairs are put into rows by their larger element, then, row after row, into rows by their
-    smaller one, where the larger ones thus ascend and equal pairs meet.
+    smaller one, where the larger ones thus ascend and equal pairs meet. A fourth value tells whether a sum overflowed.
     """
     cdef Py_ssize_t m = u.shape[0], k, h, low, last
     cdef offset_t at, to, kept = 0
+    cdef bint overflow = False
+    cdef double x
     cdef offset_t[::1] by_high = np.zeros(n + 1, np.int64), by_low = np.zeros(n + 1, np.int64), place
     low_array, high_array, cost_array = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m)
     cdef element_t[::1] lows = low_array, highs = high_array
@@ -281,7 +283,10 @@ def sort_pairs(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const c
                 low = lows[at]
                 to = place[low]
                 if to > by_low[low] and highs[to - 1] == h:
-                    costs[to - 1] += first_costs[at]
+                    x = costs[to - 1] + first_costs[at]
+                    if isinf(x) and isfinite(costs[to - 1]) and isfinite(first_costs[at]):
+                        overflow = True
+                    costs[to - 1] = x
                 else:
                     highs[to] = h
                     costs[to] = first_costs[at]
@@ -297,7 +302,7 @@ def sort_pairs(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const c
         lows = highs = costs = None
         for array in (low_array, high_array, cost_array):
             array.resize(kept, refcheck=False)
-    return low_array, high_array, cost_array
+    return low_array, high_array, cost_array, overflow
 
 
 def sum_between(const cost_t[:, ::1] matrix, const element_t[::1] labels, Py_ssize_t k):

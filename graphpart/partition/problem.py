@@ -346,12 +346,11 @@ class SetPartition:
             u, v = np.concatenate([u, cuts[:, 0]]), np.concatenate([v, cuts[:, 1]])
             costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
             is_sorted = False
-        infinite = np.isinf(costs).sum()
         if is_sorted:
             low, high, costs = u.astype(np.int32), v.astype(np.int32), costs.copy()
         else:
-            low, high, costs = _pairs.sort_pairs(n, u, v, costs)
-            if not len(cuts) and np.isinf(costs).sum() > infinite:
+            low, high, costs, overflow = _pairs.sort_pairs(n, u, v, costs)
+            if overflow:
                 raise InvalidProblem("the sum of costs of equal pairs overflows: expected costs of a smaller magnitude")
         if dense is None:
             dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2)
