@@ -13,6 +13,7 @@ __all__ = [
     "FormatError",
     "GraphPartError",
     "InfeasibleProblem",
+    "InvalidCertificate",
     "InvalidOption",
     "InvalidPartition",
     "InvalidProblem",
@@ -31,6 +32,10 @@ class InvalidProblem(GraphPartError, ValueError):
 
 class InvalidPartition(GraphPartError, ValueError):
     """A partition or labeling does not fit its problem: wrong length, an element missing or named twice, ..."""
+
+
+class InvalidCertificate(GraphPartError, ValueError):
+    """A certificate does not prove what it claims: altered, made for another problem, or its multipliers fall short."""
 
 
 class InvalidOption(GraphPartError, ValueError):

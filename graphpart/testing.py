@@ -5,6 +5,8 @@ solver of graphpart promises: see the ``_check_...`` functions, one promise each
 
 >>> from graphpart.testing import check_method
 >>> check_method("greedy-joining")
+
+``check_certificate(problem, certificate)`` recomputes a lower bound from its multipliers, in exact rational arithmetic.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ import numpy as np
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.methods import find_method
 from graphpart.partition.brute_force import brute_force
+from graphpart.partition.exact_check import check_certificate
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.result import PartitionResult, Status
 
-__all__ = ["check_method", "check_result", "partition_problems"]
+__all__ = ["check_certificate", "check_method", "check_result", "partition_problems"]
 
 Solver = Callable[..., PartitionResult]
 

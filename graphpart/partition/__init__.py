@@ -2,10 +2,22 @@
 
 from graphpart.partition.auto import auto
 from graphpart.partition.brute_force import brute_force
+from graphpart.partition.certificate import Certificate
 from graphpart.partition.greedy_joining import greedy_joining
 from graphpart.partition.greedy_moving import greedy_moving
 from graphpart.partition.ilp import ilp
 from graphpart.partition.kernighan_lin import kernighan_lin
+from graphpart.partition.lower_bound import lower_bound
 from graphpart.partition.problem import SetPartition
 
-__all__ = ["SetPartition", "auto", "brute_force", "greedy_joining", "greedy_moving", "ilp", "kernighan_lin"]
+__all__ = [
+    "Certificate",
+    "SetPartition",
+    "auto",
+    "brute_force",
+    "greedy_joining",
+    "greedy_moving",
+    "ilp",
+    "kernighan_lin",
+    "lower_bound",
+]

@@ -1,0 +1,149 @@
+"""Kernels over lists of valid inequalities: check and write them out as rows, and sum with directed rounding."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fma, isfinite, nextafter
+from libc.stdint cimport uint8_t
+
+from graphpart.kernels.types cimport element_t, offset_t
+
+cdef enum:
+    CYCLE = 0
+    WHEEL = 1
+    TWO_PARTITION = 2
+
+
+def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[::1] splits, const element_t[::1] elements,
+          Py_ssize_t n):
+    """How many terms each inequality has, and its right-hand side; (terms, rhs, first bad one or -1).
+
+    An inequality is bad if it names an element twice or one that there is not, has too few elements, or an unknown kind.
+    """
+    cdef Py_ssize_t k, i, count = kinds.shape[0], bad = -1
+    cdef offset_t length, s
+    terms_array, rhs_array = np.zeros(count, np.int64), np.zeros(count)
+    cdef offset_t[::1] terms = terms_array
+    cdef double[::1] rhs = rhs_array
+    cdef offset_t[::1] seen = np.full(n + 1, -1, np.int64)
+    with nogil:
+        for k in range(count):
+            length = starts[k + 1] - starts[k]
+            s = splits[k]
+            if kinds[k] == CYCLE:
+                terms[k] = length
+                rhs[k] = length - 2
+                if length < 3 or s != 0:
+                    bad = k
+            elif kinds[k] == WHEEL:
+                terms[k] = 2 * (length - 1)
+                rhs[k] = (length - 1) // 2
+                if length < 4 or (length - 1) % 2 == 0 or s != 1:
+                    bad = k
+            elif kinds[k] == TWO_PARTITION:
+                terms[k] = length * (length - 1) // 2
+                rhs[k] = min(s, length - s)
+                if s < 1 or s >= length or length > 4096:
+                    bad = k
+            else:
+                bad = k
+            for i in range(starts[k], starts[k + 1]):
+                if elements[i] < 0 or elements[i] >= n or seen[elements[i]] == k:
+                    bad = k
+                    break
+                seen[elements[i]] = k
+            if bad >= 0:
+                break
+    return terms_array, rhs_array, bad
+
+
+def expand(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[::1] splits, const element_t[::1] elements,
+           const offset_t[::1] ends, Py_ssize_t n):
+    """The terms of inequalities that `sizes` found good: keys ``a * n + b`` with a < b, and signs; (keys, signs)."""
+    cdef Py_ssize_t k, count = kinds.shape[0], at = 0, i, j, first, last
+    keys_array = np.empty(ends[count - 1] if count else 0, np.int64)
+    signs_array = np.empty(len(keys_array), np.int8)
+    cdef offset_t[::1] keys = keys_array
+    cdef signed char[::1] signs = signs_array
+    with nogil:
+        for k in range(count):
+            first, last = starts[k], starts[k + 1]
+            if kinds[k] == CYCLE:
+                for i in range(first, last - 1):
+                    keys[at] = key(elements[i], elements[i + 1], n)
+                    signs[at] = 1
+                    at += 1
+                keys[at] = key(elements[first], elements[last - 1], n)
+                signs[at] = -1
+                at += 1
+            elif kinds[k] == WHEEL:
+                for i in range(first + 1, last):
+                    keys[at] = key(elements[first], elements[i], n)
+                    signs[at] = 1
+                    keys[at + 1] = key(elements[i], elements[i + 1 if i + 1 < last else first + 1], n)
+                    signs[at + 1] = -1
+                    at += 2
+            else:
+                for i in range(first, last):
+                    for j in range(i + 1, last):
+                        keys[at] = key(elements[i], elements[j], n)
+                        signs[at] = 1 if (i < first + splits[k]) != (j < first + splits[k]) else -1
+                        at += 1
+    return keys_array, signs_array
+
+
+cdef inline offset_t key(element_t a, element_t b, Py_ssize_t n) noexcept nogil:
+    return <offset_t>a * n + b if a < b else <offset_t>b * n + a
+
+
+cdef inline double add_down(double x, double y) noexcept nogil:
+    """A double not above x + y: the rounded sum, or the one below if rounding went up."""
+    cdef double total = x + y, back, error
+    if not isfinite(total):
+        return total
+    back = total - x
+    error = (x - (total - back)) + (y - back)      # exactly x + y - total (Knuth 1969)
+    return nextafter(total, -INFINITY) if error < 0 else total
+
+
+cdef inline double add_up(double x, double y) noexcept nogil:
+    return -add_down(-x, -y)
+
+
+def add_terms(const offset_t[::1] slots, const signed char[::1] signs, const double[::1] values, double[::1] low):
+    """``low[slot] += sign * value``, rounded down."""
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(slots.shape[0]):
+            low[slots[k]] = add_down(low[slots[k]], signs[k] * values[k])
+
+
+def add_values(const offset_t[::1] slots, const double[::1] values, double[::1] low):
+    """``low[slot] += value``, rounded down."""
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(slots.shape[0]):
+            low[slots[k]] = add_down(low[slots[k]], values[k])
+
+
+def sum_down(const double[::1] values, bint negative_only):
+    """The sum of all values, or of the negative ones, rounded down."""
+    cdef Py_ssize_t k
+    cdef double total = 0.0
+    with nogil:
+        for k in range(values.shape[0]):
+            if values[k] < 0 or not negative_only:
+                total = add_down(total, values[k])
+    return total
+
+
+def dot_up(const double[::1] x, const double[::1] y):
+    """The sum of x * y, rounded up."""
+    cdef Py_ssize_t k
+    cdef double total = 0.0, product
+    with nogil:
+        for k in range(x.shape[0]):
+            product = x[k] * y[k]
+            if fma(x[k], y[k], -product) > 0:
+                product = nextafter(product, INFINITY)
+            total = add_up(total, product)
+    return total

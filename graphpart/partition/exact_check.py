@@ -1,0 +1,166 @@
+"""A check of certificates that shares nothing with the code that makes them.
+
+Plain Python in exact rational arithmetic: slow, short, and meant to be read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from graphpart.errors import InvalidCertificate
+
+__all__ = ["check_certificate", "exact_bound"]
+
+
+def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | None = None) -> Fraction:
+    """Check a certificate for a problem, and labels if given, in exact rational arithmetic.
+
+    Parameters
+    ----------
+    problem : SetPartition
+        Read through `n`, `pairs()` and `must_join` only.
+    certificate : Certificate
+        Read through `bound`, `step`, `n`, `cost`, `multipliers` and `inequalities` only.
+    labels : sequence of n integers, optional
+        A partition: must be feasible, cost at least the bound and, if the certificate states a cost, cost that.
+
+    Returns
+    -------
+    Fraction
+        The bound that the multipliers prove, at least that of the certificate.
+
+    Raises
+    ------
+    InvalidCertificate
+        If anything does not hold.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+    >>> check_certificate(p, gp.partition.lower_bound(p, method="cycle-packing"), [0, 1, 1])
+    Fraction(-3, 1)
+    """
+    if certificate.n != problem.n:
+        raise InvalidCertificate(f"the certificate is for {certificate.n} elements: expected {problem.n}")
+    proven = exact_bound(problem, certificate)
+    if not proven >= Fraction(certificate.bound):
+        raise InvalidCertificate(f"the multipliers prove {float(proven)!r} only: expected {certificate.bound!r}")
+    if labels is not None:
+        cost = _exact_cost(problem, labels)
+        if cost < proven:
+            raise InvalidCertificate(f"the labels cost {float(cost)!r}, less than the bound {float(proven)!r}")
+        stated = certificate.cost
+        if stated is not None and not math.isclose(float(cost), stated, rel_tol=1e-12, abs_tol=1e-300):
+            slack = Fraction(2) ** -50 * sum(abs(Fraction(c)) for _, _, c in _finite_pairs(problem))
+            if abs(cost - Fraction(stated)) > slack:
+                raise InvalidCertificate(f"the labels cost {float(cost)!r}: expected {stated!r}, as stated")
+    return proven
+
+
+def exact_bound(problem: Any, certificate: Any) -> Fraction:
+    """The bound that the multipliers of a certificate prove, rounded up to a multiple of its step."""
+    block = _blocks(problem)
+    reduced: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    bound = Fraction(0)
+    cut = set()
+    for a, b, cost in _all_pairs(problem):
+        pair = _pair(block[a], block[b])
+        if cost == math.inf:
+            cut.add(pair)
+        elif block[a] == block[b]:
+            bound += Fraction(cost)
+        else:
+            reduced[pair] += Fraction(cost)
+    kinds, starts, elements, splits = (
+        getattr(certificate.inequalities, name).tolist() for name in ("kinds", "starts", "elements", "splits")
+    )
+    multipliers = certificate.multipliers.tolist()
+    if not len(multipliers) == len(kinds) == len(splits) == len(starts) - 1:
+        raise InvalidCertificate("arrays of different lengths")
+    for k, multiplier in enumerate(multipliers):
+        if not (math.isfinite(multiplier) and multiplier >= 0):
+            raise InvalidCertificate(f"multiplier {k} is {multiplier!r}: expected a number of at least 0")
+        some = elements[starts[k] : starts[k + 1]]
+        if not all(0 <= a < problem.n for a in some) or len({block[a] for a in some}) < len(some):
+            raise InvalidCertificate(f"inequality {k} is over {some}: expected different elements of the problem")
+        amount = Fraction(multiplier)
+        for sign, a, b in _left(kinds[k], splits[k], [block[a] for a in some]):
+            reduced[_pair(a, b)] += sign * amount
+        bound -= amount * _right(kinds[k], splits[k], len(some))
+    bound += sum((r for pair, r in reduced.items() if r < 0 and pair not in cut), Fraction(0))
+    if certificate.step:
+        step = Fraction(certificate.step)
+        if any((Fraction(cost) / step).denominator != 1 for _, _, cost in _finite_pairs(problem)):
+            raise InvalidCertificate(f"not all costs are multiples of {certificate.step!r}")
+        bound = math.ceil(bound / step) * step
+    return bound
+
+
+def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, int]]:
+    """The terms (sign, a, b) of an inequality."""
+    if kind == 0:
+        yield from ((1, a, b) for a, b in zip(some, some[1:], strict=False))
+        yield -1, some[0], some[-1]
+    elif kind == 1:
+        centre, rim = some[0], some[1:]
+        for i, a in enumerate(rim):
+            yield 1, centre, a
+            yield -1, a, rim[i - 1]
+    else:
+        for i in range(len(some)):
+            for j in range(i):
+                yield (1 if j < split <= i else -1), some[i], some[j]
+
+
+def _right(kind: int, split: int, size: int) -> int:
+    """The right-hand side of an inequality; InvalidCertificate if it is none."""
+    if kind == 0 and size >= 3:
+        return size - 2
+    if kind == 1 and size >= 4 and size % 2 == 0:
+        return (size - 2) // 2
+    if kind == 2 and 0 < split < size:
+        return min(split, size - split)
+    raise InvalidCertificate(f"kind {kind} with {size} elements: expected a cycle, an odd wheel or a 2-partition")
+
+
+def _blocks(problem: Any) -> list[int]:
+    """The element that stands for each, where required joins connect elements."""
+    parent = list(range(problem.n))
+
+    def find(a: int) -> int:
+        while parent[a] != a:
+            a = parent[a]
+        return a
+
+    for a, b in problem.must_join.tolist():
+        parent[find(a)] = find(b)
+    return [find(a) for a in range(problem.n)]
+
+
+def _exact_cost(problem: Any, labels: Sequence[int]) -> Fraction:
+    if len(labels) != problem.n:
+        raise InvalidCertificate(f"{len(labels)} labels: expected {problem.n}")
+    if any(labels[a] != labels[b] for a, b in problem.must_join.tolist()):
+        raise InvalidCertificate("the labels separate a pair that must be joined")
+    inside = [cost for a, b, cost in _all_pairs(problem) if labels[a] == labels[b]]
+    if math.inf in inside:
+        raise InvalidCertificate("the labels join a pair that must be cut")
+    return sum(map(Fraction, inside), Fraction(0))
+
+
+def _all_pairs(problem: Any) -> Iterator[tuple[int, int, float]]:
+    u, v, cost = problem.pairs()
+    return zip(u.tolist(), v.tolist(), cost.tolist(), strict=True)
+
+
+def _finite_pairs(problem: Any) -> Iterator[tuple[int, int, float]]:
+    return (pair for pair in _all_pairs(problem) if pair[2] != math.inf)
+
+
+def _pair(a: int, b: int) -> tuple[int, int]:
+    return (a, b) if a < b else (b, a)

@@ -1,0 +1,83 @@
+"""Lower bounds: one front door, one table of methods, and a certificate for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidOption
+from graphpart.partition import cycle_packing
+from graphpart.partition.certificate import Certificate, certify
+from graphpart.partition.inequalities import Inequalities
+from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.stopping import Stopping
+
+__all__ = ["BOUNDS", "lower_bound"]
+
+Found = tuple[Inequalities, NDArray[np.float64]]
+
+
+def _nothing(p: SetPartition, stopping: Stopping) -> Found:
+    return Inequalities.none(), np.zeros(0)
+
+
+#: Methods by name: each takes a problem without required joins, and a Stopping, and returns inequalities and multipliers.
+BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
+    "negative-sum": _nothing,
+    "cycle-packing": cycle_packing.pack,
+}
+
+
+def lower_bound(
+    problem: Any,
+    method: str = "cycle-packing",
+    *,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> Certificate:
+    """A lower bound on the cost of all partitions, with its proof.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    method : str
+        "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles.
+    time_limit : float, optional
+        Seconds, after which the best bound so far is returned. The certificate itself takes longer.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value ends the work in the same way.
+
+    Returns
+    -------
+    Certificate
+        With the bound and the multipliers that prove it.
+
+    Raises
+    ------
+    InvalidOption
+        If there is no such method.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+    >>> [lower_bound(p, method).bound for method in ("negative-sum", "cycle-packing")]
+    [-5.0, -3.0]
+    """
+    p = as_problem(problem)
+    if method not in BOUNDS:
+        raise InvalidOption(f"method is {method!r}: expected one of {', '.join(BOUNDS)}")
+    stopping = Stopping(time_limit, None, None, callback)
+    if not len(p.must_join):
+        found, multipliers = BOUNDS[method](p, stopping)
+    else:
+        blocks = p.blocks()
+        first = np.unique(blocks, return_index=True)[1]
+        found, multipliers = BOUNDS[method](p.contract(blocks), stopping)
+        found = found.renamed(first)
+    stopping.reraise()
+    return certify(p, method, found, multipliers)
