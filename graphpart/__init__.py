@@ -3,7 +3,7 @@
 data -> model -> costs on a graph -> solver -> labels with a certificate.
 """
 
-from graphpart import crf, generate, learn, metrics, partition
+from graphpart import crf, generate, learn, metrics, partition, testing
 from graphpart.crf.factor_graph import FactorGraph
 from graphpart.errors import (
     CyclicGraph,
@@ -51,6 +51,7 @@ __all__ = [
     "read",
     "read_labels",
     "solve",
+    "testing",
     "write",
     "write_labels",
 ]

@@ -17,7 +17,7 @@ from graphpart.cli.console import INTERRUPTED, discard_output, emit, say, say_er
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = ("solve", "evaluate", "info", "convert", "generate", "bench")
+COMMANDS = ("solve", "evaluate", "info", "convert", "generate", "bench", "verify")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """Certificates in files: JSON for people and other programs, npz for size and speed.
 
-JSON holds one object with ``format`` ("graphpart-certificate"), ``version`` (1), ``n``, ``method``, ``bound``, ``step``,
-``cost`` (or null), ``problem``, ``seal``, and ``inequalities``, a list of objects with ``kind`` ("cycle", "odd-wheel",
+JSON holds one object with ``format`` ("graphpart-certificate"), ``version`` (1), ``n``, ``method``, ``bound``,
+``step``, ``cost`` (or null), ``problem``, ``seal``, and ``inequalities``: objects with ``kind`` ("cycle", "odd-wheel",
 "2-partition"), ``elements`` (indices from 0, in the order of the nodes of the problem), ``split`` and ``multiplier``.
 npz holds the text of the same object without the list as ``header``, and the arrays of the list. Nothing is unpickled.
 """
@@ -49,9 +49,7 @@ def write_certificate(certificate: Certificate, path: str | os.PathLike[str]) ->
         if os.fspath(path).endswith(".npz"):
             arrays: dict[str, Any] = {name: getattr(rows, name) for name in ARRAYS if name != "multipliers"}
             text = np.array(json.dumps(header))
-            np.savez_compressed(
-                stream, allow_pickle=False, header=text, multipliers=certificate.multipliers, **arrays
-            )
+            np.savez_compressed(stream, allow_pickle=False, header=text, multipliers=certificate.multipliers, **arrays)
             return
         starts = rows.starts.tolist()
         elements = rows.elements.tolist()
@@ -139,6 +137,8 @@ def _certificate(source: Source, header: dict[str, Any], arrays: dict[str, Any])
     multipliers = own.pop("multipliers")
     for array in (*own.values(), multipliers):
         array.flags.writeable = False
-    numbers = {name: None if header[name] is None else float(header[name]) for name in ("bound", "step", "cost")}
-    texts = {name: header[name] for name in ("n", "method", "problem", "seal")}
+    numbers: dict[str, Any] = {
+        name: None if header[name] is None else float(header[name]) for name in ("bound", "step", "cost")
+    }
+    texts: dict[str, Any] = {name: header[name] for name in ("n", "method", "problem", "seal")}
     return Certificate(inequalities=Inequalities(**own), multipliers=multipliers, **numbers, **texts)

@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from graphpart.errors import InvalidCertificate
@@ -104,7 +105,7 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
 def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, int]]:
     """The terms (sign, a, b) of an inequality."""
     if kind == 0:
-        yield from ((1, a, b) for a, b in zip(some, some[1:], strict=False))
+        yield from ((1, a, b) for a, b in pairwise(some))
         yield -1, some[0], some[-1]
     elif kind == 1:
         centre, rim = some[0], some[1:]

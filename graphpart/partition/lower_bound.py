@@ -24,7 +24,7 @@ def _nothing(p: SetPartition, stopping: Stopping) -> Found:
     return Inequalities.none(), np.zeros(0)
 
 
-#: Methods by name: each takes a problem without required joins, and a Stopping, and returns inequalities and multipliers.
+#: Methods by name. Each takes a problem without required joins and a Stopping; returns inequalities and multipliers.
 BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "negative-sum": _nothing,
     "cycle-packing": cycle_packing.pack,

@@ -1,0 +1,252 @@
+"""Lower bounds and their certificates: sound, reproducible by independent code, and no longer valid once altered."""
+
+import dataclasses
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from strategies import partitions
+
+import graphpart as gp
+from graphpart.cli import main
+from graphpart.partition.certificate import certify, common_step, fingerprint, round_up, sealed
+from graphpart.partition.inequalities import CYCLE, TWO_PARTITION, WHEEL, Inequalities
+from graphpart.partition.lower_bound import BOUNDS
+from graphpart.testing import check_certificate, partition_problems
+
+TRIANGLE = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+
+
+def optimum(p):
+    return gp.partition.brute_force(p)
+
+
+@pytest.mark.parametrize("method", BOUNDS)
+def test_bounds_are_at_most_the_optimum_on_many_problems(method):
+    for case, p in partition_problems(seed=1, random=2500):
+        best = optimum(p)
+        certificate = gp.partition.lower_bound(p, method)
+        slack = p.n * p.tolerance
+        assert certificate.bound <= best.cost + slack, case
+        assert certificate.verify(p), case
+
+
+@pytest.mark.parametrize("method", BOUNDS)
+@given(p=partitions(max_n=7, kinds=("integer", "sign", "quarter", "real", "huge", "tiny")))
+def test_certificates_pass_the_independent_check(method, p):
+    certificate = gp.partition.lower_bound(p, method)
+    certificate.check(p, exact=True)
+    proven = check_certificate(p, certificate, optimum(p).labels.tolist())
+    assert proven >= Fraction(certificate.bound)  # directed rounding is never above the exact value
+
+
+def test_bounds_of_a_conflicted_triangle():
+    bounds = [gp.partition.lower_bound(TRIANGLE, method).bound for method in ("negative-sum", "cycle-packing")]
+    assert bounds == [-5.0, -3.0]
+
+
+def test_whole_costs_round_the_bound_up():
+    assert common_step(TRIANGLE) == 1.0
+    assert round_up(-2.5, 1.0) == -2.0 and round_up(-2.5, 0.0) == -2.5 and round_up(0.1, 0.75) == 0.75
+    c = certify(TRIANGLE, "half", Inequalities.of([(CYCLE, 0, [0, 1, 2])]), np.array([1.5]))
+    assert (c.bound, c.step) == (-3.0, 1.0)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_the_fingerprint_does_not_depend_on_the_storage(dense):
+    p = gp.SetPartition.from_pairs(4, [(2, 3), (0, 1)], [1.0, -2.0], must_join=[(0, 3)], dense=dense)
+    q = gp.SetPartition.from_pairs(4, [(0, 1), (2, 3), (1, 2)], [-2.0, 1.0, 0.0], must_join=[(3, 0)], dense=False)
+    assert fingerprint(p) == fingerprint(q)
+
+
+def test_every_kind_of_inequality_holds_for_every_partition():
+    rng = np.random.default_rng(3)
+    rows = [(CYCLE, 0, [0, 1, 2]), (CYCLE, 0, [3, 0, 5, 1, 2]), (WHEEL, 1, [4, 0, 1, 2])]
+    rows += [(WHEEL, 1, [6, 5, 1, 2, 0, 3]), (TWO_PARTITION, 2, [0, 3, 1, 2, 5]), (TWO_PARTITION, 1, [4, 0, 1, 2])]
+    starts, keys, signs, rhs = Inequalities.of(rows).terms(7)
+    tight = np.zeros(len(rows), bool)
+    for _ in range(3000):
+        labels = rng.integers(0, rng.integers(1, 5), 7)
+        y = labels[keys // 7] == labels[keys % 7]
+        left = np.add.reduceat(signs * y, starts[:-1])
+        assert (left <= rhs).all()
+        tight |= left == rhs
+    assert tight.all()
+
+
+@pytest.mark.parametrize(
+    "row",
+    [(CYCLE, 0, [0, 1]), (CYCLE, 0, [0, 1, 0]), (CYCLE, 0, [0, 1, 9]), (CYCLE, 0, [0, 1, -1]), (WHEEL, 1, [0, 1, 2]),
+     (WHEEL, 1, [0, 1, 2, 3, 4]), (TWO_PARTITION, 0, [0, 1]), (TWO_PARTITION, 2, [0, 1]), (9, 0, [0, 1, 2])],
+)  # fmt: skip
+def test_what_is_no_valid_inequality_proves_nothing(row):
+    p = gp.SetPartition.from_pairs(5, [(0, 1), (1, 2), (2, 3)], [-1.0, -1.0, 2.0])
+    with pytest.raises(gp.InvalidCertificate):
+        certify(p, "wrong", Inequalities.of([row]), np.array([1.0]))
+    good = certify(p, "right", Inequalities.of([(CYCLE, 0, [0, 1, 2])]), np.array([1.0]))
+    wrong = sealed(dataclasses.replace(good, inequalities=Inequalities.of([row]), bound=-100.0))
+    assert not wrong.verify(p)
+    with pytest.raises(gp.InvalidCertificate):
+        check_certificate(p, wrong)
+
+
+@pytest.mark.parametrize("multiplier", [-1.0, np.nan, np.inf])
+def test_multipliers_that_prove_nothing(multiplier):
+    good = gp.partition.lower_bound(TRIANGLE)
+    wrong = sealed(dataclasses.replace(good, multipliers=np.array([multiplier]), bound=-100.0))
+    for exact in (False, True):
+        with pytest.raises(gp.InvalidCertificate, match="multiplier"):
+            wrong.check(TRIANGLE, exact=exact)
+
+
+def packed():
+    rng = np.random.default_rng(5)
+    u, v = np.triu_indices(9, 1)
+    p = gp.SetPartition.from_pairs(9, (u, v), rng.normal(size=len(u)))
+    return p, gp.partition.lower_bound(p, "cycle-packing")
+
+
+def test_altered_certificates_fail():
+    p, good = packed()
+    assert len(good.multipliers) > 3
+    for k in range(len(good.multipliers)):
+        for factor in (0.9, 1.1):
+            multipliers = good.multipliers.copy()
+            multipliers[k] *= factor
+            altered = dataclasses.replace(good, multipliers=multipliers)
+            assert not altered.verify(p)
+            if factor < 1:  # also with a seal that fits: less of a cycle proves less
+                assert not sealed(altered).verify(p) and not sealed(altered).verify(p, exact=True)
+    for k in range(len(good.inequalities.elements)):
+        elements = good.inequalities.elements.copy()
+        elements[k] = (elements[k] + 1) % p.n
+        altered = dataclasses.replace(good, inequalities=dataclasses.replace(good.inequalities, elements=elements))
+        assert not altered.verify(p)
+    assert not sealed(dataclasses.replace(good, bound=np.nextafter(good.bound, np.inf))).verify(p)
+    assert not sealed(dataclasses.replace(good, bound=good.bound + 1e-9)).verify(p, exact=True)
+
+
+def test_certificates_of_another_problem_fail():
+    p, good = packed()
+    u, v, cost = p.pairs()
+    for k in range(len(cost)):
+        other = cost.copy()
+        other[k] = np.nextafter(other[k], 0)
+        assert not good.verify(gp.SetPartition.from_pairs(p.n, (u, v), other))
+    assert not good.verify(gp.SetPartition.from_pairs(p.n + 1, (u, v), cost))
+    assert not good.verify(gp.SetPartition.from_pairs(p.n, (u, v), cost, must_join=[(0, 1)]))
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz", ".json.gz"])
+def test_files_hold_all_of_a_certificate(tmp_path, suffix):
+    p, good = packed()
+    good = good.with_cost(-1.25)
+    path = tmp_path / f"certificate{suffix}"
+    good.save(path)
+    again = gp.partition.Certificate.load(path)
+    assert again.seal == good.seal and again.bound == good.bound and again.cost == -1.25 and again.verify(p)
+    gp.partition.lower_bound(gp.SetPartition.from_pairs(0, [], [])).save(path)
+    assert gp.partition.Certificate.load(path).bound == 0.0
+
+
+def spoil(text, change):
+    data = json.loads(text)
+    change(data)
+    return json.dumps(data)
+
+
+CHANGES = [
+    lambda d: d.update(bound=d["bound"] + 1),
+    lambda d: d.update(n=d["n"] + 1),
+    lambda d: d.pop("seal"),
+    lambda d: d.update(format="other"),
+    lambda d: d.update(bound="high"),
+    lambda d: d.update(bound=float("nan")),
+    lambda d: d.pop("inequalities"),
+    lambda d: d["inequalities"].pop(),
+    lambda d: d["inequalities"][0].update(multiplier=d["inequalities"][0]["multiplier"] * 1.5),
+    lambda d: d["inequalities"][0].update(multiplier="much"),
+    lambda d: d["inequalities"][0].update(kind="star"),
+    lambda d: d["inequalities"][0].update(elements=7),
+    lambda d: d["inequalities"][0].update(elements=[10**30, 1, 2]),
+    lambda d: d["inequalities"][0]["elements"].reverse(),
+    lambda d: d["inequalities"][0].update(elements=[1, 2, 3, 4]),
+]
+
+
+@pytest.mark.parametrize("change", range(len(CHANGES)))
+def test_altered_files_are_refused(tmp_path, change):
+    path = tmp_path / "c.json"
+    packed()[1].save(path)
+    path.write_text(spoil(path.read_text(), CHANGES[change]))
+    with pytest.raises(gp.FormatError) as error:
+        gp.partition.Certificate.load(path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"PK\x03\x04garbage", b"\x00\xff" * 50, b"null"])
+def test_damaged_files_are_refused(tmp_path, content):
+    path = tmp_path / "c.json"
+    path.write_bytes(content)
+    with pytest.raises(gp.FormatError):
+        gp.partition.Certificate.load(path)
+
+
+def test_truncated_archives_are_refused(tmp_path):
+    path = tmp_path / "c.npz"
+    packed()[1].save(path)
+    whole = path.read_bytes()
+    for size in range(0, len(whole) - 1, 97):
+        path.write_bytes(whole[:size])
+        with pytest.raises(gp.FormatError):
+            gp.partition.Certificate.load(path)
+
+
+@pytest.fixture
+def files(tmp_path):
+    p, certificate = packed()
+    best = optimum(p)
+    paths = [str(tmp_path / name) for name in ("p.npz", "p.labels", "c.json")]
+    gp.io.write(p, paths[0])
+    gp.io.write_labels(best, paths[1])
+    certificate.with_cost(best.cost).save(paths[2])
+    return p, best, certificate, paths
+
+
+def test_verify_on_the_command_line(files, capsys):
+    _, best, certificate, paths = files
+    assert main(["verify", *paths]) == 0
+    assert main(["verify", *paths, "--exact", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert facts["cost"] == best.cost and facts["lower_bound"] == certificate.bound
+
+
+def test_verify_refuses_altered_labels(files, capsys):
+    p, best, _, paths = files
+    for a in range(p.n):
+        labels = best.labels.copy()
+        labels[a] = labels.max() + 1 if (labels == labels[a]).sum() > 1 else labels[a - 1]
+        gp.io.write_labels(p.labels(labels), paths[1])
+        assert main(["verify", *paths]) == 1
+    assert "expected" in capsys.readouterr().err
+
+
+def test_verify_refuses_what_is_no_certificate(files, capsys):
+    paths = files[3]
+    assert main(["verify", paths[0], paths[1], paths[1]]) == 1
+    assert main(["verify", paths[0], paths[1], "/nonexistent"]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_unknown_methods_are_named():
+    with pytest.raises(gp.InvalidOption, match="cycle-packing"):
+        gp.partition.lower_bound(TRIANGLE, "magic")
+
+
+def test_a_time_limit_of_zero_still_gives_a_bound():
+    p, _ = packed()
+    for method in BOUNDS:
+        certificate = gp.partition.lower_bound(p, method, time_limit=0)
+        assert certificate.verify(p)
