@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import inspect
+import json
 import math
-from collections.abc import Iterable
+from typing import Any
 
 from graphpart.errors import InvalidOption
-from graphpart.methods import METHODS
+from graphpart.methods import METHODS, methods_for
+from graphpart.solve import solve
 
 __all__ = [
     "add_files",
@@ -15,10 +18,12 @@ __all__ = [
     "add_json",
     "add_limits",
     "add_method",
+    "add_options",
     "check_one_input",
-    "check_options",
     "whole",
 ]
+
+KINDS = {"partition": "set partition problems", "crf": "factor graphs"}
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +58,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_method(parser: argparse.ArgumentParser, several: bool = False) -> None:
     """The method, or several, with the table of methods at the end of the help."""
-    names = ["auto", *dict.fromkeys(method.name for method in METHODS)]
+    names = list(dict.fromkeys(method.name for method in METHODS))
     if several:
         parser.add_argument(
             "--method", choices=names, metavar="METHOD", action="append", dest="methods", help="may be given repeatedly"
@@ -61,9 +66,11 @@ def add_method(parser: argparse.ArgumentParser, several: bool = False) -> None:
     else:
         parser.add_argument("--method", choices=names, metavar="METHOD", default="auto", help="default: auto")
     width = max(map(len, names))
-    summaries = {"auto": "what fits the instance; the message says what"}
-    summaries |= {method.name: method.summary for method in METHODS}
-    parser.epilog = "\n".join(["methods:", *(f"  {name:<{width}}  {summaries[name]}" for name in names)])
+    lines = []
+    for kind, what in KINDS.items():
+        if found := methods_for(kind):
+            lines += [f"methods for {what}:", *(f"  {method.name:<{width}}  {method.summary}" for method in found)]
+    parser.epilog = "\n".join(lines)
 
 
 def add_limits(parser: argparse.ArgumentParser, time_limit: float | None = None) -> None:
@@ -72,15 +79,22 @@ def add_limits(parser: argparse.ArgumentParser, time_limit: float | None = None)
     parser.add_argument(
         "--time-limit", type=seconds, default=time_limit, metavar="SECONDS", help=f"of each run; default: {default}"
     )
-    parser.add_argument("--seed", type=whole, metavar="INTEGER", help="for methods that make random choices")
+    parser.add_argument(
+        "--seed", type=whole, metavar="INTEGER", help="of methods that make random choices; the others ignore it"
+    )
 
 
-def check_options(method: str, args: argparse.Namespace, options: Iterable[str]) -> None:
-    """Raise InvalidOption if an option is given that no method of this name takes."""
-    named = [entry for entry in METHODS if entry.name == method]
-    for option in options:
-        if named and getattr(args, option) is not None and not any(option in entry.options for entry in named):
-            raise InvalidOption(f"method {method} takes no --{option.replace('_', '-')}")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of a method that have no argument of their own."""
+    parser.add_argument(
+        "--option",
+        type=option,
+        action="append",
+        default=[],
+        dest="options",
+        metavar="NAME=VALUE",
+        help="a further option of the method, such as solver=highs for ilp; may be given repeatedly",
+    )
 
 
 def seconds(text: str) -> float:
@@ -97,6 +111,19 @@ def whole(text: str) -> int:
     if value < 0:
         raise ValueError
     return value
+
+
+def option(text: str) -> tuple[str, Any]:
+    """NAME=VALUE; the value is a number, true, false, null, or else text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=VALUE")
+    if name in inspect.signature(solve).parameters:
+        raise argparse.ArgumentTypeError(f"{text!r}: {name} is not set in this way")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def check_one_input(*files: str) -> None:

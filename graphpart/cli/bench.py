@@ -1,8 +1,8 @@
 """Run methods on folders of instances, and compare the costs with the best known.
 
 A folder's instances are its files with the suffix of a format; its manifest.csv has the best known values. The gap is
-(cost - best known) / |best known|: 0% where the best known value is met. By default each instance is solved by auto and
-by each method that ends by itself; methods are left out where an instance is too large for them. Ctrl-C ends the
+(cost - best known) / |best known|: 0% where the best known value is met. By default each instance is solved by all
+methods that end by themselves; methods are left out where an instance is too large for them. Ctrl-C ends the
 benchmark after the row of the running method.
 """
 
@@ -19,9 +19,10 @@ from graphpart.cli import arguments
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import check_writable, read_problem, write_text
+from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import record, size
 from graphpart.cli.manifest import Manifests, instances_in
-from graphpart.methods import METHODS, methods_for
+from graphpart.methods import methods_for
 from graphpart.result import Status
 from graphpart.solve import problem_kind
 
@@ -65,13 +66,10 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                 problem = read_problem(file, args.format)
                 for method in suitable(problem, args.methods):
                     with batch.guard(file):
-                        result = graphpart.solve(
-                            problem,
-                            method,
-                            time_limit=args.time_limit,
-                            seed=args.seed if takes(method, "seed") else None,
-                            callback=progress.start(f"{file}  {method}"),
-                        )
+                        with Interrupt(progress.start(f"{file}  {method}")) as interrupt:
+                            result = graphpart.solve(
+                                problem, method, time_limit=args.time_limit, seed=args.seed, callback=interrupt.callback
+                            )
                         facts = record(file, result)
                         best, gap = manifests.compare(file, problem, result.cost)
                         elements, pairs = size(problem)
@@ -93,14 +91,9 @@ def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
     """The methods to run on a problem, of those wanted."""
     methods = methods_for(problem_kind(problem))
     if wanted is None:
-        return ["auto", *(m.name for m in methods if not m.exact and "seed" not in m.options)]
+        return [m.name for m in methods if not m.exact and "seed" not in m.options]
     n = size(problem)[0]
     return [name for name in wanted if not any(m.name == name and m.largest and n > m.largest for m in methods)]
-
-
-def takes(method: str, option: str) -> bool:
-    """Whether a method has an option."""
-    return method == "auto" or any(m.name == method and option in m.options for m in METHODS)
 
 
 def write_table(path: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -119,8 +119,7 @@ class Batch:
         """Report an error inside the block as one of this file, and go on after the block."""
         try:
             yield
-        except OutputError:
+        except (OutputError, InvalidOption):  # nothing can be written, or the call is wrong: the same for all files
             raise
         except Exception as error:
-            status = say_error(error, file)
-            self.status = min(self.status or status, status)  # 1, wrong input, outweighs 2, a wrong call
+            self.status = say_error(error, file)

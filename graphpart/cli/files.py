@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphpart.cli.console import OutputError
+from graphpart.cli.console import OutputError, emit
 from graphpart.errors import InvalidOption
 
 __all__ = [
@@ -26,6 +27,7 @@ def read_problem(file: str, format: str | None) -> Any:
     """The problem in a file."""
     from graphpart.io import read
 
+    _check_input(file)
     return read(file, format)
 
 
@@ -40,6 +42,7 @@ def read_labels(file: str, problem: Any) -> Any:
     """Labels that fit a problem, from a file."""
     from graphpart.io import read_labels
 
+    _check_input(file)
     return read_labels(file, problem)
 
 
@@ -61,7 +64,14 @@ def write_text(text: str, file: str) -> None:
     _writing(file, write)
 
 
+def _check_input(file: str) -> None:
+    if file == "-" and sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "<stdin>")
+
+
 def _writing(file: str, write: Callable[[], None]) -> None:
+    if file == "-":
+        emit("")  # fails where standard output is closed
     try:
         write()
     except OSError as error:

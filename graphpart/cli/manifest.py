@@ -14,7 +14,8 @@ from graphpart.errors import FormatError, InvalidOption
 __all__ = ["MANIFEST", "Manifests", "instances_in"]
 
 MANIFEST = "manifest.csv"
-NAME, VALUE = "name", "best_known"
+ROUNDING = 1e-9  # relative difference between costs that counts as none
+FILE, VALUE = "file", "best"
 
 
 def instances_in(paths: Sequence[str]) -> list[str]:
@@ -65,7 +66,7 @@ class Manifests:
         if value is None:
             return None, None
         best = problem.sense * (value - problem.offset)
-        if cost == best:
+        if abs(cost - best) <= ROUNDING * abs(best):
             return best, 0.0
         return best, (cost - best) / abs(best) if best else math.copysign(math.inf, cost - best)
 
@@ -79,14 +80,14 @@ def read_manifest(path: Path) -> dict[str, float]:
     except UnicodeDecodeError:
         raise FormatError(path, None, "not UTF-8 text: expected a manifest") from None
     rows = csv.DictReader(lines)
-    missing = [column for column in (NAME, VALUE) if column not in (rows.fieldnames or ())]
+    missing = [column for column in (FILE, VALUE) if column not in (rows.fieldnames or ())]
     if missing:
-        raise FormatError(path, 1, f"there is no column {missing[0]}: expected a header with {NAME} and {VALUE}")
+        raise FormatError(path, 1, f"there is no column {missing[0]}: expected a header with {FILE} and {VALUE}")
     values = {}
     for row in rows:
         if row[VALUE]:
             try:
-                values[row[NAME]] = float(row[VALUE])
+                values[row[FILE]] = float(row[VALUE])
             except ValueError:
                 raise FormatError(path, rows.line_num, f"{VALUE} is {row[VALUE]!r}: expected a number") from None
     return values

@@ -16,6 +16,7 @@ from graphpart.cli import arguments
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import labels_files, read_labels, read_problem, write_labels
+from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import record, size
 from graphpart.cli.manifest import Manifests
 from graphpart.errors import InvalidOption
@@ -35,13 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_limits(parser)
     parser.add_argument("--max-iterations", type=arguments.whole, metavar="INTEGER", help="as the method counts them")
     parser.add_argument("--target", type=float, metavar="COST", help="end as soon as the cost is at most this")
+    arguments.add_options(parser)
     arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Solve each file; one that fails does not lose the others."""
     arguments.check_one_input(*args.files, *([args.initial] if args.initial else []))
-    arguments.check_options(args.method, args, ("initial", "seed", "max_iterations", "target"))
     outputs = labels_files("-o", args.output, args.files, to_write=True)
     initials = labels_files("--initial", args.initial, args.files)
     if args.json and "-" in outputs:
@@ -55,16 +56,19 @@ def run(args: argparse.Namespace) -> int:
         for done, (file, output, initial) in enumerate(zip(args.files, outputs, initials, strict=True), 1):
             with batch.guard(file):
                 problem = read_problem(file, args.format)
-                result = graphpart.solve(
-                    problem,
-                    args.method,
-                    time_limit=args.time_limit,
-                    initial=None if initial is None else read_labels(initial, problem),
-                    seed=args.seed,
-                    max_iterations=args.max_iterations,
-                    target=args.target,
-                    callback=progress.start(f"{file}  {args.method}"),
-                )
+                start = None if initial is None else read_labels(initial, problem)
+                with Interrupt(progress.start(f"{file}  {args.method}")) as interrupt:
+                    result = graphpart.solve(
+                        problem,
+                        args.method,
+                        time_limit=args.time_limit,
+                        initial=start,
+                        seed=args.seed,
+                        max_iterations=args.max_iterations,
+                        target=args.target,
+                        callback=interrupt.callback,
+                        **dict(args.options),
+                    )
                 if output is not None:
                     with batch.guard(output):  # labels that cannot be written do not lose the row
                         write_labels(result, output)

@@ -1,0 +1,49 @@
+"""Ctrl-C while a method runs: it ends in good order, and its best result so far is kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+
+__all__ = ["Interrupt"]
+
+
+class Interrupt:
+    """Within this context the first Ctrl-C only asks the method to end, through `callback`; the second one raises.
+
+    A KeyboardInterrupt can strike between any two instructions of Python, and lose the result; a request is seen where
+    the method looks for it, about every 50 ms. Has no effect outside the main thread, or where Ctrl-C is ignored.
+
+    Parameters
+    ----------
+    callback : callable, optional
+        Is called on with (seconds, cost).
+    """
+
+    def __init__(self, callback: Callable[[float, float], object] | None) -> None:
+        self._callback = callback
+        self._asked = self._installed = False
+
+    def callback(self, seconds: float, cost: float) -> bool:
+        """What the method is to call; true once it has to end."""
+        if self._callback is not None:
+            self._callback(seconds, cost)
+        return self._asked
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+
+    def __enter__(self) -> Interrupt:
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._ask)
+            self._installed = True
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
