@@ -698,7 +698,7 @@ class SetPartition:
         assert self.u is not None and self.v is not None and self.cost is not None
         a, b = labels[self.u], labels[self.v]
         across = a != b
-        return SetPartition.from_pairs(k, (a[across], b[across]), self.cost[across], must_join=joins, dense=None)
+        return SetPartition.from_pairs(k, (a[across], b[across]), self.cost[across], must_join=joins, dense=False)
 
     def restrict(self, elements: NDArray[np.integer[Any]]) -> SetPartition:
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
@@ -714,7 +714,7 @@ class SetPartition:
         assert self.u is not None and self.v is not None and self.cost is not None
         a, b = place[self.u], place[self.v]
         kept = (a >= 0) & (b >= 0)
-        return SetPartition.from_pairs(len(names), (a[kept], b[kept]), self.cost[kept], names, must_join=joins)
+        return SetPartition.from_pairs(len(names), (a[kept], b[kept]), self.cost[kept], names, must_join=joins, dense=False)
 
 
 def as_problem(problem: Any) -> SetPartition:

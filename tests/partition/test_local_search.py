@@ -1,0 +1,262 @@
+"""The three local searches: same trajectory as the naive references, and everything that a local search promises."""
+
+import itertools
+import math
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import is_close, partitions, problem_and_start
+
+import graphpart as gp
+from graphpart.partition import greedy_joining, greedy_moving, kernighan_lin
+
+SEARCHES = {"greedy_joining": greedy_joining, "greedy_moving": greedy_moving, "kernighan_lin": kernighan_lin}
+each_search = pytest.mark.parametrize("name", SEARCHES)
+
+
+def random_problem(seed, n=200, dense=True, share=1.0):
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(n, 1)
+    kept = rng.random(len(u)) < share
+    return gp.SetPartition.from_pairs(n, (u[kept], v[kept]), rng.normal(size=kept.sum()), dense=dense)
+
+
+# Costs that fixed point holds exactly; below its resolution, ties are what the kernels and exact arithmetic may see
+# differently.
+EXACT = ("integer", "sign", "quarter", "huge", "tiny")
+
+
+@each_search
+@settings(max_examples=1000)
+@given(case=problem_and_start(max_n=7, kinds=EXACT))
+def test_same_trajectory_as_the_naive_reference(name, case):
+    p, start = case
+    start = p.labels(start).tolist()
+    steps = [start, *itertools.islice(getattr(reference, name)(p, start), 12)]
+    for k, expected in enumerate(steps):
+        result = SEARCHES[name](p, start, max_iterations=k)
+        assert result.labels.tolist() == expected
+    if len(steps) <= 12:
+        assert SEARCHES[name](p, start).labels.tolist() == steps[-1]
+
+
+@each_search
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("seed", range(12))
+def test_same_end_as_the_naive_reference_on_larger_problems(name, dense, seed):
+    p = random_problem(seed, n=24, dense=dense, share=1.0 if seed % 2 else 0.3)
+    if dense and not seed % 2:
+        p = gp.SetPartition.from_matrix(np.round(4 * p.matrix), dense=True)  # ties in plenty
+    start = p.labels(np.random.default_rng(seed).integers(0, 5, p.n)).tolist()
+    *_, last = [start, *getattr(reference, name)(p, start)]
+    assert SEARCHES[name](p, start).labels.tolist() == last
+
+
+@each_search
+@settings(max_examples=300)
+@given(case=problem_and_start(max_n=9, kinds=("integer", "real", "huge", "tiny")))
+def test_never_worse_than_the_start_and_cost_recomputed(name, case):
+    p, start = case
+    result = SEARCHES[name](p, start)
+    assert result.cost <= p.evaluate(start)
+    assert result.cost == p.evaluate(result.partition)
+    assert result.status == "local_optimum"
+    assert result.history[-1][1] == result.cost
+    p.check_feasible(result.labels)
+
+
+@settings(max_examples=300)
+@given(case=problem_and_start(max_n=8, requirements=False))
+def test_fixed_point_of_joining_has_no_improving_join(case):
+    p, start = case
+    labels = greedy_joining(p, start).labels
+    cost = p.evaluate(labels)
+    for U, W in itertools.combinations(range(labels.max(initial=-1) + 1), 2):
+        joined = p.evaluate(np.where(labels == W, U, labels))
+        assert joined >= cost or is_close(joined, cost, p)
+
+
+@pytest.mark.parametrize("search", [greedy_moving, kernighan_lin])
+@settings(max_examples=300)
+@given(case=problem_and_start(max_n=8, requirements=False))
+def test_fixed_point_of_moving_has_no_improving_move(search, case):
+    p, start = case
+    labels = search(p, start).labels
+    cost = p.evaluate(labels)
+    for a, U in itertools.product(range(p.n), range(p.n)):
+        moved = labels.copy()
+        moved[a] = U
+        after = p.evaluate(moved)
+        assert after >= cost or is_close(after, cost, p)
+
+
+@settings(max_examples=200)
+@given(p=partitions(max_n=8, requirements=False, density=1.0))
+def test_dense_and_sparse_storage_agree(p):
+    other = gp.SetPartition.from_pairs(p.n, p.pairs()[:2], p.pairs()[2], p.nodes, dense=not p.is_dense)
+    for search in SEARCHES.values():
+        assert search(p).labels.tolist() == search(other).labels.tolist()
+
+
+@each_search
+def test_default_start(name):
+    p = random_problem(3)
+    assert greedy_joining(p).labels.tolist() == greedy_joining(p, np.arange(p.n)).labels.tolist()
+    if name != "greedy_joining":
+        expected = SEARCHES[name](p, greedy_joining(p)).labels
+        assert SEARCHES[name](p).labels.tolist() == expected.tolist()
+
+
+@each_search
+@pytest.mark.parametrize("dense", [True, False])
+def test_initial_partitions_in_every_form(name, dense):
+    p = random_problem(5, n=12, dense=dense)
+    labels = [i % 3 for i in range(12)]
+    sets = [{i for i in range(12) if i % 3 == k} for k in range(3)]
+    results = [SEARCHES[name](p, form) for form in (labels, sets, dict(enumerate(labels)), np.array(labels) + 70)]
+    results.append(SEARCHES[name](p, greedy_joining(p, labels, max_iterations=0)))
+    assert len({tuple(r.labels.tolist()) for r in results}) == 1
+
+
+@each_search
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("dense", [True, False])
+def test_smallest_problems(name, n, dense):
+    for cost in (-1.0, 0.0, 1.0, math.inf):
+        pairs = [(0, 1)] if n == 2 else []
+        p = gp.SetPartition.from_pairs(n, pairs, [cost] * len(pairs), dense=dense)
+        result = SEARCHES[name](p)
+        assert result.subsets == (1 if n == 2 and cost == -1 else n)
+        assert result.cost == (-1 if n == 2 and cost == -1 else 0)
+
+
+def test_a_sequence_escapes_where_moves_do_not():
+    # Element 3 should take the place of element 2, which first has to leave, at a price.
+    costs = {(0, 1): -10.0, (0, 2): -1.0, (1, 2): -1.0, (0, 3): -4.0, (1, 3): -4.0, (2, 3): 20.0}
+    for dense in (True, False):
+        p = gp.SetPartition.from_pairs(4, list(costs), list(costs.values()), dense=dense)
+        start = [0, 0, 0, 1]
+        assert greedy_moving(p, start).cost == -12
+        assert kernighan_lin(p, start).cost == -18
+        assert kernighan_lin(p, start).partition == [{0, 1, 3}, {2}]
+
+
+def test_moving_towards_a_far_subset_when_everything_near_repels():
+    # Within a sequence an element that is alone may have to go to a subset with which it shares no pair.
+    p = gp.SetPartition.from_pairs(5, [(0, 1), (1, 2), (0, 2)], [1.0, 1.0, 1.0], dense=False)
+    start = [0, 1, 2, 3, 4]
+    assert list(reference.kernighan_lin(p, start)) == []
+    assert kernighan_lin(p, start).labels.tolist() == start
+
+
+@each_search
+def test_required_pairs_are_honoured(name):
+    p = gp.SetPartition.from_pairs(
+        6, [(a, b) for a in range(6) for b in range(a)], [-1.0] * 15, must_join=[(0, 5)], must_cut=[(0, 1), (1, 2)]
+    )
+    result = SEARCHES[name](p)
+    assert result.labels[0] == result.labels[5]
+    assert result.labels[0] != result.labels[1] != result.labels[2]
+    with pytest.raises(gp.InvalidPartition, match="0 and 5 must be joined but are separated"):
+        SEARCHES[name](p, [0, 1, 0, 0, 0, 1])
+    with pytest.raises(gp.InvalidPartition, match="0 and 1 must be cut but are joined"):
+        SEARCHES[name](p, [0, 0, 1, 1, 1, 0])
+
+
+@each_search
+@pytest.mark.parametrize("dense", [True, False])
+def test_limits(name, dense):
+    p = random_problem(1, dense=dense)
+    start = np.arange(p.n)
+    assert SEARCHES[name](p, start, time_limit=0).status == "time_limit"
+    assert SEARCHES[name](p, start, max_iterations=1).iterations == 1
+    assert SEARCHES[name](p, start, max_iterations=1).status == "iteration_limit"
+    assert SEARCHES[name](p, start, target=-1e-6).status == "target"
+    stopped = SEARCHES[name](p, start, callback=lambda seconds, cost: True)
+    assert stopped.status == "interrupted"
+    assert stopped.cost == p.evaluate(stopped.labels)
+
+
+@each_search
+def test_an_exception_of_the_callback_reaches_the_caller(name):
+    def callback(seconds, cost):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        SEARCHES[name](random_problem(1), callback=callback)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_interrupt_returns_the_best_so_far(dense):
+    p = random_problem(2, n=1500, dense=dense)
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    deadline = time.monotonic() + 30
+    while True:  # the signal may come between two runs; then it ends the loop as an exception
+        try:
+            result = kernighan_lin(p, np.arange(p.n))
+        except KeyboardInterrupt:
+            pytest.fail("Ctrl-C left the search as an exception")
+        if result.status == "interrupted" or time.monotonic() > deadline:
+            break
+    timer.join()
+    assert result.status == "interrupted"
+    assert result.cost == p.evaluate(result.labels)
+
+
+@each_search
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time_limit": -1}, "time_limit is -1: expected a number of at least 0"),
+        ({"time_limit": math.nan}, "time_limit is nan: expected a number"),
+        ({"max_iterations": 1.5}, "max_iterations is 1.5: expected a whole number"),
+        ({"target": "low"}, "target is 'low': expected a number"),
+        ({"callback": 3}, "callback is 3: expected a callable"),
+    ],
+)
+def test_wrong_options(name, options, message):
+    with pytest.raises(gp.InvalidOption, match=message):
+        SEARCHES[name](random_problem(1, n=4), **options)
+
+
+@each_search
+def test_wrong_problems_and_partitions(name):
+    with pytest.raises(gp.InvalidProblem, match="got str: expected a SetPartition or a networkx graph"):
+        SEARCHES[name]("karate")
+    p = random_problem(1, n=4)
+    with pytest.raises(gp.InvalidPartition, match=r"labels have shape \(3,\): expected \(4,\)"):
+        SEARCHES[name](p, [0, 0, 1])
+
+
+@each_search
+@pytest.mark.parametrize("dense", [True, False])
+def test_inputs_are_not_changed(name, dense):
+    p = random_problem(7, n=30, dense=dense)
+    before = [x.copy() for x in p.pairs()]
+    start = np.zeros(30, np.int64)
+    SEARCHES[name](p, start)
+    assert not start.any()
+    for x, y in zip(before, p.pairs(), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_long_tables_of_neighbours(data):
+    # Stars and hubs: tables that outgrow a list, are hashed, grow again, and lose entries.
+    n = data.draw(st.integers(60, 160))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    hubs = data.draw(st.integers(1, 4))
+    pairs = {(min(h, b), max(h, b)) for h in range(hubs) for b in range(n) if b != h}
+    pairs |= {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(2 * n)}
+    pairs = sorted(pairs)
+    p = gp.SetPartition.from_pairs(n, pairs, rng.integers(-4, 4, len(pairs)).astype(float), dense=False)
+    *_, last = [list(range(n)), *reference.greedy_joining(p, list(range(n)))]
+    assert greedy_joining(p).labels.tolist() == last

@@ -1,0 +1,133 @@
+"""Naive references of the local searches: the definitions, word by word, in exact arithmetic.
+
+Each takes a problem and canonical labels, and yields the labels after each step: each join, each move, each outer iteration.
+They are cubic or worse, and share nothing with the kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import graphpart as gp
+
+Labels = list[int]
+FORBIDDEN = math.inf
+
+
+class Units:
+    """What moves and joins: the sets of elements that required joins tie together, with exact costs between them."""
+
+    def __init__(self, p: gp.SetPartition) -> None:
+        self.of = canonical(_blocks(p))
+        self.n = max(self.of, default=-1) + 1
+        self.tolerance = Fraction(p.tolerance)
+        self.cost: dict[tuple[int, int], Fraction | float] = {}  # of stored pairs only
+        for a, b, c in zip(*(x.tolist() for x in p.pairs()), strict=True):
+            i, j = sorted((self.of[a], self.of[b]))
+            if i != j:
+                old = self.cost.get((i, j), Fraction(0))
+                self.cost[i, j] = FORBIDDEN if FORBIDDEN in (c, old) else old + Fraction(c)
+
+    def start(self, labels: Labels) -> Labels:
+        first: dict[int, int] = {}
+        for element, unit in enumerate(self.of):
+            first.setdefault(unit, labels[element])
+        return canonical([first[unit] for unit in range(self.n)])
+
+    def labels(self, of_units: Labels) -> Labels:
+        return canonical([of_units[unit] for unit in self.of])
+
+    def between(self, i: int, j: int) -> Fraction | float:
+        return self.cost.get((min(i, j), max(i, j)), Fraction(0))
+
+    def stored(self, i: int, j: int) -> bool:
+        return (min(i, j), max(i, j)) in self.cost
+
+
+def canonical(labels: Labels) -> Labels:
+    names: dict[int, int] = {}
+    return [names.setdefault(label, len(names)) for label in labels]
+
+
+def _blocks(p: gp.SetPartition) -> Labels:
+    block = list(range(p.n))
+    for a, b in p.must_join.tolist():
+        old, new = block[b], block[a]
+        block = [new if x == old else x for x in block]
+    return block
+
+
+def _sum(costs: list[Fraction | float]) -> Fraction | float:
+    return FORBIDDEN if FORBIDDEN in costs else sum(costs, Fraction(0))
+
+
+def greedy_joining(p: gp.SetPartition, labels: Labels) -> Iterator[Labels]:
+    units = Units(p)
+    initial = units.start(labels)
+    current = list(initial)
+    while True:
+        joins: dict[tuple[int, int], list] = {}
+        for (i, j), c in units.cost.items():
+            if current[i] != current[j]:
+                pair = tuple(sorted((current[i], current[j])))
+                stored = tuple(sorted((initial[i], initial[j])))
+                sums, first = joins.setdefault(pair, [[], stored])
+                sums.append(c)
+                joins[pair][1] = min(first, stored)
+        best = min(((_sum(c), first, pair) for pair, (c, first) in joins.items()), default=None)
+        if best is None or not best[0] < -units.tolerance:
+            return
+        into, away = best[2]
+        current = [into if x == away else x for x in current]
+        yield units.labels(current)
+
+
+def _best_move(units: Units, current: Labels, elements: list[int]) -> tuple | None:
+    """The smallest (delta, element, kind, subset); kind: linked subset, empty set, other subset."""
+    moves = []
+    subsets = sorted(set(current))
+    free = next(U for U in range(units.n + 1) if U not in subsets)
+    for a in elements:
+        inside = [b for b in range(units.n) if current[b] == current[a] and b != a]
+        own = _sum([units.between(a, b) for b in inside])
+        for U in subsets:
+            members = [b for b in range(units.n) if current[b] == U]
+            cost = _sum([units.between(a, b) for b in members])
+            if current[a] != U and cost != FORBIDDEN:
+                linked = any(units.stored(a, b) for b in members)
+                moves.append((cost - own, a, 0 if linked else 2, U))
+        if inside:
+            moves.append((-own, a, 1, free))
+    return min(moves, default=None)
+
+
+def greedy_moving(p: gp.SetPartition, labels: Labels) -> Iterator[Labels]:
+    units = Units(p)
+    current = units.start(labels)
+    while True:
+        best = _best_move(units, current, list(range(units.n)))
+        if best is None or not best[0] < -units.tolerance:
+            return
+        current[best[1]] = best[3]
+        yield units.labels(current)
+
+
+def kernighan_lin(p: gp.SetPartition, labels: Labels) -> Iterator[Labels]:
+    units = Units(p)
+    current = units.start(labels)
+    while True:
+        sequence = canonical(current)
+        elements = list(range(units.n))
+        cumulative, smallest, kept = Fraction(0), Fraction(0), None
+        while elements and (best := _best_move(units, sequence, elements)) is not None:
+            sequence[best[1]] = best[3]
+            elements.remove(best[1])
+            cumulative += best[0]
+            if cumulative < smallest - units.tolerance:
+                smallest, kept = cumulative, list(sequence)
+        if kept is None:
+            return
+        current = kept
+        yield units.labels(current)
