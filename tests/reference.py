@@ -1,6 +1,6 @@
 """Naive references of the local searches: the definitions, word by word, in exact arithmetic.
 
-Each takes a problem and canonical labels, and yields the labels after each step: each join, each move, each outer iteration.
+Each takes a problem and canonical labels, and yields the labels after each step: a join, a move, an outer iteration.
 They are cubic or worse, and share nothing with the kernels.
 """
 

@@ -8,27 +8,36 @@ Negative costs attract, positive costs repel, and the number of subsets is not g
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
-from graphpart.result import Result
+from graphpart.partition import derived
+from graphpart.partition.inputs import (
+    LARGEST_N,
+    arrays_of_graph,
+    check_matrix_fits,
+    check_square,
+    float_array,
+    frozen,
+    is_own,
+    names_of,
+    size_of,
+    tidy_pairs,
+)
+from graphpart.partition.labels import Labels, canonical, check_feasible, labels_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Labels", "SetPartition", "as_problem", "canonical", "check_matrix_fits"]
+__all__ = ["LARGEST_N", "Labels", "SetPartition", "as_problem", "canonical", "check_matrix_fits"]
 
 DENSE_FROM = 0.25  # share of pairs stored, from which on a matrix is smaller and faster than rows of neighbours
 SYMMETRY = 1e-9  # relative difference between C[a, b] and C[b, a] that counts as rounding
-LARGEST_N = 2**31 - 2
-
-Labels = NDArray[np.int32]
 
 
 class SetPartition:
@@ -128,7 +137,7 @@ class SetPartition:
         must_cut: Iterable[tuple[Hashable, Hashable]] = (),
         dense: bool | None = None,
     ) -> None:
-        nodes, u, v, costs = _arrays_of_graph(graph, cost, float)
+        nodes, u, v, costs = arrays_of_graph(graph, cost, float)
         self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense)
 
     @classmethod
@@ -177,15 +186,15 @@ class SetPartition:
         self = cls.__new__(cls)
         if hasattr(matrix, "tocoo"):
             coo = matrix.tocoo()
-            _check_square(coo.shape)
+            check_square(coo.shape)
             if abs(coo - coo.T).max() > SYMMETRY * abs(coo).max():
                 raise InvalidProblem("matrix is not symmetric: expected equal costs in both triangles")
             upper = coo.row < coo.col
             u, v, costs = coo.row[upper], coo.col[upper], coo.data[upper].astype(np.float64)
-            self._set_pairs(_names(nodes, coo.shape[0]), u, v, costs, must_join, must_cut, dense, offset, sense)
+            self._set_pairs(names_of(nodes, coo.shape[0]), u, v, costs, must_join, must_cut, dense, offset, sense)
             return self
-        copied = _float_array("matrix", matrix, copy=copy or not _is_own(matrix))
-        _check_square(copied.shape)
+        copied = float_array("matrix", matrix, copy=copy or not is_own(matrix))
+        check_square(copied.shape)
         n = len(copied)
         a, b, nonzeros = _pairs.symmetrise(copied, SYMMETRY)
         if a >= 0:
@@ -195,7 +204,7 @@ class SetPartition:
                 f"matrix[{a}, {b}] is {copied[a, b]} but matrix[{b}, {a}] is {copied[b, a]}: expected a symmetric "
                 "matrix; if both directions carry evidence, pass C + C.T"
             )
-        names = _names(nodes, n)
+        names = names_of(nodes, n)
         if dense is None:
             dense = nonzeros >= DENSE_FROM * (n * (n - 1) // 2)
         if dense:
@@ -264,10 +273,10 @@ class SetPartition:
         for index in (u, v):
             if index.dtype.kind not in "iu":
                 raise InvalidProblem(f"pairs has dtype {index.dtype}: expected integers")
-        weights = _float_array("costs", costs, copy=False)
+        weights = float_array("costs", costs, copy=False)
         if u.ndim != 1 or u.shape != v.shape or weights.shape != u.shape:
             raise InvalidProblem(f"{len(u)} pairs but costs of shape {weights.shape}: expected one cost per pair")
-        self._set_pairs(_names(nodes, _size(n)), u, v, weights, must_join, must_cut, dense, offset, sense)
+        self._set_pairs(names_of(nodes, size_of(n)), u, v, weights, must_join, must_cut, dense, offset, sense)
         return self
 
     @classmethod
@@ -305,7 +314,7 @@ class SetPartition:
         if not math.isfinite(threshold):
             raise InvalidProblem(f"threshold is {threshold}: expected a finite number")
         self = cls.__new__(cls)
-        nodes, u, v, costs = _arrays_of_graph(graph, weight, lambda similarity: threshold - float(similarity))
+        nodes, u, v, costs = arrays_of_graph(graph, weight, lambda similarity: threshold - float(similarity))
         self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense)
         return self
 
@@ -323,35 +332,7 @@ class SetPartition:
     ) -> None:
         n = len(nodes)
         self._start(nodes, offset, sense)
-        if u.dtype != np.int32 or v.dtype != np.int32:
-            u, v = u.astype(np.int64), v.astype(np.int64)
-        u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
-        at, what, is_sorted = _pairs.first_bad_pair(n, u, v, costs)
-        if at >= 0:
-            pair = f"pair {at} is ({u[at]}, {v[at]})"
-            raise InvalidProblem(
-                (
-                    f"{pair}: expected indices from 0 to {n - 1}",
-                    f"{pair}: expected two different elements",
-                    f"{pair} with cost nan: expected a number, inf (cut) or -inf (join)",
-                )[what]
-            )
-        joins, cuts = self._indices(must_join), self._indices(must_cut)
-        required = np.isneginf(costs)
-        if required.any():
-            more = np.stack([np.minimum(u, v)[required], np.maximum(u, v)[required]], 1)
-            joins = np.concatenate([joins, more.astype(np.int32)])
-            u, v, costs = u[~required], v[~required], costs[~required]
-        if len(cuts):
-            u, v = np.concatenate([u, cuts[:, 0]]), np.concatenate([v, cuts[:, 1]])
-            costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
-            is_sorted = False
-        if is_sorted:
-            low, high, costs = u.astype(np.int32), v.astype(np.int32), costs.copy()
-        else:
-            low, high, costs, overflow = _pairs.sort_pairs(n, u, v, costs)
-            if overflow:
-                raise InvalidProblem("the sum of costs of equal pairs overflows: expected costs of a smaller magnitude")
+        low, high, costs, joins = tidy_pairs(n, u, v, costs, self._indices(must_join), self._indices(must_cut))
         if dense is None:
             dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2)
         if dense:
@@ -359,9 +340,9 @@ class SetPartition:
             assert matrix is not None
             matrix[low, high] = costs
             matrix[high, low] = costs
-            self.matrix = _frozen(matrix)
+            self.matrix = frozen(matrix)
         else:
-            self.u, self.v, self.cost = _frozen(low), _frozen(high), _frozen(costs)
+            self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs)
         self._require(joins)
 
     def _set_matrix(
@@ -382,11 +363,11 @@ class SetPartition:
             required = np.argwhere(np.triu(np.isneginf(matrix), 1)).astype(np.int32)
             matrix[np.isneginf(matrix)] = 0.0
             joins = np.concatenate([joins, required])
-        self.matrix = _frozen(matrix)
+        self.matrix = frozen(matrix)
         self._require(joins)
 
     def _start(self, nodes: Sequence[Hashable], offset: float, sense: int) -> None:
-        self.n = _size(len(nodes))
+        self.n = size_of(len(nodes))
         self.nodes = nodes
         self.offset = float(offset)
         if not math.isfinite(self.offset):
@@ -418,7 +399,7 @@ class SetPartition:
         """Store the required joins; check that they contradict no required cut, and that sums of costs stay finite."""
         if not math.isfinite(self._measure()[0] * max(1, self.n)):
             raise InvalidProblem("the sum of absolute costs overflows: expected costs of a smaller magnitude")
-        self.must_join = _frozen(np.unique(joins, axis=0) if len(joins) else np.zeros((0, 2), np.int32))
+        self.must_join = frozen(np.unique(joins, axis=0) if len(joins) else np.zeros((0, 2), np.int32))
         if not len(joins):
             return
         blocks = self.blocks()
@@ -448,7 +429,7 @@ class SetPartition:
                 assert self.u is not None and self.v is not None and self.cost is not None
                 at = np.flatnonzero(self.cost == np.inf)
                 cuts = np.stack([self.u[at], self.v[at]], 1)
-            self._must_cut = _frozen(cuts)
+            self._must_cut = frozen(cuts)
         return self._must_cut
 
     @property
@@ -534,7 +515,7 @@ class SetPartition:
         self._start(state["nodes"], state["offset"], state["sense"])
         for name in ("matrix", "u", "v", "cost", "must_join"):
             array = state[name]
-            setattr(self, name, None if array is None else _frozen(np.ascontiguousarray(array)))
+            setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
 
     # ------------------------------------------------------------------------------------------------- partitions
 
@@ -550,65 +531,11 @@ class SetPartition:
         InvalidPartition
             If an element is missing or named twice, a node is unknown, or the length is wrong.
         """
-        if isinstance(partition, Result):
-            partition = partition.labels
-        if isinstance(partition, Mapping):
-            return self._labels_of_mapping(partition)
-        if not isinstance(partition, np.ndarray):
-            partition = list(_iterate(partition))
-            if partition and all(isinstance(x, set | frozenset | list | tuple) for x in partition):
-                return self._labels_of_sets(partition)
-        array = np.asarray(partition)
-        if array.shape != (self.n,):
-            raise InvalidPartition(f"labels have shape {array.shape}: expected ({self.n},)")
-        if array.size == 0:
-            return np.zeros(0, np.int32)
-        if array.dtype.kind not in "iu":
-            if array.dtype.kind not in "bUSO" or array.dtype.hasobject:
-                raise InvalidPartition(f"labels have dtype {array.dtype}: expected integers")
-            array = np.unique(array, return_inverse=True)[1]
-        return canonical(array)
-
-    def _labels_of_mapping(self, mapping: Mapping[Hashable, Any]) -> Labels:
-        for node in mapping:
-            self._known(node)
-        try:
-            given = [mapping[node] for node in self.nodes]
-        except KeyError as error:
-            raise InvalidPartition(f"{error.args[0]!r} has no label") from None
-        names: dict[Any, int] = {}
-        return np.array([names.setdefault(label, len(names)) for label in given], np.int32)
-
-    def _labels_of_sets(self, subsets: list[Iterable[Hashable]]) -> Labels:
-        labels = np.full(self.n, -1, np.int64)
-        for label, subset in enumerate(subsets):
-            for node in subset:
-                i = self._known(node)
-                if labels[i] >= 0:
-                    raise InvalidPartition(f"{node!r} is in two subsets, or twice in one")
-                labels[i] = label
-        if len(missing := np.flatnonzero(labels < 0)):
-            raise InvalidPartition(f"{self.nodes[int(missing[0])]!r} is in no subset")
-        return self.labels(labels)
-
-    def _known(self, node: Hashable) -> int:
-        try:
-            return self.index(node)
-        except InvalidProblem as error:
-            raise InvalidPartition(str(error)) from None
+        return labels_of(self, partition)
 
     def check_feasible(self, labels: Labels) -> None:
         """Raise InvalidPartition, naming a pair, if labels separate a required join or join a required cut."""
-        for pairs, wanted in (
-            (self.must_join, True),
-            (self.must_cut if self.has_must_cut else self.must_join[:0], False),
-        ):
-            if len(pairs):
-                bad = pairs[(labels[pairs[:, 0]] == labels[pairs[:, 1]]) != wanted]
-                if len(bad):
-                    a, b = (self.nodes[i] for i in bad[0].tolist())
-                    verb = ("joined", "are separated") if wanted else ("cut", "are joined")
-                    raise InvalidPartition(f"{a!r} and {b!r} must be {verb[0]} but {verb[1]}")
+        check_feasible(self, labels)
 
     def evaluate(self, partition: Any) -> float:
         """The cost of a partition: the sum of the costs of all pairs within one subset. O(n^2) or O(m).
@@ -644,43 +571,14 @@ class SetPartition:
         """Canonical labels of the sets of elements that required joins connect."""
         if not len(self.must_join):
             return np.arange(self.n, dtype=np.int32)
-        return self._connected(self.must_join[:, 0], self.must_join[:, 1])
+        return derived.connected(self.n, self.must_join[:, 0], self.must_join[:, 1])
 
     def components(self) -> Labels:
         """Canonical labels of the connected components of the graph of all pairs with a non-zero cost or a requirement.
 
         Solving each component apart loses nothing.
         """
-        if self.matrix is not None:
-            found = self._components_of_matrix()
-            joins = found[self.must_join]
-            if not len(joins):
-                return found
-            return self.labels(self._connected(joins[:, 0], joins[:, 1])[found])
-        u, v, cost = self.pairs()
-        used = cost != 0
-        joins = self.must_join
-        return self._connected(np.concatenate([u[used], joins[:, 0]]), np.concatenate([v[used], joins[:, 1]]))
-
-    def _components_of_matrix(self) -> Labels:
-        """Breadth-first search that looks at the entries of unreached columns only: O(n) if there are few zeros."""
-        assert self.matrix is not None
-        component = np.empty(self.n, np.int32)
-        unreached = np.arange(self.n)
-        k = 0
-        while len(unreached):
-            reached = [int(unreached[0])]
-            unreached = unreached[1:]
-            for a in reached:
-                component[a] = k
-                near = self.matrix[a, unreached] != 0
-                reached += unreached[near].tolist()
-                unreached = unreached[~near]
-            k += 1
-        return component
-
-    def _connected(self, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
-        return _pairs.connected_components(self.n, np.ascontiguousarray(u), np.ascontiguousarray(v))
+        return derived.components(self)
 
     def contract(self, labels: Labels) -> SetPartition:
         """The problem over the subsets that canonical labels name: costs between them add up, costs within are dropped.
@@ -688,33 +586,11 @@ class SetPartition:
         Its elements are the labels 0, ..., k - 1. Required cuts between elements become required cuts between subsets;
         required joins within subsets are fulfilled, those between subsets remain.
         """
-        k = int(labels.max()) + 1 if self.n else 0
-        joins = labels[self.must_join]
-        joins = joins[joins[:, 0] != joins[:, 1]].tolist()
-        if self.matrix is not None:
-            small = SetPartition.__new__(SetPartition)
-            small._set_matrix(range(k), _pairs.sum_between(self.matrix, labels, k), joins, (), 0.0, 1)
-            return small
-        assert self.u is not None and self.v is not None and self.cost is not None
-        a, b = labels[self.u], labels[self.v]
-        across = a != b
-        return SetPartition.from_pairs(k, (a[across], b[across]), self.cost[across], must_join=joins, dense=False)
+        return derived.contract(self, labels)
 
     def restrict(self, elements: NDArray[np.integer[Any]]) -> SetPartition:
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
-        names = [self.nodes[i] for i in elements.tolist()]
-        place = np.full(self.n, -1, np.int32)
-        place[elements] = np.arange(len(elements), dtype=np.int32)
-        inside = place[self.must_join]
-        joins = [(names[a], names[b]) for a, b in inside[(inside >= 0).all(axis=1)].tolist()]
-        if self.matrix is not None:
-            small = SetPartition.__new__(SetPartition)
-            small._set_matrix(names, self.matrix[np.ix_(elements, elements)], joins, (), 0.0, 1)
-            return small
-        assert self.u is not None and self.v is not None and self.cost is not None
-        a, b = place[self.u], place[self.v]
-        kept = (a >= 0) & (b >= 0)
-        return SetPartition.from_pairs(len(names), (a[kept], b[kept]), self.cost[kept], names, must_join=joins, dense=False)
+        return derived.restrict(self, elements)
 
 
 def as_problem(problem: Any) -> SetPartition:
@@ -724,104 +600,3 @@ def as_problem(problem: Any) -> SetPartition:
     if hasattr(problem, "is_directed"):
         return SetPartition(problem)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph")
-
-
-def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
-    """Labels renamed to 0, 1, ... in order of first appearance, as a new int32 array. O(n) if they are in 0..n-1."""
-    renamed, _ = _pairs.canonical_labels(np.ascontiguousarray(labels, np.int64))
-    if renamed is None:
-        renamed, _ = _pairs.canonical_labels(np.unique(labels, return_inverse=True)[1].astype(np.int64))
-    out: Labels = renamed
-    return out
-
-
-def check_matrix_fits(n: int) -> bool:
-    """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if 8 * n * n > memory:
-        raise InvalidProblem(
-            f"a dense problem with {n} elements needs a matrix of {8 * n * n / 1e9:.3g} GB, this machine has "
-            f"{memory / 1e9:.3g} GB: expected fewer elements, or sparse pairs"
-        )
-    return True
-
-
-def _arrays_of_graph(
-    graph: nx.Graph, attribute: str, convert: Callable[[Any], float]
-) -> tuple[list[Hashable], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    if not hasattr(graph, "is_directed"):
-        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph; see also from_matrix, from_pairs")
-    if graph.is_directed():
-        raise InvalidProblem(
-            "the graph is directed: expected an undirected one; G.to_undirected() keeps one cost for each pair, "
-            "nx.MultiGraph(G) adds up the costs of both directions"
-        )
-    nodes = list(graph)
-    index = {node: i for i, node in enumerate(nodes)}
-    m = graph.number_of_edges()
-    u, v, costs = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
-    for k, (a, b, value) in enumerate(graph.edges(data=attribute)):
-        if a == b:
-            raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
-        try:
-            cost = convert(value)
-        except (TypeError, ValueError, OverflowError):
-            what = "is missing" if value is None else f"is {value!r}"
-            raise InvalidProblem(f"attribute {attribute!r} of edge ({a!r}, {b!r}) {what}: expected a number") from None
-        if math.isnan(cost):
-            raise InvalidProblem(f"attribute {attribute!r} of edge ({a!r}, {b!r}) is nan: expected a number")
-        u[k], v[k], costs[k] = index[a], index[b], cost
-    return nodes, u, v, costs
-
-
-def _check_square(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise InvalidProblem(f"matrix has shape {shape}: expected (n, n)")
-
-
-def _float_array(name: str, values: Any, copy: bool) -> NDArray[np.float64]:
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiub":
-        raise InvalidProblem(f"{name} has dtype {array.dtype}: expected real numbers")
-    return np.array(array, np.float64, order="C", copy=True) if copy else np.ascontiguousarray(array, np.float64)
-
-
-def _is_own(matrix: Any) -> bool:
-    return isinstance(matrix, np.ndarray) and matrix.flags.writeable and matrix.dtype == np.float64
-
-
-def _iterate(partition: Any) -> Iterable[Any]:
-    try:
-        elements: Iterable[Any] = iter(partition)
-        return elements
-    except TypeError:
-        kind = type(partition).__name__
-        raise InvalidPartition(f"got {kind}: expected labels, sets of nodes, a mapping or a Result") from None
-
-
-def _names(nodes: Iterable[Hashable] | None, n: int) -> Sequence[Hashable]:
-    if nodes is None:
-        return range(n)
-    names = list(nodes)
-    if len(names) != n:
-        raise InvalidProblem(f"{len(names)} nodes for {n} elements: expected one name for each")
-    if len(set(names)) != n:
-        seen: set[Hashable] = set()
-        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InvalidProblem(f"node {twice!r} is named twice")
-    return names
-
-
-def _size(n: Any) -> int:
-    try:
-        size = n.__index__()
-    except AttributeError:
-        raise InvalidProblem(f"n is {n!r}: expected an integer") from None
-    if not 0 <= size <= LARGEST_N:
-        raise InvalidProblem(f"n is {size}: expected 0 to {LARGEST_N} elements")
-    return int(size)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array

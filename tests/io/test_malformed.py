@@ -180,7 +180,8 @@ WRONG = [
     ("unknown.txt", None, "neither suffix nor content tell the format: expected one of npz"),
     ("empty.txt", None, "the file is empty"),
     ("binary.bin", None, "neither suffix nor content tell the format"),
-    ("sniffed.txt", 2, "found 'x': expected a number"),]
+    ("sniffed.txt", 2, "found 'x': expected a number"),
+]
 
 
 @pytest.mark.parametrize(("name", "line", "text"), WRONG, ids=[name for name, _, _ in WRONG])

@@ -1,0 +1,83 @@
+"""Problems made from a problem: its components, its contraction by a partition, its restriction to some elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.kernels import _pairs
+from graphpart.partition.labels import Labels, canonical
+
+if TYPE_CHECKING:
+    from graphpart.partition.problem import SetPartition
+
+
+def connected(n: int, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
+    """Canonical labels of the connected components of n elements and some pairs."""
+    return _pairs.connected_components(n, np.ascontiguousarray(u), np.ascontiguousarray(v))
+
+
+def components(p: SetPartition) -> Labels:
+    """See SetPartition.components."""
+    if p.matrix is not None:
+        found = _components_of_matrix(p)
+        joins = found[p.must_join]
+        if not len(joins):
+            return found
+        return canonical(connected(p.n, joins[:, 0], joins[:, 1])[found])
+    u, v, cost = p.pairs()
+    used = cost != 0
+    joins = p.must_join
+    return connected(p.n, np.concatenate([u[used], joins[:, 0]]), np.concatenate([v[used], joins[:, 1]]))
+
+
+def _components_of_matrix(p: SetPartition) -> Labels:
+    """Breadth-first search that looks at the entries of unreached columns only: O(n) if there are few zeros."""
+    assert p.matrix is not None
+    component = np.empty(p.n, np.int32)
+    unreached = np.arange(p.n)
+    k = 0
+    while len(unreached):
+        reached = [int(unreached[0])]
+        unreached = unreached[1:]
+        for a in reached:
+            component[a] = k
+            near = p.matrix[a, unreached] != 0
+            reached += unreached[near].tolist()
+            unreached = unreached[~near]
+        k += 1
+    return component
+
+
+def contract(p: SetPartition, labels: Labels) -> SetPartition:
+    """See SetPartition.contract."""
+    k = int(labels.max()) + 1 if p.n else 0
+    joins = labels[p.must_join]
+    joins = joins[joins[:, 0] != joins[:, 1]].tolist()
+    if p.matrix is not None:
+        small = type(p).__new__(type(p))
+        small._set_matrix(range(k), _pairs.sum_between(p.matrix, labels, k), joins, (), 0.0, 1)
+        return small
+    assert p.u is not None and p.v is not None and p.cost is not None
+    a, b = labels[p.u], labels[p.v]
+    across = a != b
+    return p.from_pairs(k, (a[across], b[across]), p.cost[across], must_join=joins, dense=False)
+
+
+def restrict(p: SetPartition, elements: NDArray[np.integer[Any]]) -> SetPartition:
+    """See SetPartition.restrict."""
+    names = [p.nodes[i] for i in elements.tolist()]
+    place = np.full(p.n, -1, np.int32)
+    place[elements] = np.arange(len(elements), dtype=np.int32)
+    inside = place[p.must_join]
+    joins = [(names[a], names[b]) for a, b in inside[(inside >= 0).all(axis=1)].tolist()]
+    if p.matrix is not None:
+        small = type(p).__new__(type(p))
+        small._set_matrix(names, p.matrix[np.ix_(elements, elements)], joins, (), 0.0, 1)
+        return small
+    assert p.u is not None and p.v is not None and p.cost is not None
+    a, b = place[p.u], place[p.v]
+    kept = (a >= 0) & (b >= 0)
+    return p.from_pairs(len(names), (a[kept], b[kept]), p.cost[kept], names, must_join=joins, dense=False)

@@ -1,0 +1,145 @@
+"""From what people have to contiguous arrays: names, sizes, matrices, pairs and networkx graphs, checked."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidProblem
+from graphpart.kernels import _pairs
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+LARGEST_N = 2**31 - 2
+
+
+def tidy_pairs(
+    n: int,
+    u: NDArray[Any],
+    v: NDArray[Any],
+    costs: NDArray[np.float64],
+    joins: NDArray[np.int32],
+    cuts: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
+    """Sorted pairs ``(u, v, cost)`` with ``u < v``, equal ones added up, and the required joins.
+
+    Costs of ``-inf`` move to the joins; required cuts get the cost ``inf``. InvalidProblem names the first bad pair.
+    """
+    if u.dtype != np.int32 or v.dtype != np.int32:
+        u, v = u.astype(np.int64), v.astype(np.int64)
+    u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+    at, what, is_sorted = _pairs.first_bad_pair(n, u, v, costs)
+    if at >= 0:
+        pair = f"pair {at} is ({u[at]}, {v[at]})"
+        raise InvalidProblem(
+            (
+                f"{pair}: expected indices from 0 to {n - 1}",
+                f"{pair}: expected two different elements",
+                f"{pair} with cost nan: expected a number, inf (cut) or -inf (join)",
+            )[what]
+        )
+    required = np.isneginf(costs)
+    if required.any():
+        more = np.stack([np.minimum(u, v)[required], np.maximum(u, v)[required]], 1)
+        joins = np.concatenate([joins, more.astype(np.int32)])
+        u, v, costs = u[~required], v[~required], costs[~required]
+    if len(cuts):
+        u, v = np.concatenate([u, cuts[:, 0]]), np.concatenate([v, cuts[:, 1]])
+        costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
+        is_sorted = False
+    if is_sorted:
+        low, high, costs = u.astype(np.int32), v.astype(np.int32), costs.copy()
+    else:
+        low, high, costs, overflow = _pairs.sort_pairs(n, u, v, costs)
+        if overflow:
+            raise InvalidProblem("the sum of costs of equal pairs overflows: expected costs of a smaller magnitude")
+    return low, high, costs, joins
+
+
+def check_matrix_fits(n: int) -> bool:
+    """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if 8 * n * n > memory:
+        raise InvalidProblem(
+            f"a dense problem with {n} elements needs a matrix of {8 * n * n / 1e9:.3g} GB, this machine has "
+            f"{memory / 1e9:.3g} GB: expected fewer elements, or sparse pairs"
+        )
+    return True
+
+
+def arrays_of_graph(
+    graph: nx.Graph, attribute: str, convert: Callable[[Any], float]
+) -> tuple[list[Hashable], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    if not hasattr(graph, "is_directed"):
+        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph; see also from_matrix, from_pairs")
+    if graph.is_directed():
+        raise InvalidProblem(
+            "the graph is directed: expected an undirected one; G.to_undirected() keeps one cost for each pair, "
+            "nx.MultiGraph(G) adds up the costs of both directions"
+        )
+    nodes = list(graph)
+    index = {node: i for i, node in enumerate(nodes)}
+    m = graph.number_of_edges()
+    u, v, costs = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
+    for k, (a, b, value) in enumerate(graph.edges(data=attribute)):
+        if a == b:
+            raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
+        try:
+            cost = convert(value)
+        except (TypeError, ValueError, OverflowError):
+            what = "is missing" if value is None else f"is {value!r}"
+            raise InvalidProblem(f"attribute {attribute!r} of edge ({a!r}, {b!r}) {what}: expected a number") from None
+        if math.isnan(cost):
+            raise InvalidProblem(f"attribute {attribute!r} of edge ({a!r}, {b!r}) is nan: expected a number")
+        u[k], v[k], costs[k] = index[a], index[b], cost
+    return nodes, u, v, costs
+
+
+def check_square(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InvalidProblem(f"matrix has shape {shape}: expected (n, n)")
+
+
+def float_array(name: str, values: Any, copy: bool) -> NDArray[np.float64]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise InvalidProblem(f"{name} has dtype {array.dtype}: expected real numbers")
+    return np.array(array, np.float64, order="C", copy=True) if copy else np.ascontiguousarray(array, np.float64)
+
+
+def is_own(matrix: Any) -> bool:
+    return isinstance(matrix, np.ndarray) and matrix.flags.writeable and matrix.dtype == np.float64
+
+
+def names_of(nodes: Iterable[Hashable] | None, n: int) -> Sequence[Hashable]:
+    if nodes is None:
+        return range(n)
+    names = list(nodes)
+    if len(names) != n:
+        raise InvalidProblem(f"{len(names)} nodes for {n} elements: expected one name for each")
+    if len(set(names)) != n:
+        seen: set[Hashable] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InvalidProblem(f"node {twice!r} is named twice")
+    return names
+
+
+def size_of(n: Any) -> int:
+    try:
+        size = n.__index__()
+    except AttributeError:
+        raise InvalidProblem(f"n is {n!r}: expected an integer") from None
+    if not 0 <= size <= LARGEST_N:
+        raise InvalidProblem(f"n is {size}: expected 0 to {LARGEST_N} elements")
+    return int(size)
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
