@@ -92,7 +92,7 @@ class TestFromGraph:
         p = gp.SetPartition.from_similarity(G, threshold=0.5)
         assert p.evaluate([0, 0, 0]) == 0
         assert p.evaluate([0, 0, 1]) == -0.25
-        with pytest.raises(gp.InvalidProblem, match="attribute 'strength' .* is missing"):
+        with pytest.raises(gp.InvalidProblem, match=r"attribute 'strength' .* is missing"):
             gp.SetPartition.from_similarity(G, weight="strength")
         with pytest.raises(gp.InvalidProblem, match="threshold is inf"):
             gp.SetPartition.from_similarity(G, threshold=math.inf)
