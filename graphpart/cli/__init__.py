@@ -17,7 +17,7 @@ from graphpart.cli.console import INTERRUPTED, discard_output, emit, say, say_er
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = ("solve", "evaluate", "info", "convert", "generate", "bench", "verify")
+COMMANDS = ("solve", "evaluate", "info", "convert", "generate", "bench", "verify", "learn", "cost", "compare")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,17 @@ from graphpart.cli.console import OutputError, emit
 from graphpart.errors import InvalidOption
 
 __all__ = [
+    "check_input",
     "check_writable",
     "labels_files",
     "read_labels",
+    "read_model",
     "read_problem",
     "write_labels",
+    "write_model",
     "write_problem",
     "write_text",
+    "writing",
 ]
 
 
@@ -27,7 +32,7 @@ def read_problem(file: str, format: str | None) -> Any:
     """The problem in a file."""
     from graphpart.io import read
 
-    _check_input(file)
+    check_input(file)
     return read(file, format)
 
 
@@ -35,14 +40,15 @@ def write_problem(problem: Any, file: str, format: str | None) -> None:
     """Write a problem to a file."""
     from graphpart.io import write
 
-    _writing(file, lambda: write(problem, file, format))
+    with writing(file):
+        write(problem, file, format)
 
 
-def read_labels(file: str, problem: Any) -> Any:
-    """Labels that fit a problem, from a file."""
+def read_labels(file: str, problem: Any = None) -> Any:
+    """Labels from a file, that fit a problem if one is given."""
     from graphpart.io import read_labels
 
-    _check_input(file)
+    check_input(file)
     return read_labels(file, problem)
 
 
@@ -50,30 +56,45 @@ def write_labels(labels: Any, file: str) -> None:
     """Write labels to a file."""
     from graphpart.io import write_labels
 
-    _writing(file, lambda: write_labels(labels, file))
+    with writing(file):
+        write_labels(labels, file)
 
 
 def write_text(text: str, file: str) -> None:
     """Write a text file."""
     from graphpart.io.files import replacing
 
-    def write() -> None:
-        with replacing(file) as stream:
-            stream.write(text.encode())
-
-    _writing(file, write)
+    with writing(file), replacing(file) as stream:
+        stream.write(text.encode())
 
 
-def _check_input(file: str) -> None:
+def check_input(file: str) -> None:
+    """Raise OSError if standard input is wanted where there is none."""
     if file == "-" and sys.stdin is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), "<stdin>")
 
 
-def _writing(file: str, write: Callable[[], None]) -> None:
+def read_model(file: str) -> Any:
+    """A learned model."""
+    from graphpart.learn import LogisticRegression
+
+    check_input(file)
+    return LogisticRegression.load(file)
+
+
+def write_model(model: Any, file: str) -> None:
+    """Write a learned model."""
+    with writing(file):
+        model.save(file)
+
+
+@contextmanager
+def writing(file: str) -> Iterator[None]:
+    """Report a standard output that fails as such."""
     if file == "-":
         emit("")  # fails where standard output is closed
     try:
-        write()
+        yield
     except OSError as error:
         if file == "-":
             raise OutputError(error.errno, error.strerror, "<stdout>") from None

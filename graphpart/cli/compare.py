@@ -1,0 +1,47 @@
+"""Compare a partition with the true one: Rand index, variation of information, precision and recall of joins and cuts.
+
+Both files hold labels, one integer a line in the order of the elements, or node,label with a header; the latter are
+matched by node, and nodes whose true label is not known may be left out of TRUTH.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from graphpart.cli import arguments
+from graphpart.cli.console import emit, emit_json
+from graphpart.cli.files import read_labels
+
+NAME = "compare"
+HELP = "compare a partition with the true one"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this command."""
+    parser.add_argument("labels", metavar="LABELS", help="a labels file, '-' for standard input")
+    parser.add_argument("truth", metavar="TRUTH", help="the labels file with the true labels")
+    parser.add_argument(
+        "--missing", default="-1", metavar="LABEL", help="the true label of elements without one; default: -1"
+    )
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read both and compare."""
+    from graphpart.io.csv import INTEGER
+    from graphpart.metrics import compare
+
+    arguments.check_one_input(args.labels, args.truth)
+    partition, truth = read_labels(args.labels), read_labels(args.truth)
+    missing = int(args.missing) if INTEGER.fullmatch(args.missing) else args.missing
+    facts = asdict(compare(truth, partition, missing=missing))
+    if args.json:
+        emit_json({"file": args.labels, "truth": args.truth, **facts})
+        return 0
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        emit(
+            f"{name.replace('_', ' '):<{width}}  {f'{value:.6f}' if isinstance(value, float) else value}\n", flush=False
+        )
+    return 0

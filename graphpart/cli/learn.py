@@ -1,0 +1,178 @@
+"""Learn costs of pairs from a table of labelled pairs, and write the model.
+
+The table is a CSV file with a header; each row is a pair, with 1 (same subset) or 0 in the label column, and a number
+in each attribute column. The model is fitted to all pairs; the held-out scores are those of the same model fitted
+without the pairs that are held out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from graphpart.cli import arguments
+from graphpart.cli.console import emit_json
+from graphpart.cli.display import Callback, Progress, Table
+from graphpart.cli.files import check_input, check_writable, write_model
+from graphpart.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from graphpart.learn import LogisticRegression
+
+NAME = "learn"
+HELP = "learn costs of pairs from labelled pairs"
+SCORES = ["pairs", "joins", "accuracy", "precision", "recall", "f1", "bits"]
+
+Blocks = list[tuple[Any, Any]]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this command."""
+    parser.add_argument("pairs", metavar="PAIRS", help="a CSV file with a header, '-' for standard input")
+    parser.add_argument("--label", required=True, metavar="COLUMN", help="the column that holds 1 (same) or 0")
+    columns = parser.add_mutually_exclusive_group()
+    columns.add_argument(
+        "--attribute", action="append", metavar="COLUMN", dest="attributes",
+        help="a column to learn from; may be given repeatedly; default: all but the label, u and v",
+    )  # fmt: skip
+    columns.add_argument(
+        "--ignore", action="append", metavar="COLUMN", default=[], help="a column not to learn from; may be repeated"
+    )
+    parser.add_argument("--sigma", type=positive, default=1.0, help="standard deviation of the prior; default: 1")
+    parser.add_argument("--no-intercept", action="store_true", help="no constant attribute")
+    parser.add_argument(
+        "--held-out", type=share, default=0.2, metavar="SHARE", help="of the pairs, for the scores; default: 0.2"
+    )
+    parser.add_argument("--seed", type=arguments.whole, default=0, metavar="INTEGER", help="of the held-out pairs")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the JSON file to write")
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, fit, score, write."""
+    if args.json and args.output == "-":
+        raise InvalidOption("--json and -o - both take standard output: expected one of them")
+    check_input(args.pairs)
+    check_writable(args.output)
+    with Progress(3) as progress:
+        callback = progress.start("reading")
+        names, training, held_out = read_samples(args, callback)
+        progress.advance()
+        records = {}
+        if held_out:
+            model = fit(args, names, training, progress.start("fitting without the held-out pairs"))
+            records = {"training": scores(model, training), "held-out": scores(model, held_out)}
+        progress.advance()
+        model = fit(args, names, training + held_out, progress.start("fitting"))
+        records["all"] = scores(model, training + held_out)
+        progress.advance()
+    write_model(model, args.output)
+    if args.json:
+        facts = {"file": args.pairs, "attributes": names, "theta": model.theta_.tolist(), "sigma": model.sigma}
+        facts |= {"intercept": model.intercept, "status": str(model.status_), "iterations": model.n_iter_}
+        emit_json(facts | {"scores": records})
+    else:
+        with Table(list(records), SCORES, aside=args.output == "-") as table:
+            for name, record in records.items():
+                table.add(name, record)
+    return 0
+
+
+def read_samples(args: argparse.Namespace, callback: Callback | None) -> tuple[list[str], Blocks, Blocks]:
+    """The names of the attributes, and blocks (attributes, decisions) of training and of held-out pairs."""
+    import numpy as np
+
+    from graphpart.io.files import opened
+    from graphpart.io.table import TableReader
+
+    rng = np.random.default_rng(args.seed)
+    training: Blocks = []
+    held_out: Blocks = []
+    count = 0
+    with opened(args.pairs) as source:
+        table = TableReader(source)
+        table.place(args.label)
+        for name in args.ignore:
+            table.place(name)
+        names = args.attributes or [
+            name for name in table.columns if name not in ("u", "v", args.label, *args.ignore)
+        ]  # fmt: skip
+        if args.label in names:
+            raise InvalidOption(f"--attribute {args.label} is the label: expected other columns")
+        if not names:
+            raise source.error(1, "no column is left to learn from: expected at least one attribute")
+        for lines, values, _ in table.blocks([*names, args.label]):
+            X, y = np.ascontiguousarray(values[:, :-1]), values[:, -1]
+            wrong = np.flatnonzero((y != 0) & (y != 1))
+            if len(wrong):
+                line = lines[int(wrong[0])]
+                raise source.error(line, f"column {args.label!r} has {y[wrong[0]]:g}: expected 0 or 1")
+            y = y.astype(np.int8)
+            out = rng.random(len(y)) < args.held_out
+            training.append((X[~out], y[~out]) if out.any() else (X, y))
+            if out.any():
+                held_out.append((X[out], y[out]))
+            count += len(y)
+            if callback is not None:
+                callback(0.0, float(count))
+        if not count:
+            raise source.error(2, "no row follows the header: expected pairs to learn from")
+    return names, training, held_out
+
+
+def fit(args: argparse.Namespace, names: list[str], blocks: Blocks, callback: Callback | None) -> LogisticRegression:
+    """A model fitted to blocks of pairs."""
+    from graphpart.learn import LogisticRegression
+
+    def samples() -> Iterator[tuple[Any, ...]]:
+        return iter(blocks)
+
+    model = LogisticRegression(args.sigma, intercept=not args.no_intercept)
+    return model.fit_blocks(samples, len(names), attributes=names, callback=callback)
+
+
+def scores(model: LogisticRegression, blocks: Blocks) -> dict[str, float | int | None]:
+    """Accuracy of independent decisions; precision, recall and F1 of joins; mean of -log2 P(y | x), in bits."""
+    import numpy as np
+
+    joins = cuts = right_joins = right_cuts = 0
+    bits = 0.0
+    for X, y in blocks:
+        f = model.decision_function(X)
+        joins += int((y == 1).sum())
+        cuts += int((y == 0).sum())
+        right_joins += int(((f > 0) & (y == 1)).sum())
+        right_cuts += int(((f <= 0) & (y == 0)).sum())
+        bits += float(np.logaddexp2(0.0, np.where(y == 1, -f, f)).sum())
+    n, predicted = joins + cuts, right_joins + cuts - right_cuts
+
+    def ratio(part: float, whole: int) -> float | None:
+        return part / whole if whole else None
+
+    return {
+        "pairs": n,
+        "joins": joins,
+        "accuracy": ratio(right_joins + right_cuts, n),
+        "precision": ratio(right_joins, predicted),
+        "recall": ratio(right_joins, joins),
+        "f1": ratio(2 * right_joins, predicted + joins),
+        "bits": ratio(bits, n),
+    }
+
+
+def positive(text: str) -> float:
+    """A number greater than 0."""
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise ValueError
+    return value
+
+
+def share(text: str) -> float:
+    """A number from 0 to less than 1."""
+    value = float(text)
+    if not 0 <= value < 1:
+        raise ValueError
+    return value
