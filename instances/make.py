@@ -195,7 +195,7 @@ def line_of(recipe: Recipe, known: dict[str, str], seconds: float, proving: floa
 
 def value(x: float) -> str:
     """A value without the digits that are rounding."""
-    return f"{round(x, 9) + 0.0:.12g}"
+    return f"{x + 0.0:.12g}"
 
 
 def main() -> None:

@@ -1,0 +1,35 @@
+"""The comparison with peers runs, on small sizes, with those contestants that are there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import graphpart
+
+PEERS = Path(__file__).resolve().parent.parent / "benchmarks" / "peers.py"
+
+
+def peers(*options: str) -> subprocess.CompletedProcess[str]:
+    """Run the script with the same graphpart as this test."""
+    environment = os.environ | {"PYTHONPATH": str(Path(graphpart.__file__).parent.parent)}
+    command = [sys.executable, str(PEERS), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=environment)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+def test_peers_quick(tmp_path):
+    table = tmp_path / "measured.csv"
+    done = peers("--quick", "--rounds", "1", "--csv", str(table), "--rows", "large", "overhead")
+    assert done.returncode == 0, done.stderr
+    assert "failed" not in done.stdout and "not measured" not in done.stdout, done.stdout
+    lines = table.read_text().splitlines()
+    assert sum(",figure," in line for line in lines) == 3
+    assert sum(",graphpart joining," in line for line in lines) == 2
+
+
+def test_peers_rejects_unknown_rows():
+    done = peers("--rows", "none")
+    assert done.returncode == 2 and "invalid choice: 'none'" in done.stderr
