@@ -28,7 +28,7 @@ from graphpart.solve import problem_kind
 
 NAME = "bench"
 HELP = "run methods on a folder of instances and compare the costs with the best known"
-COLUMNS = ["elements", "pairs", "method:", "cost", "best known", "gap", "subsets", "seconds"]
+COLUMNS = ["elements", "pairs", "method:", "cost.", "best known.", "gap", "subsets", "seconds"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     arguments.add_format(parser, "--format", "of the instances")
     arguments.add_method(parser, several=True)
-    arguments.add_limits(parser, time_limit=10)
+    arguments.add_limits(parser, time_limit=5)
     parser.add_argument("--csv", metavar="FILE", help="write the table to this file as well")
     arguments.add_json(parser)
 
@@ -100,7 +100,7 @@ def write_table(path: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write the rows as CSV with all digits; what is not known is empty."""
     out = io.StringIO()
     writer = csv.DictWriter(
-        out, ["instance", *(name.removesuffix(":") for name in COLUMNS)], extrasaction="ignore", lineterminator="\n"
+        out, ["instance", *(name.rstrip(":.") for name in COLUMNS)], extrasaction="ignore", lineterminator="\n"
     )
     writer.writeheader()
     writer.writerows(rows)

@@ -15,7 +15,7 @@ from graphpart.cli.console import emit, shown
 __all__ = ["Progress", "Table", "percent"]
 
 Callback = Callable[[float, float], object]
-WIDTH = 9  # of a column of numbers on plain output, where rows are printed before later ones are known
+WIDTHS = {":": 14, ".": 13}  # at least, by the mark of the column; plain rows are printed before later ones are known
 
 
 class Table:
@@ -26,7 +26,8 @@ class Table:
     files : sequence of str
         The instances; the first column shows their names, or their paths where names are not unique.
     columns : sequence of str
-        The other columns. Those that end in ``:`` hold text (and show without it), others numbers.
+        The other columns. Those that end in ``:`` hold text, in ``.`` real numbers (shown without the mark), others
+        counts.
     aside : bool
         Print to standard error, as plain text, because standard output is for something else.
     """
@@ -34,12 +35,12 @@ class Table:
     def __init__(self, files: Sequence[str], columns: Sequence[str], aside: bool = False) -> None:
         names = {file: Path(file).name if file != "-" else shown(file) for file in files}
         self._names = names if len(set(names.values())) == len(names) else {file: shown(file) for file in files}
-        self._columns = ["instance", *(column.removesuffix(":") for column in columns)]
+        self._columns = ["instance", *(column.rstrip(":.") for column in columns)]
         self._is_text = [True, *(column.endswith(":") for column in columns)]
         self._rows: list[list[str]] = []
         self._aside = aside
         self._is_rich = on_terminal(sys.stdout) and not aside
-        least = [max(map(len, self._names.values()), default=0), *(15 if text else 9 for text in self._is_text[1:])]
+        least = [max(map(len, self._names.values()), default=0), *(WIDTHS.get(column[-1], 8) for column in columns)]
         self._widths = [max(width, len(name)) for width, name in zip(least, self._columns, strict=True)]
 
     def add(self, file: str, row: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from graphpart.cli.kinds import evaluate, size
 
 NAME = "evaluate"
 HELP = "check a labels file against an instance"
-COLUMNS = ["elements", "pairs", "cost", "objective", "subsets"]
+COLUMNS = ["elements", "pairs", "cost.", "objective.", "subsets"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from graphpart.cli.kinds import describe
 NAME = "info"
 HELP = "look at instances: size, density, costs, components"
 COLUMNS = [
-    "elements", "pairs", "density", "storage:", "lowest cost", "highest cost", "attractive", "repulsive",
+    "elements", "pairs", "density", "storage:", "lowest cost.", "highest cost.", "attractive", "repulsive",
     "must join", "must cut", "components", "largest",
 ]  # fmt: skip
 

@@ -24,7 +24,7 @@ from graphpart.result import Status
 
 NAME = "solve"
 HELP = "solve instances and write their labels"
-COLUMNS = ["elements", "pairs", "method:", "cost", "objective", "gap", "status:", "subsets", "seconds"]
+COLUMNS = ["elements", "pairs", "method:", "cost.", "objective.", "gap", "status:", "subsets", "seconds"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     manifests = Manifests()
     columns = COLUMNS.copy()
     if any(manifests.value(file) is not None for file in args.files):
-        columns.insert(columns.index("gap"), "best known")
+        columns.insert(columns.index("gap"), "best known.")
     batch = Batch()
     with Table(args.files, columns, aside="-" in outputs) as table, Progress(len(args.files)) as progress:
         for done, (file, output, initial) in enumerate(zip(args.files, outputs, initials, strict=True), 1):

@@ -53,6 +53,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit_json(facts)
         return 0
-    with Table([args.file], ["cost", "lower bound", "gap", "subsets", "verified:"]) as table:
+    with Table([args.file], ["cost.", "lower bound.", "gap", "subsets", "verified:"]) as table:
         table.add(args.file, facts | {"lower bound": bound, "gap": percent(gap), "verified": "yes"})
     return 0
