@@ -14,18 +14,11 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
+from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define GRAPHPART_PREFETCH(p) __builtin_prefetch(p)
-    #else
-    #define GRAPHPART_PREFETCH(p)
-    #endif
-    """
-    void prefetch "GRAPHPART_PREFETCH" (const void*) noexcept nogil
     int trailing_zeros "__builtin_ctz" (uint32_t) noexcept nogil
 
 

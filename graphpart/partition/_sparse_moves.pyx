@@ -15,6 +15,7 @@ from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.bitset cimport Bitset, bitset_add, bitset_free, bitset_make, bitset_next, bitset_remove
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -31,10 +32,9 @@ cdef struct Waiting:
 
 
 cdef struct Element:
-    element_t place             # in the heap; -1 once it may not move any more
     element_t target            # of the best move, if not loose
-    bint loose                  # delta is a bound only
-    bint saturated              # alone, and linked to every other subset
+    char loose                  # delta is a bound only
+    char saturated              # alone, and linked to every other subset
 
 
 cdef struct State:
@@ -49,6 +49,7 @@ cdef struct State:
     Py_ssize_t in_use           # number of subsets
     Bitset used, unused         # numbers of subsets
     Element* elements
+    element_t* place            # of each element in the heap; -1 once it may not move any more
     Waiting* heap
     Py_ssize_t waiting
     fixed_t* sums               # cost of one element to each subset
@@ -73,10 +74,10 @@ cdef void up(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
         if not before(item, s.heap[parent]):
             break
         s.heap[at] = s.heap[parent]
-        s.elements[s.heap[at].element].place = <element_t>at
+        s.place[s.heap[at].element] = <element_t>at
         at = parent
     s.heap[at] = item
-    s.elements[item.element].place = <element_t>at
+    s.place[item.element] = <element_t>at
 
 
 cdef void down(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
@@ -92,14 +93,14 @@ cdef void down(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
         if not before(s.heap[first], item):
             break
         s.heap[at] = s.heap[first]
-        s.elements[s.heap[at].element].place = <element_t>at
+        s.place[s.heap[at].element] = <element_t>at
         at = first
     s.heap[at] = item
-    s.elements[item.element].place = <element_t>at
+    s.place[item.element] = <element_t>at
 
 
 cdef void set_delta(State* s, element_t a, fixed_t delta) noexcept nogil:
-    cdef Py_ssize_t at = s.elements[a].place
+    cdef Py_ssize_t at = s.place[a]
     cdef Waiting item
     item.delta = delta
     item.element = a
@@ -111,7 +112,7 @@ cdef void set_delta(State* s, element_t a, fixed_t delta) noexcept nogil:
 
 cdef void take_first(State* s) noexcept nogil:
     cdef Waiting last
-    s.elements[s.heap[0].element].place = -1
+    s.place[s.heap[0].element] = -1
     s.waiting -= 1
     last = s.heap[s.waiting]
     if s.waiting:
@@ -179,7 +180,7 @@ cdef element_t far_subset(State* s, element_t a) noexcept nogil:
 cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
     """The best move of b may have changed, its delta have fallen by at most this."""
     cdef Element* element = &s.elements[b]
-    cdef Waiting item = s.heap[element.place]
+    cdef Waiting item = s.heap[s.place[b]]
     element.loose = True
     if item.delta == NONE:
         item.delta = -NONE       # no bound is known: it comes first, and is looked at
@@ -187,7 +188,7 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         item.delta -= most
         if s.size[s.label[b]] == 1:
             item.delta = min(item.delta, 0)     # a subset may have ceased to be linked
-    up(s, element.place, item)
+    up(s, s.place[b], item)
 
 
 cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
@@ -202,13 +203,16 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     s.size[W] += 1
     s.members[W] += a
     for k in range(s.starts[a], s.starts[a + 1]):
+        if s.place[s.neighbours[k]] >= 0:
+            prefetch(s.heap + s.place[s.neighbours[k]])
+    for k in range(s.starts[a], s.starts[a + 1]):
         b = s.neighbours[k]
-        if s.elements[b].place < 0:
+        if s.place[b] < 0:
             continue
         mine = s.label[b]
         if s.costs[k] == INFINITY:
             s.elements[b].loose = True
-            up(s, s.elements[b].place, Waiting(-NONE, b))     # U may be open to b now, whatever it costs
+            up(s, s.place[b], Waiting(-NONE, b))     # U may be open to b now, whatever it costs
             continue
         c = fixed(s.costs[k], s.scale)
         if mine == U:
@@ -223,11 +227,11 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         s.in_use -= 1
     elif s.size[U] == 1:
         b = <element_t>s.members[U]
-        if s.elements[b].place >= 0:
+        if s.place[b] >= 0:
             loosen(s, b, 0)
     if s.size[W] == 2:
         b = <element_t>(s.members[W] - a)
-        if s.elements[b].place >= 0:
+        if s.place[b] >= 0:
             set_delta(s, b, look_at(s, b))      # it can leave now
     elif s.size[W] == 1:
         bitset_add(&s.used, W)
@@ -238,7 +242,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         for k in range(count):
             b = s.saturated[k]
             s.elements[b].saturated = False
-            if s.elements[b].place >= 0:
+            if s.place[b] >= 0:
                 loosen(s, b, 0)
 
 
@@ -302,7 +306,7 @@ cdef void start(State* s) noexcept nogil:
     s.waiting = n
     for a in range(n):
         s.heap[a].element = a
-        s.elements[a].place = a
+        s.place[a] = a
         s.heap[a].delta = look_at(s, a)
     for k in range((n - 2) >> 2, -1, -1):
         down(s, k, s.heap[k])
@@ -357,6 +361,7 @@ cdef double improve_by_sequence(
 cdef class _Arrays:
     """The memory of a State."""
     cdef State s
+    cdef Waiting* heap
     cdef object labels
     cdef list kept
 
@@ -369,13 +374,13 @@ cdef class _Arrays:
         double magnitude,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1
-        cdef element_t[::1] label, size, linked, saturated
+        cdef element_t[::1] label, size, linked, saturated, place
         cdef int64_t[::1] members, stamp, sums
         self.labels = np.array(labels, np.int32)
         label, size, linked = self.labels, np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
-        saturated = np.zeros(n + 1, np.int32)
+        saturated, place = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
         members, stamp, sums = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-        self.kept = [starts, neighbours, costs, label, size, linked, saturated, members, stamp, sums]
+        self.kept = [starts, neighbours, costs, label, size, linked, saturated, place, members, stamp, sums]
         self.s.n = n
         self.s.starts = &starts[0]
         self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
@@ -384,21 +389,24 @@ cdef class _Arrays:
         self.s.label = &label[0]
         self.s.size = &size[0]
         self.s.linked = &linked[0]
+        self.s.place = &place[0]
         self.s.saturated = &saturated[0]
         self.s.members = &members[0]
         self.s.stamp = &stamp[0]
         self.s.sums = &sums[0]
         self.s.look = 0
         self.s.elements = <Element*>malloc(n * sizeof(Element))
-        self.s.heap = <Waiting*>malloc(n * sizeof(Waiting))
-        if self.s.elements == NULL or self.s.heap == NULL:
+        self.heap = <Waiting*>malloc((n + 8) * sizeof(Waiting))
+        if self.s.elements == NULL or self.heap == NULL:
             raise MemoryError()
+        # The four children of a place share one line of the cache: place 1 stands at a multiple of 64 bytes.
+        self.s.heap = self.heap + (63 - (<size_t>self.heap + 15) % 64) // sizeof(Waiting)
         if not bitset_make(&self.s.used, n + 1) or not bitset_make(&self.s.unused, n + 1):
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.s.elements)
-        free(self.s.heap)
+        free(self.heap)
         bitset_free(&self.s.used)
         bitset_free(&self.s.unused)
 
