@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 HEADER = "u,v,cost or u,v,weight or u,v,sign"
 INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 PLAIN = re.compile(r'[^\s",](?:[^",\r\n]*[^\s",])?')
 
 
@@ -115,6 +115,15 @@ def _ranked(u: NDArray[np.int64], v: NDArray[np.int64]) -> tuple[Any, NDArray[An
     return range(n) if low == 0 and high == n - 1 else distinct.tolist(), u, v
 
 
+def check_text(source: Source, line: int, field: str) -> None:
+    """Raise FormatError if a field, read with surrogateescape, held bytes that are no UTF-8."""
+    if not field.isascii():
+        try:
+            field.encode()
+        except UnicodeEncodeError:
+            raise source.error(line, f"found {field[:40]!a}: expected UTF-8 text") from None
+
+
 class _Rows:
     """The lines from the first one on that is not ``integer,integer,number``, through Python's reader."""
 
@@ -137,7 +146,7 @@ class _Rows:
         names, rank = np.array(list(self.index), np.int64), np.arange(len(self.index))
         by_name = np.argsort(names)
         self.head = [rank[by_name][np.searchsorted(names[by_name], x)] for x in head[:2]] + [head[2]]
-        text = io.TextIOWrapper(io.BufferedReader(_Chained(rest, self.source)), "utf-8", newline="")
+        text = io.TextIOWrapper(io.BufferedReader(_Chained(rest, self.source)), "utf-8", "surrogateescape", newline="")
         reader = csv.reader(text, strict=True, skipinitialspace=True)
         try:
             for row in reader:
@@ -146,8 +155,6 @@ class _Rows:
                     self._row(row)
         except csv.Error as error:
             raise self.source.error(self.first + reader.line_num - 1, f"{error}: expected u,v,number") from None
-        except UnicodeDecodeError as error:
-            raise self.source.error(None, f"the file is not UTF-8 text: {error.reason}") from None
         order = list(self.index)
         if all(isinstance(name, int) for name in order):
             place = {name: i for i, name in enumerate(sorted(order))}  # type: ignore[type-var]
@@ -182,6 +189,7 @@ class _Rows:
     def _name(self, field: str) -> Hashable:
         if field == "":
             return None
+        check_text(self.source, self.line, field)
         return int(field) if len(field) <= 4000 and INTEGER.fullmatch(field) else field
 
     def _add(self, a: Hashable, b: Hashable, value: float) -> None:

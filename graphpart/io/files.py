@@ -42,7 +42,8 @@ class _Full(io.RawIOBase):
                 view[size : size + len(part)] = part
                 size += len(part)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise FormatError(self._name, None, f"the gzip data are damaged or truncated: {error}") from None
+            found = f"the gzip data are damaged or truncated ({error})"
+            raise FormatError(self._name, None, f"{found}: expected all of them") from None
         return size
 
 
@@ -100,8 +101,8 @@ class Source:
             yield block
 
     def text(self) -> io.TextIOWrapper:
-        """All the rest as UTF-8 text with its line ends as they are."""
-        return io.TextIOWrapper(self._stream, "utf-8", newline="")
+        """All the rest as UTF-8 text with its line ends as they are; other bytes become surrogates."""
+        return io.TextIOWrapper(self._stream, "utf-8", "surrogateescape", newline="")
 
     def error(self, line: int | None, problem: str) -> FormatError:
         """An exception that names this file."""

@@ -98,7 +98,7 @@ def format_of_source(source: Source) -> Format:
         if known.sniff(head):
             return known
     if not head.strip():
-        raise source.error(None, "the file is empty")
+        raise source.error(None, "the file is empty: expected a problem")
     names = ", ".join(known.name for known in candidates or FORMATS)
     raise source.error(None, f"neither suffix nor content tell the format: expected one of {names}; see format=")
 
@@ -155,7 +155,7 @@ def read(path: PathOrStream, format: str | None = None) -> Any:
         except InvalidProblem as error:
             raise source.error(None, str(error)) from error
         except MemoryError:
-            raise source.error(None, "the problem does not fit into memory") from None
+            raise source.error(None, "the problem does not fit into memory: expected a smaller one") from None
 
 
 def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:

@@ -34,10 +34,12 @@ def sniff(head: bytes) -> bool:
 
 def load(source: Source) -> dict[str, Any]:
     """The object in a JSON file."""
+    content = source.read()
     try:
-        data = json.loads(source.read().decode("utf-8"))
+        data = json.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise source.error(None, f"the file is not UTF-8 text: {error.reason}") from None
+        line = 1 + content.count(b"\n", 0, error.start)
+        raise source.error(line, f"found {content[error.start : error.end]!r}: expected UTF-8 text") from None
     except json.JSONDecodeError as error:
         raise source.error(error.lineno, f"{error.msg} at column {error.colno}: expected JSON") from None
     except (RecursionError, ValueError) as error:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import GraphPartError, InvalidPartition, InvalidProblem
-from graphpart.io.csv import INTEGER
+from graphpart.io.csv import INTEGER, check_text
 from graphpart.io.files import PathOrStream, Source, opened, replacing
 from graphpart.io.lines import write_rows
 from graphpart.result import Result
@@ -91,6 +91,8 @@ def _table(source: Source) -> dict[Hashable, Any]:
                 raise source.error(1, f"found {','.join(row)[:40]!a}: expected the header node,label")
             if reader.line_num == 1 or not row:
                 continue
+            for field in row:
+                check_text(source, reader.line_num, field)
             if len(row) != 2 or not all(row):
                 raise source.error(reader.line_num, f"found {','.join(row)[:40]!a}: expected node,label")
             node, label = (int(field) if len(field) < 4000 and INTEGER.fullmatch(field) else field for field in row)
@@ -99,8 +101,6 @@ def _table(source: Source) -> dict[Hashable, Any]:
             labels[node] = label
     except csv.Error as error:
         raise source.error(reader.line_num, f"{error}: expected node,label") from None
-    except UnicodeDecodeError as error:
-        raise source.error(None, f"the file is not UTF-8 text: {error.reason}") from None
     return labels
 
 

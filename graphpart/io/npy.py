@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 MAGIC = b"\x93NUMPY"
 SIZES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # bytes of the length of the header, by version
 LONGEST_HEADER = 10000
-SHAPE = re.compile(r"""['"]shape['"]\s*:\s*\(((?:\s*[0-9]{1,18}\s*,?)*)\s*\)""", re.ASCII)
+# None of the patterns can go back and forth over a long header.
+SHAPE = re.compile(r"""['"]shape['"]\s*:\s*\(([0-9,\s]*)\)""", re.ASCII)
 ORDER = re.compile(r"""['"]fortran_order['"]\s*:\s*(True|False)\b""")
 DTYPE = re.compile(r"""['"]descr['"]\s*:\s*(?:['"]([^'"]{1,20})['"]|\[.*?\])""")
 TYPE = re.compile(r"[<>=|]?([biuf][0-9]{1,2}|U[0-9]{1,9}|\?)")
@@ -80,8 +81,10 @@ def read_header(stream: Any, path: str, what: str) -> tuple[tuple[int, ...], np.
         dtype = np.dtype(kind[1])
     except TypeError:
         raise error(f"has the dtype {kind[1] or 'of a structure'}") from None
-    sizes = tuple(int(word) for word in shape[1].replace(",", " ").split())
-    return sizes, dtype, order[1] == "True"
+    sizes = [word.strip() for word in shape[1].rstrip().removesuffix(",").split(",")] if shape[1].strip() else []
+    if not all(word.isdigit() and len(word) <= 18 for word in sizes):
+        raise error(f"has the shape ({shape[1][:40]})")
+    return tuple(int(word) for word in sizes), dtype, order[1] == "True"
 
 
 def read_data(

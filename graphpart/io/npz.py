@@ -39,7 +39,7 @@ def read(source: Source) -> SetPartition:
     except (FormatError, InvalidProblem):
         raise
     except DAMAGED as error:
-        raise source.error(None, f"the archive is damaged: {error}") from None
+        raise source.error(None, f"the archive is damaged ({error}): expected a zip file of NumPy arrays") from None
 
 
 def _arrays(source: Source, archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
@@ -124,7 +124,24 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
         arrays |= {"offset": np.float64(problem.offset), "sense": np.int64(problem.sense)}
     if len(problem.must_join):
         arrays["must_join"] = problem.must_join
-    np.savez_compressed(stream, allow_pickle=False, **arrays)
+    with zipfile.ZipFile(_Appended(stream), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(array), version=(1, 0), allow_pickle=False)
+
+
+class _Appended(io.RawIOBase):
+    """A stream of which zipfile does not believe that it can go back: standard output and gzip cannot."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._stream.write(data)
+        return memoryview(data).nbytes
 
 
 def _nodes(problem: SetPartition) -> NDArray[Any]:

@@ -126,7 +126,7 @@ def names_of(nodes: Iterable[Hashable] | None, n: int) -> Sequence[Hashable]:
     if len(set(names)) != n:
         seen: set[Hashable] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InvalidProblem(f"node {twice!r} is named twice")
+        raise InvalidProblem(f"node {twice!r} is named twice: expected different names")
     return names
 
 
