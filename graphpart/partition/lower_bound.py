@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
-from graphpart.partition import cycle_packing
+from graphpart.partition import cycle_packing, message_passing, relaxation
 from graphpart.partition.certificate import Certificate, certify
 from graphpart.partition.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
@@ -28,6 +28,8 @@ def _nothing(p: SetPartition, stopping: Stopping) -> Found:
 BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "negative-sum": _nothing,
     "cycle-packing": cycle_packing.pack,
+    "message-passing": message_passing.pass_messages,
+    "lp": relaxation.solve_relaxation,
 }
 
 
@@ -45,7 +47,9 @@ def lower_bound(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     method : str
-        "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles.
+        "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles, for
+        problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp": the linear relaxation
+        with triangle, cycle and 2-partition inequalities; the best, for up to some hundred elements.
     time_limit : float, optional
         Seconds, after which the best bound so far is returned. The certificate itself takes longer.
     callback : callable, optional

@@ -1,0 +1,5 @@
+from typing import Any
+
+from graphpart.stopping import Stopping
+
+def share(starts: Any, pairs: Any, capacity: Any, worth: Any, sweeps: int, stopping: Stopping) -> int: ...

@@ -1,0 +1,3 @@
+from typing import Any
+
+def iterate(*args: Any) -> int: ...
