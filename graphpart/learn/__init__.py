@@ -1,6 +1,18 @@
 """Models that turn data into costs."""
 
-from graphpart.learn import pairs
-from graphpart.learn.logistic import LogisticRegression
+from typing import Any
 
-__all__ = ["LogisticRegression", "pairs"]
+from graphpart.learn import pairs, unary
+from graphpart.learn.kernel_kmeans import kernel_kmeans
+from graphpart.learn.logistic import LogisticRegression
+from graphpart.learn.unary import unary_costs
+
+__all__ = ["LinearMetric", "LogisticRegression", "kernel_kmeans", "pairs", "unary", "unary_costs"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "LinearMetric":  # the only one that needs scikit-learn to exist
+        from graphpart.learn.linear_metric import LinearMetric
+
+        return LinearMetric
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
