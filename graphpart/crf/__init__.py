@@ -1,5 +1,8 @@
 """Factor graphs (conditional graphical models) and minimisation of their energy."""
 
+from graphpart.crf.brute_force import brute_force
 from graphpart.crf.factor_graph import FactorGraph
+from graphpart.crf.icm import icm
+from graphpart.crf.min_sum import Marginals, Messages, marginals, min_sum
 
-__all__ = ["FactorGraph"]
+__all__ = ["FactorGraph", "Marginals", "Messages", "brute_force", "icm", "marginals", "min_sum"]

@@ -105,8 +105,12 @@ def energy(
     const cost_t[::1] tables,
     const element_t[::1] labels,
     double constant,
+    offset_t width,
 ):
-    """The constant plus one entry of each table, the rounding error of each addition carried along (Neumaier 1974)."""
+    """The constant plus one entry of each table, the rounding error of each addition carried along (Neumaier 1974).
+
+    `width` is the number of labels if all variables have the same, else 0.
+    """
     cdef Py_ssize_t m = scope_start.shape[0] - 1, f
     cdef offset_t i, at
     cdef double total = constant, error = 0.0, x, t
@@ -114,7 +118,7 @@ def energy(
         for f in range(m):
             at = 0
             for i in range(scope_start[f], scope_start[f + 1]):
-                at = at * domains[scope[i]] + labels[scope[i]]
+                at = at * (width if width else domains[scope[i]]) + labels[scope[i]]
             x = tables[table_start[f] + at]
             t = total + x
             if fabs(total) >= fabs(x):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,21 @@ if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["FactorGraph", "as_factor_graph"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the labels of all variables stand in one flat vector, and what is largest.
+
+    Those of variable v begin at ``width * v`` if all variables have `width` labels, else, where width is 0, at
+    ``first[v]``.
+    """
+
+    width: int
+    first: NDArray[np.int64]
+    size: int
+    largest_table: int
+    largest_arity: int
 
 
 class FactorGraph:
@@ -87,6 +103,7 @@ class FactorGraph:
     constant: float
     offset: float
     sense: int
+    _names: Sequence[Hashable]
     _arrays: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
 
     # ---------------------------------------------------------------------------------------------- construction
@@ -115,10 +132,10 @@ class FactorGraph:
         if known:
             raise InvalidProblem(f"variable {name!r} is added twice")
         size = one_domain(name, domain)
-        if isinstance(self._names, range):
-            self._names = list(self._names)
-        index[name] = len(self._names)
-        self._names.append(name)
+        names = self._names if isinstance(self._names, list) else list(self._names)
+        index[name] = len(names)
+        names.append(name)
+        self._names = names
         self._new_domains.append(size)
         self._cache.clear()
 
@@ -239,6 +256,7 @@ class FactorGraph:
         flat = np.concatenate(tables) if tables else np.zeros(0)
         self = cls.__new__(cls)
         self._set(unique_names(variables, len(sizes)), sizes, start, scope, flat, constant, offset, sense)
+        self._layout()
         self._scheme()
         return self
 
@@ -290,6 +308,7 @@ class FactorGraph:
         values = np.array(real_array("tables", tables), copy=True).reshape(-1)
         self = cls.__new__(cls)
         self._set(unique_names(variables, len(sizes)), sizes, start, members, values, constant, offset, sense)
+        self._layout()
         self._scheme()
         return self
 
@@ -574,6 +593,24 @@ class FactorGraph:
         scheme: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] = self._cache["scheme"]
         return scheme
 
+    def _layout(self) -> Layout:
+        """Where each label of each variable stands in one flat vector, and what is largest; kept once made."""
+        if "layout" not in self._cache:
+            domains, scope_start, _, start, _ = self._flat()
+            least, most = (int(domains.min()), int(domains.max())) if self.n else (1, 1)
+            place = np.zeros(0 if least == most else self.n + 1, np.int64)
+            if least < most:
+                np.cumsum(domains, out=place[1:])
+            self._cache["layout"] = Layout(
+                width=most if least == most else 0,
+                first=place,
+                size=most * self.n if least == most else int(place[-1]),
+                largest_table=max(most, int(np.diff(start).max(initial=1))),
+                largest_arity=int(np.diff(scope_start).max(initial=1)),
+            )
+        layout: Layout = self._cache["layout"]
+        return layout
+
     @property
     def is_acyclic(self) -> bool:
         """Whether the factor graph is a forest. Two factors that share two variables make a cycle."""
@@ -666,7 +703,7 @@ class FactorGraph:
 
     def evaluate_labels(self, labels: NDArray[np.int32]) -> float:
         """The same for an int32 array of n labels, unchecked."""
-        return float(_structure.energy(*self._flat(), labels, self.constant))
+        return float(_structure.energy(*self._flat(), labels, self.constant, self._layout().width))
 
     def objective(self, cost: float) -> float:
         """A cost in the convention of the file or recipe that the problem came from: ``sense * cost + offset``."""

@@ -1,0 +1,70 @@
+"""Kernel of brute force on factor graphs: all labelings in lexicographic order, variables assigned one by one.
+
+A factor counts as soon as the last of its variables has a label. A branch ends where the energy so far, plus the smallest
+entries of all factors still to come, cannot be below the best energy known.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+
+def enumerate_labelings(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const offset_t[::1] due_start,
+    const element_t[::1] due,
+    const cost_t[::1] rest,
+    double slack,
+    double constant,
+    Stopping stopping,
+):
+    """(labels, energy, completed): the first best labeling, None if there is none.
+
+    The factors ``due[due_start[v]:due_start[v + 1]]`` count with variable v; ``rest[v]`` bounds those due after v from
+    below. `slack` is what rounding may add to an energy.
+    """
+    cdef Py_ssize_t n = domains.shape[0], v = 0
+    cdef offset_t i, j, f, at
+    cdef double x, best_cost = INFINITY
+    cdef bint completed = True, found = False
+    best_array = np.zeros(n, np.int32)
+    cdef element_t[::1] label = np.zeros(n + 1, np.int32), best = best_array
+    cdef double[::1] energy = np.zeros(n + 1)
+    energy[0] = constant
+    if n == 0:
+        return best_array, constant, True
+    with nogil:
+        label[0] = -1
+        while v >= 0:
+            label[v] += 1
+            if label[v] == domains[v]:
+                v -= 1
+                continue
+            if stopping.poll(best_cost):
+                completed = False
+                break
+            x = energy[v]
+            for i in range(due_start[v], due_start[v + 1]):
+                f = due[i]
+                at = 0
+                for j in range(scope_start[f], scope_start[f + 1]):
+                    at = at * domains[scope[j]] + label[scope[j]]
+                x += tables[table_start[f] + at]
+            if x == INFINITY or (found and x + rest[v] - slack >= best_cost):
+                continue
+            if v < n - 1:
+                v += 1
+                energy[v] = x
+                label[v] = -1
+            elif not found or x < best_cost:
+                found = True
+                best_cost = x
+                best[:] = label[:n]
+    return best_array if found else None, best_cost, completed

@@ -1,0 +1,419 @@
+"""Kernels of iterated conditional modes: change one label at a time, while that lowers the energy.
+
+For each variable v and label y, ``local[v, y]`` is the sum of the entries of all tables of v if v had the label y and
+nothing else changed. Infinite entries are counted apart (``forbidden[v, y]``), so nothing is ever undefined: a change is
+better if it lowers the number of forbidding factors, or keeps it and lowers the sum of finite entries. A heap holds
+every variable with a better label, keyed by its best change. A change updates the sums of the neighbours by what
+their common tables gained; since this may drift by rounding, the sums of a variable are formed anew before its
+change is applied, and those of all variables before the end is declared.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef double ROUNDING = 2.0**-50     # relative to the sum of absolute entries of a variable
+
+cdef struct Change:
+    double delta
+    element_t count         # change of the number of forbidding factors
+    element_t variable
+
+cdef struct Search:
+    Py_ssize_t n
+    Py_ssize_t m
+    bint has_forbidden
+    offset_t width                  # the number of labels, if all variables have the same; else 0
+    const element_t* domains
+    const offset_t* first
+    const offset_t* scope_start
+    const element_t* scope
+    const cost_t* tables
+    const offset_t* rows            # incidence of variables: factors, and places within their scopes
+    const element_t* factors
+    const element_t* slots
+    offset_t* at                    # the entry of each table that the labels select
+    element_t* labels
+    cost_t* local
+    element_t* forbidden
+    Change* heap
+    element_t size
+    element_t* where                # place in the heap, or -1
+
+
+cdef inline offset_t labels_of(Search* s, element_t v) noexcept nogil:
+    return s.width if s.width else s.domains[v]
+
+
+cdef inline offset_t place(Search* s, element_t v) noexcept nogil:
+    return s.width * v if s.width else s.first[v]
+
+
+cdef inline offset_t stride_of(Search* s, offset_t f, element_t slot) noexcept nogil:
+    cdef offset_t stride = 1, i
+    for i in range(s.scope_start[f] + slot + 1, s.scope_start[f + 1]):
+        stride *= labels_of(s, s.scope[i])
+    return stride
+
+
+# ---------------------------------------------------------------------------------------------------- the best change
+
+cdef inline bint better(Change* a, Change* b) noexcept nogil:
+    if a.count != b.count:
+        return a.count < b.count
+    if a.delta != b.delta:
+        return a.delta < b.delta
+    return a.variable < b.variable
+
+
+cdef inline Change best_change(Search* s, element_t v, element_t* label) noexcept nogil:
+    """The best change of one variable among all other labels, the smallest label of equals."""
+    cdef offset_t d = labels_of(s, v), y, own = s.labels[v]
+    cdef const cost_t* local = &s.local[place(s, v)]
+    cdef const element_t* forbidden = &s.forbidden[place(s, v)] if s.has_forbidden else NULL
+    cdef Change best, now
+    best.variable = now.variable = v
+    best.delta = INFINITY
+    best.count = 0x7fffffff
+    now.count = 0
+    label[0] = s.labels[v]
+    for y in range(d):
+        if y == own:
+            continue
+        now.delta = local[y] - local[own]
+        if s.has_forbidden:
+            now.count = forbidden[y] - forbidden[own]
+        if better(&now, &best):
+            best = now
+            label[0] = <element_t>y
+    return best
+
+
+cdef inline bint improves(Change* change, double tolerance) noexcept nogil:
+    return change.count < 0 or (change.count == 0 and change.delta < -tolerance)
+
+
+cdef inline double refresh(Search* s, element_t v, cost_t* local, element_t* forbidden) noexcept nogil:
+    """Sum the entries of all tables of v anew, factors ascending; what counts as zero among these sums."""
+    cdef offset_t d = labels_of(s, v), own = s.labels[v], i, y, stride
+    cdef const cost_t* table
+    cdef double x, magnitude = 0.0
+    for y in range(d):
+        local[y] = 0.0
+        if s.has_forbidden:
+            forbidden[y] = 0
+    for i in range(s.rows[v], s.rows[v + 1]):
+        stride = stride_of(s, s.factors[i], s.slots[i])
+        table = &s.tables[s.at[s.factors[i]] - own * stride]
+        for y in range(d):
+            x = table[y * stride]
+            if x == INFINITY:
+                forbidden[y] += 1
+            else:
+                local[y] += x
+                magnitude += fabs(x)
+    return ROUNDING * magnitude
+
+
+cdef inline void exchange(
+    Search* s, element_t u, offset_t stride, const cost_t* old, const cost_t* new
+) noexcept nogil:
+    """In the sums of u, replace the entries of one table around `old` by those around `new`."""
+    cdef offset_t y, d = labels_of(s, u)
+    cdef cost_t* local = &s.local[place(s, u)]
+    old -= s.labels[u] * stride
+    new -= s.labels[u] * stride
+    for y in range(d):
+        if s.has_forbidden:
+            if old[y * stride] == INFINITY:
+                s.forbidden[place(s, u) + y] -= 1
+            else:
+                local[y] -= old[y * stride]
+            if new[y * stride] == INFINITY:
+                s.forbidden[place(s, u) + y] += 1
+            else:
+                local[y] += new[y * stride]
+        else:
+            local[y] += new[y * stride] - old[y * stride]
+
+
+# -------------------------------------------------------------------------------------- a heap with four children each
+
+cdef inline void put(Search* s, element_t i, Change* change) noexcept nogil:
+    s.heap[i] = change[0]
+    s.where[change.variable] = i
+
+
+cdef inline void rise(Search* s, element_t i, Change change) noexcept nogil:
+    cdef element_t up
+    while i > 0:
+        up = (i - 1) >> 2
+        if not better(&change, &s.heap[up]):
+            break
+        put(s, i, &s.heap[up])
+        i = up
+    put(s, i, &change)
+
+
+cdef inline void sink(Search* s, element_t i, Change change) noexcept nogil:
+    cdef element_t down, least, k
+    while True:
+        down = 4 * i + 1
+        if down >= s.size:
+            break
+        least = down
+        for k in range(down + 1, min(down + 4, s.size)):
+            if better(&s.heap[k], &s.heap[least]):
+                least = k
+        if not better(&s.heap[least], &change):
+            break
+        put(s, i, &s.heap[least])
+        i = least
+    put(s, i, &change)
+
+
+cdef inline void take_out(Search* s, element_t v) noexcept nogil:
+    cdef element_t i = s.where[v]
+    cdef Change last
+    if i < 0:
+        return
+    s.where[v] = -1
+    s.size -= 1
+    if i == s.size:
+        return
+    last = s.heap[s.size]
+    if i > 0 and better(&last, &s.heap[(i - 1) >> 2]):
+        rise(s, i, last)
+    else:
+        sink(s, i, last)
+
+
+cdef inline void enter(Search* s, element_t v, double tolerance) noexcept nogil:
+    """Bring the heap in line with the sums of v."""
+    cdef element_t label, i = s.where[v]
+    cdef Change change = best_change(s, v, &label)
+    if not improves(&change, tolerance):
+        take_out(s, v)
+    elif i < 0:
+        s.size += 1
+        rise(s, s.size - 1, change)
+    elif better(&change, &s.heap[i]):
+        rise(s, i, change)
+    else:
+        sink(s, i, change)
+
+
+# ------------------------------------------------------------------------------------------------------ the algorithms
+
+cdef void apply_change(Search* s, element_t v, element_t label, bint best_first) noexcept nogil:
+    """Give v another label; the neighbours' sums and places in the heap follow."""
+    cdef offset_t i, j, f, begin, stride
+    cdef element_t u
+    cdef const cost_t* old
+    cdef const cost_t* new
+    for i in range(s.rows[v], s.rows[v + 1]):
+        f = s.factors[i]
+        stride = stride_of(s, f, s.slots[i])
+        old = &s.tables[s.at[f]]
+        s.at[f] += (label - s.labels[v]) * stride
+        new = &s.tables[s.at[f]]
+        begin = s.scope_start[f]
+        stride = 1
+        for j in range(s.scope_start[f + 1] - 1, begin - 1, -1):
+            u = s.scope[j]
+            if u != v:
+                exchange(s, u, stride, old, new)
+                enter(s, u, 0.0)
+            stride *= labels_of(s, u)
+    s.labels[v] = label
+
+
+def best_first(
+    const element_t[::1] domains,
+    offset_t width,
+    const offset_t[::1] first,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const offset_t[::1] rows,
+    const element_t[::1] factors,
+    const element_t[::1] slots,
+    element_t[::1] labels,
+    bint has_forbidden,
+    double cost,
+    Stopping stopping,
+):
+    """Repeatedly apply the best of all changes, in place; ties go to the smallest variable, then label."""
+    cdef Search s
+    cdef offset_t size = width * labels.shape[0] if width else first[labels.shape[0]]
+    cdef Py_ssize_t f
+    cdef offset_t forbidding = 0
+    cdef element_t v, label
+    cdef Change change, known
+    cdef double tolerance
+    cdef bint ended = False
+    at_array = np.empty(scope_start.shape[0] - 1, np.int64)
+    cdef offset_t[::1] at = at_array
+    cdef cost_t[::1] local = np.empty(size)
+    cdef element_t[::1] forbidden = np.empty(size if has_forbidden else 0, np.int32)
+    cdef char[::1] heap = np.empty(labels.shape[0] * sizeof(Change), np.int8)
+    cdef element_t[::1] where = np.full(labels.shape[0], -1, np.int32)
+    set_up(&s, domains, width, first, scope_start, scope, tables, rows, factors, slots, labels, has_forbidden, at)
+    if s.n == 0:
+        return
+    s.local = &local[0]
+    s.forbidden = &forbidden[0] if has_forbidden else NULL
+    s.heap = <Change*>&heap[0]
+    s.where = &where[0]
+    s.size = 0
+    with nogil:
+        select(&s, &table_start[0])
+        for f in range(s.m):
+            forbidding += tables[at[f]] == INFINITY
+        if forbidding:
+            cost = finite_sum(&s)
+        while not ended:
+            # All sums anew: at first, and again before the end, lest rounding hid a better label.
+            for v in range(s.n):
+                tolerance = refresh(&s, v, &s.local[place(&s, v)], &s.forbidden[place(&s, v)] if has_forbidden else NULL)
+                enter(&s, v, tolerance)
+            if s.size == 0:
+                break
+            while s.size > 0:
+                known = s.heap[0]
+                v = known.variable
+                tolerance = refresh(&s, v, &s.local[place(&s, v)], &s.forbidden[place(&s, v)] if has_forbidden else NULL)
+                change = best_change(&s, v, &label)
+                if not improves(&change, tolerance):
+                    take_out(&s, v)
+                    continue
+                if change.delta != known.delta or change.count != known.count:
+                    enter(&s, v, tolerance)
+                    continue
+                apply_change(&s, v, label, True)
+                enter(&s, v, 0.0)
+                cost += change.delta
+                forbidding += change.count
+                if stopping.tick(INFINITY if forbidding else cost):
+                    ended = True
+                    break
+
+
+def sweep(
+    const element_t[::1] domains,
+    offset_t width,
+    const offset_t[::1] first,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const offset_t[::1] rows,
+    const element_t[::1] factors,
+    const element_t[::1] slots,
+    element_t[::1] labels,
+    bint has_forbidden,
+    double cost,
+    Stopping stopping,
+):
+    """Give the variables their best labels one after the other, in place, until none changes."""
+    cdef Search s
+    cdef offset_t i, j, f, forbidding = 0, stride
+    cdef element_t v, label
+    cdef Change change
+    cdef double tolerance
+    cdef bint again = True
+    at_array = np.empty(scope_start.shape[0] - 1, np.int64)
+    cdef offset_t[::1] at = at_array
+    cdef unsigned char[::1] dirty = np.ones(labels.shape[0], np.uint8)
+    set_up(&s, domains, width, first, scope_start, scope, tables, rows, factors, slots, labels, has_forbidden, at)
+    if s.n == 0:
+        return
+    # The sums of one variable at a time, seen as if they were those of all.
+    cdef offset_t widest = width if width else np.max(domains)
+    cdef cost_t[::1] local = np.empty(widest)
+    cdef element_t[::1] forbidden = np.empty(widest, np.int32)
+    with nogil:
+        select(&s, &table_start[0])
+        for f in range(s.m):
+            forbidding += tables[at[f]] == INFINITY
+        if forbidding:
+            cost = finite_sum(&s)
+        while again:
+            again = False
+            for v in range(s.n):
+                if not dirty[v]:
+                    continue
+                dirty[v] = False
+                tolerance = refresh(&s, v, &local[0], &forbidden[0])
+                s.local = &local[0] - place(&s, v)
+                s.forbidden = &forbidden[0] - place(&s, v)
+                change = best_change(&s, v, &label)
+                if not improves(&change, tolerance):
+                    continue
+                for i in range(s.rows[v], s.rows[v + 1]):
+                    f = s.factors[i]
+                    at[f] += (label - s.labels[v]) * stride_of(&s, f, s.slots[i])
+                    for j in range(s.scope_start[f], s.scope_start[f + 1]):
+                        if s.scope[j] != v:
+                            dirty[s.scope[j]] = True
+                            again = True
+                s.labels[v] = label
+                cost += change.delta
+                forbidding += change.count
+                if stopping.tick(INFINITY if forbidding else cost):
+                    again = False
+                    break
+
+
+cdef int set_up(
+    Search* s,
+    const element_t[::1] domains,
+    offset_t width,
+    const offset_t[::1] first,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const cost_t[::1] tables,
+    const offset_t[::1] rows,
+    const element_t[::1] factors,
+    const element_t[::1] slots,
+    element_t[::1] labels,
+    bint has_forbidden,
+    offset_t[::1] at,
+) except -1:
+    s.n = labels.shape[0]
+    s.m = scope_start.shape[0] - 1
+    s.has_forbidden = has_forbidden
+    s.width = width
+    s.domains = &domains[0] if s.n else NULL
+    s.first = &first[0] if first.shape[0] else NULL
+    s.scope_start = &scope_start[0]
+    s.rows = &rows[0]
+    s.scope = &scope[0] if s.m else NULL
+    s.tables = &tables[0] if s.m else NULL
+    s.factors = &factors[0] if s.m else NULL
+    s.slots = &slots[0] if s.m else NULL
+    s.at = &at[0] if s.m else NULL
+    s.labels = &labels[0] if s.n else NULL
+    return 0
+
+
+cdef void select(Search* s, const offset_t* table_start) noexcept nogil:
+    cdef offset_t f, i, at
+    for f in range(s.m):
+        at = 0
+        for i in range(s.scope_start[f], s.scope_start[f + 1]):
+            at = at * labels_of(s, s.scope[i]) + s.labels[s.scope[i]]
+        s.at[f] = table_start[f] + at
+
+
+cdef double finite_sum(Search* s) noexcept nogil:
+    cdef offset_t f
+    cdef double total = 0.0
+    for f in range(s.m):
+        if s.tables[s.at[f]] < INFINITY:
+            total += s.tables[s.at[f]]
+    return total

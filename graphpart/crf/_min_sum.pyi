@@ -1,0 +1,39 @@
+from numpy import float64, int32, int64, uint8
+from numpy.typing import NDArray
+
+from graphpart.stopping import Stopping
+
+I32 = NDArray[int32]
+I64 = NDArray[int64]
+F64 = NDArray[float64]
+U8 = NDArray[uint8]
+
+def collect(
+    domains: I32,
+    width: int,
+    first: I64,
+    scope_start: I64,
+    scope: I32,
+    table_start: I64,
+    tables: F64,
+    order: I32,
+    parent: I32,
+    largest: int,
+    stopping: Stopping,
+) -> tuple[F64, U8, float, int, int]: ...
+def assign(
+    domains: I32,
+    width: int,
+    first: I64,
+    scope_start: I64,
+    scope: I32,
+    table_start: I64,
+    tables: F64,
+    order: I32,
+    parent: I32,
+    degree: I32,
+    largest_arity: int,
+    belief: F64,
+    choice: U8,
+    labels: I32,
+) -> tuple[float, int]: ...

@@ -1,0 +1,401 @@
+"""Min-sum on forests: one pass from the leaves to the roots, one pass back that reads off the labeling.
+
+``belief[v]`` collects the unary costs of variable v and the messages of the factors below it. When factor f is eliminated,
+the beliefs of all its variables but its parent p are complete, and its message
+
+    mu(y_p) = min over the other variables of h_f(y) + sum over the other variables c of belief[c](y_c)
+
+is added to belief[p]. Its minimum is taken out of each message, so that beliefs stay as large as the costs around; the sum
+of what was taken out is carried along. The argmins are found again on the way back, from the same numbers, except those of
+two or three binary variables, which are kept as bits.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define GRAPHPART_PREFETCH(p) __builtin_prefetch(p)
+    #else
+    #define GRAPHPART_PREFETCH(p)
+    #endif
+    """
+    void prefetch "GRAPHPART_PREFETCH" (const void*) noexcept nogil
+
+cdef enum:
+    BLOCK = 4096    # factors between two looks at the clock
+    AHEAD = 12      # factors between the request for memory and its use
+
+
+cdef struct Graph:
+    const element_t* domains
+    offset_t width              # the number of labels, if all variables have the same; else 0
+    const offset_t* first       # otherwise the place of each variable's first label
+    const offset_t* scope_start
+    const element_t* scope
+    const offset_t* table_start
+    const cost_t* tables
+
+
+cdef inline offset_t labels_of(Graph* g, element_t v) noexcept nogil:
+    return g.width if g.width else g.domains[v]
+
+
+cdef inline offset_t place(Graph* g, element_t v) noexcept nogil:
+    return g.width * v if g.width else g.first[v]
+
+
+cdef Graph graph_of(
+    const element_t[::1] domains, offset_t width, const offset_t[::1] first, const offset_t[::1] scope_start,
+    const element_t[::1] scope, const offset_t[::1] table_start, const cost_t[::1] tables,
+):
+    cdef Graph g
+    g.width = width
+    g.domains = &domains[0] if domains.shape[0] else NULL
+    g.first = &first[0] if first.shape[0] else NULL
+    g.scope_start = &scope_start[0]
+    g.scope = &scope[0] if scope.shape[0] else NULL
+    g.table_start = &table_start[0]
+    g.tables = &tables[0] if tables.shape[0] else NULL
+    return g
+
+
+def collect(
+    const element_t[::1] domains,
+    offset_t width,
+    const offset_t[::1] first,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const element_t[::1] order,
+    const element_t[::1] parent,
+    offset_t largest,
+    Stopping stopping,
+):
+    """The pass to the roots: (beliefs, argmins as bits, sum taken out, factors eliminated, impossible factor).
+
+    `largest` is the size of the largest table. The impossible factor is -1, or the first one whose message is inf for all labels of its parent; then the pass ends.
+    """
+    cdef Graph g = graph_of(domains, width, first, scope_start, scope, table_start, tables)
+    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, steps = order.shape[0], f, t = 0, end
+    cdef offset_t i, y, arity
+    cdef element_t p, c
+    cdef double total = 0.0, low = 0.0
+    cdef cost_t* b
+    cdef const cost_t* table
+    belief_array = np.zeros(width * n if width or n == 0 else first[n])
+    choice_array = np.empty(steps, np.uint8)
+    cdef cost_t[::1] belief = belief_array
+    cdef unsigned char[::1] choice = choice_array
+    cdef cost_t[::1] work = np.empty(largest)     # a message, or a table with one axis minimised out
+    with nogil:
+        for f in range(m):
+            i = g.scope_start[f]
+            if g.scope_start[f + 1] - i == 1:
+                b = &belief[place(&g, g.scope[i])]
+                table = &g.tables[g.table_start[f]]
+                for y in range(labels_of(&g, g.scope[i])):
+                    b[y] += table[y]
+        while t < steps and low < INFINITY and not stopping.poll(INFINITY):
+            end = min(t + BLOCK, steps)
+            while t < end and low < INFINITY:
+                if t + 2 * AHEAD < steps:
+                    prefetch(&g.table_start[order[t + 2 * AHEAD]])
+                    prefetch(&g.scope_start[order[t + 2 * AHEAD]])
+                    prefetch(&g.tables[g.table_start[order[t + AHEAD]]])
+                    prefetch(&g.scope[g.scope_start[order[t + AHEAD]]])
+                    prefetch(&belief[place(&g, parent[t + AHEAD])])
+                f = order[t]
+                p = parent[t]
+                i = g.scope_start[f]
+                arity = g.scope_start[f + 1] - i
+                table = &g.tables[g.table_start[f]]
+                if arity == 3 and width == 2:
+                    low = binary_triple(&g, i, table, p, &belief[0], &choice[t])
+                elif arity > 2:
+                    low = larger(&g, f, p, &belief[0], &work[0])
+                else:
+                    c = g.scope[i] ^ g.scope[i + 1] ^ p
+                    if width == 2:
+                        low = binary_pair(table, &belief[2 * c], &belief[2 * p], 1 + (g.scope[i] == c), &choice[t])
+                    else:
+                        low = pair(table, &belief[place(&g, c)], labels_of(&g, c), &belief[place(&g, p)],
+                                   labels_of(&g, p), g.scope[i] == c, &work[0])
+                total += low
+                t += 1
+    return belief_array, choice_array, total, t, order[t - 1] if low == INFINITY else -1
+
+
+cdef inline double binary_pair(
+    const cost_t* table, const cost_t* child, cost_t* parent, int stride, unsigned char* choice
+) noexcept nogil:
+    """The message of a binary pair; `stride` is that of the child in the table, 2 if it comes first, else 1."""
+    cdef double a = child[0], b = child[1]
+    cdef double x0 = table[0] + a, x1 = table[stride] + b
+    cdef double z0 = table[3 - stride] + a, z1 = table[3] + b
+    choice[0] = (x1 < x0) | ((z1 < z0) << 1)
+    x0 = x1 if x1 < x0 else x0
+    z0 = z1 if z1 < z0 else z0
+    cdef double low = z0 if z0 < x0 else x0
+    if low < INFINITY:
+        parent[0] += x0 - low
+        parent[1] += z0 - low
+    return low
+
+
+cdef inline double binary_triple(
+    Graph* g, offset_t i, const cost_t* table, element_t p, cost_t* belief, unsigned char* choice
+) noexcept nogil:
+    """The message of a factor of three binary variables; its choice has two bits for each label of the parent."""
+    cdef element_t c, e
+    cdef int first, second, up
+    children_of(g, i, p, &c, &e, &first, &second, &up)
+    cdef const cost_t* a = &belief[2 * c]
+    cdef const cost_t* b = &belief[2 * e]
+    cdef double x = quadruple(table, first, second, a, b, choice)
+    cdef unsigned char bits
+    cdef double z = quadruple(&table[up], first, second, a, b, &bits)
+    choice[0] |= bits << 2
+    cdef double low = z if z < x else x
+    if low < INFINITY:
+        belief[2 * p] += x - low
+        belief[2 * p + 1] += z - low
+    return low
+
+
+cdef inline void children_of(
+    Graph* g, offset_t i, element_t p, element_t* c, element_t* e, int* first, int* second, int* up
+) noexcept nogil:
+    """The children c and e of parent p in a factor of three binary variables, and the strides of all three."""
+    cdef int s = 0 if g.scope[i] == p else (1 if g.scope[i + 1] == p else 2)
+    c[0] = g.scope[i + (s == 0)]
+    e[0] = g.scope[i + 2 - (s == 2)]
+    first[0] = 2 if s == 0 else 4
+    second[0] = 2 if s == 2 else 1
+    up[0] = 4 >> s
+
+
+cdef inline double quadruple(
+    const cost_t* table, int first, int second, const cost_t* a, const cost_t* b, unsigned char* choice
+) noexcept nogil:
+    cdef double x0 = table[0] + b[0], x1 = table[second] + b[1]
+    cdef double z0 = table[first] + b[0], z1 = table[first + second] + b[1]
+    cdef unsigned char u = x1 < x0, v = z1 < z0, w
+    x0 = (x1 if x1 < x0 else x0) + a[0]
+    z0 = (z1 if z1 < z0 else z0) + a[1]
+    w = z0 < x0
+    choice[0] = u ^ ((u ^ v ^ 2) & -w)      # without a branch: v + 2 or u
+    return z0 if z0 < x0 else x0
+
+
+cdef double pair(
+    const cost_t* table, const cost_t* child, offset_t d, cost_t* parent, offset_t e, bint child_first, cost_t* message
+) noexcept nogil:
+    """The message of a pair with d labels of the child and e of the parent."""
+    cdef offset_t y, z
+    cdef double a, x, low = INFINITY
+    if child_first:
+        a = child[0]
+        for z in range(e):
+            message[z] = table[z] + a
+        for y in range(1, d):
+            table += e
+            a = child[y]
+            for z in range(e):
+                x = table[z] + a
+                message[z] = x if x < message[z] else message[z]
+    else:
+        for z in range(e):
+            message[z] = least_of_row(&table[z * d], child, d)
+    for z in range(e):
+        low = message[z] if message[z] < low else low
+    if low < INFINITY:
+        for z in range(e):
+            parent[z] += message[z] - low
+    return low
+
+
+cdef inline double least_of_row(const cost_t* row, const cost_t* child, offset_t d) noexcept nogil:
+    """The minimum of a sum of two vectors; four minima run side by side, for one alone waits for itself."""
+    cdef double m0 = INFINITY, m1 = INFINITY, m2 = INFINITY, m3 = INFINITY, x0, x1, x2, x3
+    cdef offset_t y = 0
+    while y + 4 <= d:
+        x0 = row[y] + child[y]
+        x1 = row[y + 1] + child[y + 1]
+        x2 = row[y + 2] + child[y + 2]
+        x3 = row[y + 3] + child[y + 3]
+        m0 = x0 if x0 < m0 else m0
+        m1 = x1 if x1 < m1 else m1
+        m2 = x2 if x2 < m2 else m2
+        m3 = x3 if x3 < m3 else m3
+        y += 4
+    while y < d:
+        x0 = row[y] + child[y]
+        m0 = x0 if x0 < m0 else m0
+        y += 1
+    m0 = m1 if m1 < m0 else m0
+    m2 = m3 if m3 < m2 else m2
+    return m2 if m2 < m0 else m0
+
+
+cdef double larger(Graph* g, Py_ssize_t f, element_t p, cost_t* belief, cost_t* work) noexcept nogil:
+    """The message of a factor of any arity: its children are minimised out one by one, the last of the scope first."""
+    cdef const cost_t* source = &g.tables[g.table_start[f]]
+    cdef const cost_t* child
+    cdef cost_t* to = &belief[place(g, p)]
+    cdef offset_t size = g.table_start[f + 1] - g.table_start[f], inner = 1, d, i, o, k, y
+    cdef double x, least, low = INFINITY
+    cdef element_t v
+    for i in range(g.scope_start[f + 1] - 1, g.scope_start[f] - 1, -1):
+        v = g.scope[i]
+        d = labels_of(g, v)
+        if v == p:
+            inner = d
+            continue
+        child = &belief[place(g, v)]
+        size //= d
+        # Seen as (o, y, k). In place after the first axis: no entry is overwritten before it is read.
+        for o in range(size // inner):
+            for k in range(inner):
+                least = INFINITY
+                for y in range(d):
+                    x = source[(o * d + y) * inner + k] + child[y]
+                    least = x if x < least else least
+                work[o * inner + k] = least
+        source = work
+    for k in range(inner):
+        low = source[k] if source[k] < low else low
+    if low < INFINITY:
+        for k in range(inner):
+            to[k] += source[k] - low
+    return low
+
+
+def assign(
+    const element_t[::1] domains,
+    offset_t width,
+    const offset_t[::1] first,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const element_t[::1] order,
+    const element_t[::1] parent,
+    const element_t[::1] degree,
+    offset_t largest_arity,
+    const cost_t[::1] belief,
+    const unsigned char[::1] choice,
+    element_t[::1] labels,
+):
+    """The pass from the roots: fill in labels; (sum of the beliefs of roots, impossible variable or -1).
+
+    Variables of degree 0 are roots and take the smallest of their best labels; `labels` already holds those of
+    variables of higher degree. All others are children of the factors in `order`.
+    """
+    cdef Graph g = graph_of(domains, width, first, scope_start, scope, table_start, tables)
+    cdef Py_ssize_t n = domains.shape[0], t, f, v, impossible = -1
+    cdef offset_t i, y, best
+    cdef element_t p, c, e
+    cdef double total = 0.0
+    cdef const cost_t* b
+    cdef const cost_t* table
+    cdef offset_t[::1] odometer = np.empty(2 * largest_arity, np.int64)
+    cdef int first_stride, second_stride, up
+    cdef unsigned char bits
+    with nogil:
+        for v in range(n):
+            if degree[v] == 0:
+                b = &belief[place(&g, <element_t>v)]
+                best = 0
+                for y in range(1, labels_of(&g, <element_t>v)):
+                    best = y if b[y] < b[best] else best
+                labels[v] = <element_t>best
+                total += b[best]
+                if b[best] == INFINITY and impossible < 0:
+                    impossible = v
+        for t in range(order.shape[0] - 1, -1, -1):
+            if t >= 2 * AHEAD:
+                prefetch(&g.scope_start[order[t - 2 * AHEAD]])
+                prefetch(&g.scope[g.scope_start[order[t - AHEAD]]])
+            f = order[t]
+            p = parent[t]
+            i = g.scope_start[f]
+            table = &g.tables[g.table_start[f]]
+            if g.scope_start[f + 1] - i == 2:
+                c = g.scope[i] ^ g.scope[i + 1] ^ p
+                if width == 2:
+                    labels[c] = (choice[t] >> labels[p]) & 1
+                elif g.scope[i] == c:
+                    labels[c] = argmin(
+                        &table[labels[p]], labels_of(&g, p), &belief[place(&g, c)], labels_of(&g, c))
+                else:
+                    labels[c] = argmin(
+                        &table[labels[p] * labels_of(&g, c)], 1, &belief[place(&g, c)], labels_of(&g, c))
+            elif g.scope_start[f + 1] - i == 3 and width == 2:
+                children_of(&g, i, p, &c, &e, &first_stride, &second_stride, &up)
+                bits = choice[t] >> (2 * labels[p])
+                labels[c] = (bits >> 1) & 1
+                labels[e] = bits & 1
+            else:
+                assign_children(&g, f, p, &belief[0], &labels[0], &odometer[0])
+    return total, impossible
+
+
+cdef inline element_t argmin(const cost_t* table, offset_t stride, const cost_t* child, offset_t d) noexcept nogil:
+    cdef offset_t y, best = 0
+    cdef double x, least = table[0] + child[0]
+    for y in range(1, d):
+        x = table[y * stride] + child[y]
+        if x < least:
+            least = x
+            best = y
+    return <element_t>best
+
+
+cdef void assign_children(
+    Graph* g, Py_ssize_t f, element_t p, const cost_t* belief, element_t* labels, offset_t* odometer
+) noexcept nogil:
+    """The best labels of all variables of a factor but its parent, whose label is known; the first of equals."""
+    cdef offset_t begin = g.scope_start[f], arity = g.scope_start[f + 1] - begin, i
+    cdef offset_t* at = odometer            # labels tried
+    cdef offset_t* best = &odometer[arity]
+    cdef offset_t place_in_table = 0
+    cdef const cost_t* table = &g.tables[g.table_start[f]]
+    cdef double x, least = INFINITY
+    cdef element_t v
+    for i in range(arity):
+        v = g.scope[begin + i]
+        at[i] = labels[p] if v == p else 0
+        best[i] = at[i]
+    while True:
+        place_in_table = 0
+        for i in range(arity):
+            place_in_table = place_in_table * labels_of(g, g.scope[begin + i]) + at[i]
+        x = table[place_in_table]
+        for i in range(arity - 1, -1, -1):      # in the order in which the message was summed
+            v = g.scope[begin + i]
+            if v != p:
+                x += belief[place(g, v) + at[i]]
+        if x < least:
+            least = x
+            for i in range(arity):
+                best[i] = at[i]
+        i = arity - 1
+        while i >= 0:
+            v = g.scope[begin + i]
+            if v != p:
+                at[i] += 1
+                if at[i] < labels_of(g, v):
+                    break
+                at[i] = 0
+            i -= 1
+        if i < 0:
+            break
+    for i in range(arity):
+        labels[g.scope[begin + i]] = <element_t>best[i]

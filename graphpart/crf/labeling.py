@@ -1,0 +1,113 @@
+"""What the algorithms on factor graphs share: from labels to a result, and vectors with an entry for each label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf import _structure
+from graphpart.crf.factor_graph import FactorGraph
+from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.partition.local_search import MESSAGES
+from graphpart.result import LabelingResult, Status
+from graphpart.stopping import Stopping
+
+__all__ = ["LabelVectors", "check_each_factor_possible", "finish", "forbidden_by", "trivial_bound"]
+
+
+def finish(
+    f: FactorGraph,
+    labels: NDArray[np.int32],
+    stopping: Stopping,
+    method: str,
+    status: Status,
+    message: str | None = None,
+    lower_bound: float = -math.inf,
+    info: dict[str, Any] | None = None,
+) -> LabelingResult:
+    """A result for labels, with the cost recomputed; `status` holds unless the run was stopped early."""
+    stopping.reraise()
+    cost = f.evaluate_labels(labels)
+    labels.flags.writeable = False
+    status = status if status == Status.OPTIMAL else stopping.reason or status
+    if status == Status.OPTIMAL:
+        lower_bound = cost
+    text = message or MESSAGES[status]
+    if cost == math.inf:
+        bad = _structure.first_forbidding(*f._flat(), labels)
+        text += f"; the labeling is forbidden by factor {bad} over {forbidden_by(f, bad)}"
+    stopping.history.append((stopping.seconds, cost))
+    return LabelingResult(
+        labels=labels,
+        cost=cost,
+        objective=f.objective(cost),
+        lower_bound=min(lower_bound, cost),
+        status=status,
+        message=text,
+        iterations=stopping.iterations,
+        seconds=stopping.seconds,
+        method=method,
+        nodes=f.variables,
+        history=tuple(stopping.history),
+        info=info or {},
+    )
+
+
+def forbidden_by(f: FactorGraph, factor: int) -> str:
+    """The names of the variables of a factor, for a message."""
+    return repr(tuple(f.variables[i] for i in f.factor(factor)[0]))
+
+
+def check_each_factor_possible(f: FactorGraph) -> NDArray[np.float64]:
+    """The smallest entry of each table; InfeasibleProblem if it is inf, naming the factor."""
+    least = _structure.minima(f.table_start, f.tables)
+    if f.has_forbidden and len(bad := np.flatnonzero(np.isposinf(least))):
+        i = int(bad[0])
+        raise InfeasibleProblem(f"factor {i} over {forbidden_by(f, i)} forbids every labeling")
+    return least
+
+
+def trivial_bound(f: FactorGraph) -> float:
+    """A lower bound on the energy: the constant plus the smallest entry of each table."""
+    least = check_each_factor_possible(f)
+    total = f.constant + float(least.sum())
+    return total - 2.0**-46 * (abs(f.constant) + float(np.abs(least).sum()))  # more than pairwise summation rounds
+
+
+class LabelVectors(Mapping[Hashable, NDArray[np.float64]]):
+    """A number for each label of each variable: a mapping from names of variables to vectors.
+
+    Attributes
+    ----------
+    flat : ndarray of float64
+        All vectors, one after the other, in the order of the variables.
+    """
+
+    def __init__(self, f: FactorGraph, flat: NDArray[np.float64]) -> None:
+        self.flat = flat
+        self._f = f
+        self._start = places(f)
+
+    def __getitem__(self, name: Hashable) -> NDArray[np.float64]:
+        try:
+            i = self._f.index(name)
+        except InvalidProblem:
+            raise KeyError(name) from None
+        return self.flat[self._start[i] : self._start[i + 1]]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._f.variables)
+
+    def __len__(self) -> int:
+        return self._f.n
+
+
+def places(f: FactorGraph) -> NDArray[np.int64]:
+    """Where the labels of each variable stand in one flat vector, shape (n + 1,)."""
+    start = np.zeros(f.n + 1, np.int64)
+    np.cumsum(f.domains, out=start[1:])
+    return start
