@@ -54,6 +54,16 @@ METHODS: tuple[Method, ...] = (
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=40),
     Method("brute-force", "partition", "graphpart.partition.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=14),
+    Method("auto", "crf", "graphpart.crf.auto:auto",
+           "min-sum where acyclic, proofs where cycles are small, local search else", frozenset({"initial", "seed"})),
+    Method("icm", "crf", "graphpart.crf.icm:icm",
+           "apply the best change of one label, while it lowers the energy", LOCAL | {"seed"}),
+    Method("min-sum", "crf", "graphpart.crf.min_sum:min_sum",
+           "message passing, exact on acyclic factor graphs", exact=True),
+    Method("ilp", "crf", "graphpart.crf.ilp:ilp",
+           "local polytope with integer indicators, through PuLP", frozenset({"initial"}), exact=True, largest=100),
+    Method("brute-force", "crf", "graphpart.crf.brute_force:brute_force",
+           "enumeration with pruning", exact=True, largest=22),
 )  # fmt: skip
 
 

@@ -230,6 +230,8 @@ class Program:
         Finite.
     solver : pulp.LpSolver
         From `pick_solver`.
+    integer : ndarray of bool, shape (m,), optional
+        The variables that have to be integer; default all. The others are integer in some solution of least cost.
 
     Attributes
     ----------
@@ -239,7 +241,7 @@ class Program:
         Bounds of the variables; may be changed between solves.
     """
 
-    def __init__(self, costs: Vector, solver: Any) -> None:
+    def __init__(self, costs: Vector, solver: Any, integer: NDArray[np.bool_] | None = None) -> None:
         self.costs = costs
         self.solver = solver
         self.step = common_step(costs)
@@ -248,7 +250,8 @@ class Program:
         self.lower, self.upper = np.zeros(len(costs)), np.ones(len(costs))
         self._scaled = costs / self.unit
         self._make = pulp.LpProblem("graphpart")
-        self._variables = [self._make.add_variable(f"x{i:09d}", 0, 1, "Integer") for i in range(len(costs))]
+        kinds = ["Integer"] * len(costs) if integer is None else np.where(integer, "Integer", "Continuous").tolist()
+        self._variables = [self._make.add_variable(f"x{i:09d}", 0, 1, kind) for i, kind in enumerate(kinds)]
         self._rows: list[Any] = []
         self._matrix = csr_array((0, len(costs)))
         self._rhs = np.zeros(0)

@@ -1,4 +1,4 @@
-"""Factor graphs from factor graphs: conditioned on evidence, simplified, restricted. And a cycle, if there is one."""
+"""Factor graphs from factor graphs: conditioned on evidence, simplified, split. And a cycle, if there is one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphpart.errors import InfeasibleProblem, InvalidProblem
 if TYPE_CHECKING:
     from graphpart.crf.factor_graph import FactorGraph
 
-__all__ = ["condition", "find_cycle", "rows_of", "simplify"]
+__all__ = ["condition", "find_cycle", "rows_of", "simplify", "split"]
 
 SHOWN = 8  # variables of a cycle that a message names
 
@@ -105,16 +105,28 @@ def simplify(f: FactorGraph) -> FactorGraph:
     )
 
 
-def restrict(f: FactorGraph, variables: NDArray[np.integer[Any]]) -> FactorGraph:
-    """The factor graph over some variables, ascending, and the factors within them; without the constant."""
-    place = np.full(f.n, -1, np.int32)
-    place[variables] = np.arange(len(variables), dtype=np.int32)
-    inside = np.minimum.reduceat(place[f.scope], f.scope_start[:-1]) >= 0 if f.m else np.zeros(0, bool)
-    factors = np.flatnonzero(inside)
-    start, scope = rows_of(f.scope_start, f.scope, factors)
-    _, tables = rows_of(f.table_start, f.tables, factors)
-    names = [f.variables[i] for i in variables.tolist()]
-    return type(f).from_csr(f.domains[variables], start, place[scope], tables, names)
+def split(f: FactorGraph, labels: NDArray[np.int32]) -> list[tuple[NDArray[np.int64], FactorGraph]]:
+    """The connected components that `labels` name, each as (variables, factor graph); the constant is left out.
+
+    O(size of all tables + number of components).
+    """
+    count = int(labels.max()) + 1 if f.n else 0
+    variables = np.argsort(labels, kind="stable")
+    of_factor = labels[f.scope[f.scope_start[:-1]]]
+    factors = np.argsort(of_factor, kind="stable")
+    first_variable = np.searchsorted(labels[variables], np.arange(count + 1))
+    first_factor = np.searchsorted(of_factor[factors], np.arange(count + 1))
+    place = np.empty(f.n, np.int64)
+    place[variables] = np.arange(f.n)
+    parts = []
+    for k in range(count):
+        mine = variables[first_variable[k] : first_variable[k + 1]]
+        own = factors[first_factor[k] : first_factor[k + 1]]
+        start, scope = rows_of(f.scope_start, f.scope, own)
+        _, tables = rows_of(f.table_start, f.tables, own)
+        names = [f.variables[i] for i in mine.tolist()]
+        parts.append((mine, type(f).from_csr(f.domains[mine], start, place[scope] - first_variable[k], tables, names)))
+    return parts
 
 
 def rows_of(
