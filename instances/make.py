@@ -117,8 +117,8 @@ def keep(recipe: Recipe, labels: np.ndarray) -> None:
 def improve(p: gp.SetPartition, start: np.ndarray | None, seconds: float, seed: int) -> np.ndarray:
     """Iterated local search: perturb the partition, descend by greedy moving and Kernighan-Lin, keep what is not worse.
 
-    A perturbation takes a random element, and the elements around it that one of its neighbours of the graph of
-    attractive pairs leads to, and either joins their subsets, or makes all singletons, or scatters them.
+    A perturbation takes a random element and a random neighbour of it, one to three times, and either joins their
+    subsets, or makes the elements of one singletons, or splits both at random, or moves some neighbours to the element.
     """
     rng = np.random.default_rng(seed)
     ends = time.monotonic() + seconds
