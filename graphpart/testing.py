@@ -149,7 +149,7 @@ def _check_initial(solver: Solver, p: SetPartition) -> None:
         check_result(p, r)
         assert r.cost <= p.evaluate(start), f"cost {r.cost} is worse than the start, {p.evaluate(start)}"
         assert np.array_equal(start, copy), "the initial partition was changed"
-        sets = [{p.nodes[a] for a in np.flatnonzero(start == k)} for k in range(start.max(initial=-1) + 1)]
+        sets = [{p.nodes[a] for a in np.flatnonzero(start == k).tolist()} for k in range(start.max(initial=-1) + 1)]
         for form in (sets, dict(zip(p.nodes, start.tolist(), strict=True)), r):
             assert solver(p, initial=form).cost <= p.evaluate(start), "worse than the start in another form"
 
@@ -244,7 +244,8 @@ def _random_problem(rng: np.random.Generator) -> SetPartition:
     m = int(stored.sum())
     kinds = (rng.normal(size=m), rng.integers(-3, 4, m) * 1.0, rng.choice([-1.0, 1.0], m), rng.integers(-9, 10, m) / 4)
     costs = kinds[int(rng.integers(4))]
-    joins, cuts = [], []
+    joins: list[tuple[int, int]] = []
+    cuts: list[tuple[int, int]] = []
     if rng.random() < 0.3:
         hidden = rng.integers(0, 3, n)
         for a, b in rng.integers(0, n, (3, 2)).tolist():
