@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -33,10 +34,15 @@ class Method:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function itself, imported now."""
-        module, name = self.where.split(":")
-        function: Callable[..., Any] = getattr(import_module(module), name)
-        return function
+        """The function itself, imported when first used."""
+        return _function(self.where)
+
+
+@cache
+def _function(where: str) -> Callable[..., Any]:
+    module, name = where.split(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
 
 
 LOCAL = frozenset({"initial", "max_iterations", "target"})
@@ -51,7 +57,7 @@ METHODS: tuple[Method, ...] = (
     Method("kernighan-lin", "partition", "graphpart.partition.kernighan_lin:kernighan_lin",
            "sequences of moves, cut back to their best prefix", LOCAL),
     Method("ilp", "partition", "graphpart.partition.ilp:ilp",
-           "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=40),
+           "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100),
     Method("brute-force", "partition", "graphpart.partition.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=14),
     Method("auto", "crf", "graphpart.crf.auto:auto",
@@ -65,6 +71,8 @@ METHODS: tuple[Method, ...] = (
     Method("brute-force", "crf", "graphpart.crf.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=22),
 )  # fmt: skip
+
+_BY_NAME = {(method.problem, method.name): method for method in METHODS}
 
 
 def methods_for(problem: str) -> tuple[Method, ...]:
@@ -80,8 +88,8 @@ def find_method(name: str, problem: str) -> Method:
     InvalidOption
         If there is none; the message lists those that there are.
     """
-    for method in METHODS:
-        if method.name == name and method.problem == problem:
-            return method
-    known = ", ".join(method.name for method in methods_for(problem))
-    raise InvalidOption(f"method is {name!r}: expected one of {known}")
+    method = _BY_NAME.get((problem, name))
+    if method is None:
+        known = ", ".join(method.name for method in methods_for(problem))
+        raise InvalidOption(f"method is {name!r}: expected one of {known}")
+    return method

@@ -16,6 +16,8 @@ import re
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ __all__ = ["Answer", "Program", "pick_solver"]
 
 Vector = NDArray[np.float64]
 
-GRACE = 1.0  # seconds that a solver may take beyond the time limit to hand over its solution
+MARGIN = 0.1  # share of the time left, but at most a second, that a solver has to leave for handing over its solution
 WHOLE = 2.0**20  # costs that are multiples of one number are scaled to whole numbers if these are at most so large
 MAGNITUDE = 2.0**10  # else the largest cost is scaled to about this
 INTEGRAL = 1e-5  # a bound this close below a whole number counts as that number
@@ -45,6 +47,7 @@ INTEGRAL = 1e-5  # a bound this close below a whole number counts as that number
 class Cbc(pulp.COIN_CMD):  # type: ignore[misc,unused-ignore]
     """CBC as a process that ends at Ctrl-C and at the time limit, and whose log tells the bound it had."""
 
+    name = "CBC"
     stopping: Stopping
     best_cost = math.inf
     bound = -math.inf
@@ -81,39 +84,36 @@ class Cbc(pulp.COIN_CMD):  # type: ignore[misc,unused-ignore]
         """Run to the end; True if the process had to be killed."""
         with open(log, "wb") as out, _start(command, out) as process:
             try:
-                while True:
-                    try:
+                while process.poll() is None:
+                    with suppress(subprocess.TimeoutExpired), interruptible(self.stopping):
                         process.wait(0.05)
-                        return False
-                    except subprocess.TimeoutExpired:
-                        if self.stopping.check(self.best_cost) and (
-                            self.stopping.reason != Status.TIME_LIMIT or _late(self.stopping)
-                        ):
-                            return True
+                    if self.stopping.check(self.best_cost):  # Ctrl-C may have ended the process as well
+                        return True
+                return False
             finally:
                 process.kill()
 
 
 def _start(command: list[str], out: Any) -> subprocess.Popen[bytes]:
     try:
-        # In a session of its own, so that Ctrl-C reaches this process only.
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
-        )
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
     except OSError as error:
         raise SolverError(f"cannot run CBC at {command[0]}: {error.strerror}") from None
 
 
-def _late(stopping: Stopping) -> bool:
-    return stopping.started + stopping.seconds > stopping.deadline + GRACE
+@contextmanager
+def interruptible(stopping: Stopping) -> Iterator[None]:
+    """Let Ctrl-C end the run in good order."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        stopping.stop(Status.INTERRUPTED)
 
 
 def _bound_in_log(text: str) -> float:
-    """The last lower bound in a log of CBC, less its rounding when printed; -inf if there is none."""
+    """The best lower bound in a log of CBC, less its rounding when printed; -inf if there is none."""
     found = re.findall(r"(?:best possible|Lower bound:|Continuous objective value is) *(-?\d[-+.\de]*)", text)
-    if not found:
-        return -math.inf
-    bound = max(float(x) for x in found)
+    bound = max((x for x in map(float, found) if abs(x) < 1e30), default=-math.inf)  # 1e+50 stands for none
     return bound - 1e-3 - 1e-5 * abs(bound)
 
 
@@ -128,17 +128,31 @@ class Highs(pulp.HiGHS):  # type: ignore[misc,unused-ignore]
     stopping: Stopping
     best_cost = math.inf
     bound = -math.inf
+    start: Vector | None = None
 
     def callSolver(self, lp: pulp.LpProblem) -> None:
         model = lp.solverModel
+        if self.start is not None and self.mip:
+            model.setSolution(len(self.start), np.arange(len(self.start), dtype=np.int32), self.start)
         model.HandleUserInterrupt = True
-        thread = threading.Thread(target=model.run, daemon=True)
+        done = threading.Event()  # Thread.join takes a running thread for ended after Ctrl-C
+
+        def run() -> None:
+            try:
+                model.run()
+            finally:
+                done.set()
+
+        thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        while thread.is_alive():
-            thread.join(0.02)
+        while not done.is_set():  # also after Ctrl-C: the model must not vanish while the thread uses it
+            with interruptible(self.stopping):
+                done.wait(0.02)
             if self.stopping.check(self.best_cost):
                 model.cancelSolve()
-        if self.mip:
+        thread.join()
+        status = model.modelStatusToString(model.getModelStatus()).lower()
+        if self.mip and any(word in status for word in ("optimal", "limit", "interrupt")):
             self.bound = model.getInfo().mip_dual_bound
 
 
@@ -169,6 +183,10 @@ def pick_solver(solver: Any = "cbc", options: dict[str, Any] | None = None) -> A
             raise InvalidOption("solver_options with a pulp solver: expected the name of a solver, or options in it")
         chosen = copy.copy(solver)
         chosen.optionsDict = dict(solver.optionsDict)
+        if not hasattr(chosen, "gapRel"):
+            chosen.optionsDict.setdefault("gapRel", 0.0)
+        elif chosen.gapRel is None:
+            chosen.gapRel = 0.0
         name = chosen.name
     elif isinstance(solver, str):
         chosen, name = _named_solver(solver, dict(options or {})), solver
@@ -307,12 +325,17 @@ class Program:
             If the solver crashed.
         """
         lp = self._problem(start)
+        if stopping.check(cost):
+            return Answer("stopped", None, -math.inf)
         solver = copy.copy(self.solver)
-        solver.optionsDict = dict(solver.optionsDict, warmStart=start is not None)
+        if "warmStart" in solver.optionsDict:
+            solver.optionsDict = dict(solver.optionsDict, warmStart=start is not None)
         solver.mip = not relaxed
-        solver.stopping, solver.best_cost = stopping, cost
-        if stopping.remaining is not None:
-            solver.timeLimit = min(stopping.remaining, solver.timeLimit or math.inf)
+        solver.stopping, solver.best_cost, solver.start = stopping, cost, start
+        left = math.inf if stopping.remaining is None else stopping.remaining
+        limit = max(left - 1, (1 - MARGIN) * left)
+        if limit < (solver.timeLimit or math.inf):
+            solver.timeLimit = limit
         try:
             lp.solve(solver)
         except KeyboardInterrupt:
@@ -320,7 +343,10 @@ class Program:
             return Answer("stopped", None, -math.inf)
         except pulp.PulpError as error:
             raise SolverError(f"{solver.name} failed: {' '.join(str(error).split())}") from None
-        return self._answer(lp, solver, relaxed)
+        answer = self._answer(lp, solver, relaxed)
+        if answer.status == "stopped" and solver.timeLimit == limit:
+            stopping.stop(Status.TIME_LIMIT)
+        return answer
 
     def _problem(self, start: Vector | None) -> pulp.LpProblem:
         lp = pulp.LpProblem("graphpart")

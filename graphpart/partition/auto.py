@@ -30,9 +30,9 @@ from graphpart.stopping import Stopping
 
 __all__ = ["auto"]
 
-PATIENCE = 10.0  # seconds for proofs in all, without a time limit
-LARGEST_PATIENT = 1500  # pairs with a cost in a component that is worth an integer program, without a time limit
-LARGEST_LIMITED = 8000  # the same with a time limit
+PATIENCE = 5.0  # seconds for proofs in all, without a time limit
+LARGEST_PATIENT = 2000  # pairs with a cost in a component that is worth an integer program, without a time limit
+LARGEST_LIMITED = 20000  # the same with a time limit
 
 
 def auto(
@@ -52,7 +52,7 @@ def auto(
     initial : Result, labels, mapping or list of sets, optional
         The partition to start from; the result is not worse.
     time_limit : float, optional
-        Seconds. Without a limit, local search runs to its end, and proofs take at most 10 seconds in all.
+        Seconds. Without a limit, local search runs to its end, and proofs take at most 5 seconds in all.
     target : float, optional
         Stop as soon as the cost is at most this.
     callback : callable, optional

@@ -44,7 +44,7 @@ __all__ = ["ilp"]
 Floats = NDArray[np.float64]
 
 FORMULATIONS = ("cutting-plane", "full")
-LARGEST_FULL = 100  # elements of a component; 485100 inequalities
+LARGEST_FULL = 60  # elements of a component: 102660 inequalities
 COMPLETE_FROM = 0.3  # share of pairs with a cost, from which on all pairs become variables
 VIOLATED = 1e-4  # by so much a solution has to violate an inequality that is added
 SLACK = 0.2  # an inequality with more room than this in a relaxation is dropped
@@ -133,7 +133,10 @@ def ilp(
     for elements, part in sorted(parts, key=lambda one: one[1].n):  # what is small is proven even in little time
         component = Component(part, canonical(start_of_block[elements]), chosen, stopping, formulation == "full")
         before = component.cost
-        component.run(cost - before)
+        try:
+            component.run(cost - before)
+        except KeyboardInterrupt:  # while a program was written, not while a solver ran
+            stopping.stop(Status.INTERRUPTED)
         cost += component.cost - before
         # Labels that no other component has: the first element of each subset, shifted.
         labels[elements] = q.n + elements[np.unique(component.labels, return_index=True)[1]][component.labels]
@@ -163,7 +166,7 @@ def _result(
     )
     status = Status.OPTIMAL if proven else found.status
     work = f"{rounds} rounds, {inequalities} inequalities, {len(components)} components, {solver}"
-    ended = "the solver stopped at its gap" if status == Status.FEASIBLE else MESSAGES[status]
+    ended = "the solver stopped at a limit of its own" if status == Status.FEASIBLE else MESSAGES[status]
     return replace(
         found,
         status=status,
@@ -210,10 +213,12 @@ class Component:
         if self.proven or self.stopping.check(others + self.cost):
             return
         if self.full:
-            from graphpart.partition.separation import all_triangles
+            from graphpart.partition import separation
 
-            self._add(all_triangles(self.p.n))
-            self._solve(others, relaxed=False)
+            self._add(separation.all_triangles(self.p.n))
+            for relaxed in (True, False):  # the relaxation for its bound and to fix pairs
+                if not self.proven and self._solve(others, relaxed) is None:
+                    return
             return
         y = np.where(self.program.costs < 0, self.program.upper, 0.0)
         relaxed, stalled = True, 0
@@ -231,7 +236,6 @@ class Component:
             y = solution
             if relaxed:
                 stalled = stalled + 1 if gap - (self.cost - self.bound) < LITTLE * gap else 0
-                self._fix()
                 self.program.keep_rows(self.program.slack(y) < SLACK)
 
     def _violated(self, y: Floats) -> Rows:
@@ -262,6 +266,8 @@ class Component:
             return None
         values = np.clip(answer.values, self.program.lower, self.program.upper) if relaxed else np.round(answer.values)
         self._offer(values)
+        if relaxed:
+            self._fix()
         return values if answer.status == "optimal" else None
 
     def _offer(self, y: Floats) -> None:

@@ -1,0 +1,160 @@
+"""Programs against enumeration of all 0/1 vectors, with both solvers; bounds against exact arithmetic."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pulp
+import pytest
+from scipy.sparse import csr_array
+
+import graphpart as gp
+from graphpart.milp import Program, _bound_in_log, common_step, pick_solver
+from graphpart.stopping import Stopping
+
+SOLVERS = ["cbc", "highs"]
+
+
+def random_program(rng, solver):
+    m, k = int(rng.integers(2, 8)), int(rng.integers(1, 6))
+    costs = rng.normal(size=m) if rng.random() < 0.5 else rng.integers(-5, 6, m).astype(float)
+    dense = rng.integers(-2, 3, (k, m)).astype(float)
+    rhs = rng.integers(0, 3, k).astype(float)  # x = 0 is feasible
+    program = Program(costs, pick_solver(solver))
+    program.add_rows(csr_array(dense), rhs)
+    return program, dense, rhs
+
+
+def least(program, dense, rhs):
+    return min(
+        float(program.costs @ x)
+        for x in map(np.array, itertools.product((0.0, 1.0), repeat=len(program.costs)))
+        if (dense @ x <= rhs).all() and (x >= program.lower).all() and (x <= program.upper).all()
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_optimum_and_bounds(solver):
+    rng = np.random.default_rng(5)
+    for _ in range(15):
+        program, dense, rhs = random_program(rng, solver)
+        optimum = least(program, dense, rhs)
+        relaxed = program.solve(Stopping(), 0.0, relaxed=True)
+        value = float(program.costs @ relaxed.values)
+        assert relaxed.status == "optimal"
+        assert program.proven() == pytest.approx(value, abs=1e-6)  # strong duality
+        assert program.proven() <= optimum + 1e-9
+        assert program.lift(program.proven()) <= optimum + 1e-9
+        answer = program.solve(Stopping(), 0.0)
+        assert answer.status == "optimal"
+        assert program.costs @ np.round(answer.values) == pytest.approx(optimum, abs=1e-6)
+        assert answer.bound == pytest.approx(optimum, abs=1e-6)
+        assert (dense @ np.round(answer.values) <= rhs).all()
+
+
+def test_any_prices_prove_a_bound_in_exact_arithmetic():
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        program, dense, rhs = random_program(rng, "cbc")
+        program._prices = rng.normal(size=len(rhs)) * 3  # also positive ones, which prove nothing and must not count
+        optimum = least(program, dense, rhs)
+        prices = [Fraction(min(x, 0.0)) * Fraction(program.unit) for x in program._prices.tolist()]
+        exact = sum((p * Fraction(b) for p, b in zip(prices, rhs.tolist(), strict=True)), Fraction(0))
+        for j, c in enumerate(program.costs.tolist()):
+            reduced = Fraction(c) - sum(p * Fraction(row[j]) for p, row in zip(prices, dense.tolist(), strict=True))
+            exact += min(reduced, Fraction(0))
+        assert program.proven() == pytest.approx(float(exact), rel=1e-12, abs=1e-12)
+        assert program.proven() <= optimum + 1e-9
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_equal_rows_bounds_and_dropped_rows(solver):
+    program = Program(np.array([1.0, 2.0, 4.0]), pick_solver(solver))
+    program.add_rows(csr_array(np.array([[1.0, 1.0, 1.0]])), np.array([1.0]), equal=True)
+    program.add_rows(csr_array(np.array([[1.0, 0.0, 0.0]])), np.array([0.0]))
+    assert program.solve(Stopping(), 0.0).values == pytest.approx([0, 1, 0])
+    program.keep_rows(np.array([True, False]))
+    assert program.rows == 1
+    assert program.solve(Stopping(), 0.0, relaxed=True).values == pytest.approx([1, 0, 0])
+    assert program.proven() == pytest.approx(1.0)
+    assert program.slack(np.array([1.0, 0, 0])).tolist() == [0.0]
+    program.upper[:2] = 0.0
+    assert program.solve(Stopping(), 0.0, start=np.array([0.0, 0, 1])).values == pytest.approx([0, 0, 1])
+    program.upper[2] = 0.0
+    answer = program.solve(Stopping(), 0.0)
+    assert answer.status == "infeasible" and answer.bound == math.inf and answer.values is None
+
+
+def test_common_step():
+    assert common_step(np.array([3.0, -6.0, 0.0])) == 3.0
+    assert common_step(np.array([0.25, -0.5])) == 0.25
+    assert common_step(np.array([2.0**-1000, 3 * 2.0**-1000])) == 2.0**-1000
+    assert common_step(np.array([2.0**1000, 3 * 2.0**1000])) == 2.0**1000
+    assert common_step(np.array([1.0, 2.0**40 + 1])) == 0.0
+    assert common_step(np.array([0.1, 0.3])) == 0.0
+    assert common_step(np.array([5e-324])) in (0.0, 5e-324)
+    assert common_step(np.zeros(3)) == common_step(np.zeros(0)) == 0.0
+
+
+def test_lift_goes_up_to_the_next_multiple_only():
+    program = Program(np.array([2.0, -4.0]), pick_solver("cbc"))
+    assert program.lift(-3.9) == -2.0
+    assert program.lift(-4.0) == -4.0
+    assert program.lift(-4.0 + 1e-9) == -4.0  # rounding of solvers
+    assert program.lift(-math.inf) == -math.inf
+    assert Program(np.array([0.1, 0.3]), pick_solver("cbc")).lift(-0.123) == -0.123
+
+
+def test_bound_in_a_log_of_cbc():
+    assert _bound_in_log("nothing") == -math.inf
+    log = "Continuous objective value is -148.5 - 0.03 seconds\nbest solution, best possible -135.03737 (1.2 seconds)\n"
+    assert -135.05 < _bound_in_log(log) < -135.03737
+    assert _bound_in_log("1e+50 best solution, best possible 1e+50 (0.1 seconds)") == -math.inf
+    assert -7.002 < _bound_in_log("Lower bound:                    -7.000\n") < -7
+
+
+@pytest.mark.parametrize(
+    ("solver", "options", "error", "message"),
+    [
+        ("nonsense", None, gp.InvalidOption, "solver is 'nonsense': expected cbc, highs"),
+        (7, None, gp.InvalidOption, "solver is 7: expected cbc, highs, or a pulp solver"),
+        ("cbc", {"colour": "red"}, gp.InvalidOption, "solver_options for cbc: .*colour"),
+        ("cbc", {"path": "/does/not/exist"}, gp.SolverError, "cbc is not installed"),
+        ("CPLEX_CMD", None, gp.SolverError, "CPLEX_CMD is not installed"),
+        (pulp.COIN_CMD(path="/does/not/exist"), None, gp.SolverError, "COIN_CMD is not installed"),
+        (pulp.HiGHS(msg=False), {"threads": 1}, gp.InvalidOption, "solver_options with a pulp solver"),
+    ],
+)
+def test_wrong_solvers(solver, options, error, message):
+    with pytest.raises(error, match=message):
+        pick_solver(solver, options)
+
+
+def test_highs_not_installed(monkeypatch):
+    monkeypatch.setattr(pulp.HiGHS, "available", lambda self: False)
+    with pytest.raises(gp.MissingDependency, match=r"highs needs the package highspy: pip install 'graphpart\[highs\]'"):
+        pick_solver("highs")
+
+
+def test_a_crash_is_one_clear_line(tmp_path):
+    broken = tmp_path / "cbc"
+    broken.write_text("#!/bin/sh\necho out of luck\nexit 3\n")
+    broken.chmod(0o755)
+    program = Program(np.array([1.0]), pick_solver("cbc", {"path": str(broken)}))
+    with pytest.raises(gp.SolverError, match="CBC ended without a solution: out of luck"):
+        program.solve(Stopping(), 0.0)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_gap_asked_for_is_in_the_bound(solver):
+    program = Program(np.array([-10.0, -7.0]), pick_solver(solver, {"gapRel": 0.5}))
+    program.add_rows(csr_array(np.array([[1.0, 1.0]])), np.array([1.0]))
+    answer = program.solve(Stopping(), 0.0)
+    assert answer.bound <= -10.0
+
+
+def test_a_pulp_solver_is_not_changed_and_gets_no_gap():
+    mine = pulp.HiGHS(msg=False)
+    chosen = pick_solver(mine)
+    assert chosen is not mine and chosen.gapRel == 0.0 and mine.gapRel is None
