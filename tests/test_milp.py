@@ -133,7 +133,9 @@ def test_wrong_solvers(solver, options, error, message):
 
 def test_highs_not_installed(monkeypatch):
     monkeypatch.setattr(pulp.HiGHS, "available", lambda self: False)
-    with pytest.raises(gp.MissingDependency, match=r"highs needs the package highspy: pip install 'graphpart\[highs\]'"):
+    with pytest.raises(
+        gp.MissingDependency, match=r"highs needs the package highspy: pip install 'graphpart\[highs\]'"
+    ):
         pick_solver("highs")
 
 
