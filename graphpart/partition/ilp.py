@@ -213,9 +213,9 @@ class Component:
         if self.proven or self.stopping.check(others + self.cost):
             return
         if self.full:
-            from graphpart.partition import separation
+            from graphpart.partition.separation import all_triangles
 
-            self._add(separation.all_triangles(self.p.n))
+            self._add(all_triangles(self.p.n))
             for relaxed in (True, False):  # the relaxation for its bound and to fix pairs
                 if not self.proven and self._solve(others, relaxed) is None:
                     return
