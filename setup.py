@@ -1,5 +1,6 @@
 """The extension modules: every .pyx file below graphpart/ is one. All other metadata stands in pyproject.toml."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ extensions = [
 ]
 
 setup(
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},
     ext_modules=cythonize(
         extensions,
         compiler_directives={
@@ -25,5 +27,5 @@ setup(
             "initializedcheck": False,
             "freethreading_compatible": False,
         },
-    )
+    ),
 )
