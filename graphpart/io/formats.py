@@ -191,7 +191,9 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     >>> stream.getvalue().decode().split()
     ['MULTICUT', '0', '1', '2.5', '1', '2', '-1']
     """
-    kind = "crf" if type(problem).__name__ == "FactorGraph" else "partition"
+    from graphpart.crf.factor_graph import FactorGraph
+
+    kind = "crf" if isinstance(problem, FactorGraph) else "partition"
     if kind == "partition":
         problem = as_problem(problem)
     known = format_of_target(path, kind) if format is None else find_format(format)

@@ -8,6 +8,7 @@ pair that must be joined, ``-inf`` one that must be cut; neither counts in the o
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Elements = NDArray[np.int32]
 Triangle = tuple[Elements, Elements, NDArray[np.float64]]
+LINES = 1 << 12  # formatted at a time
 HEADER = "n m 1 (1: edges have weights)"
 
 
@@ -146,7 +148,10 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
     order = np.lexsort((others, ends))
     others, weights = others[order], weights[order]
     starts = np.searchsorted(ends[order], np.arange(n + 1)).tolist()
-    for a in range(n):
-        part = slice(starts[a], starts[a + 1])
-        words = zip(others[part].tolist(), numbers(weights[part]), strict=True)
-        stream.write(" ".join([f"{b} {w}" for b, w in words]).encode() + b"\n")
+    for first in range(0, n, LINES):
+        last = min(n, first + LINES)
+        part = slice(starts[first], starts[last])
+        words = [f"{b} {w}" for b, w in zip(others[part].tolist(), numbers(weights[part]), strict=True)]
+        places = [at - starts[first] for at in starts[first : last + 1]]
+        lines = [" ".join(words[i:j]) for i, j in pairwise(places)]
+        stream.write(("\n".join(lines) + "\n").encode())
