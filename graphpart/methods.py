@@ -56,6 +56,8 @@ METHODS: tuple[Method, ...] = (
            "apply the best move of one element, while it lowers the cost", LOCAL),
     Method("kernighan-lin", "partition", "graphpart.partition.kernighan_lin:kernighan_lin",
            "sequences of moves, cut back to their best prefix", LOCAL),
+    Method("exact", "partition", "graphpart.partition.exact:exact",
+           "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True),
     Method("ilp", "partition", "graphpart.partition.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100),
     Method("brute-force", "partition", "graphpart.partition.brute_force:brute_force",

@@ -3,6 +3,7 @@
 from graphpart.partition.auto import auto
 from graphpart.partition.brute_force import brute_force
 from graphpart.partition.certificate import Certificate
+from graphpart.partition.exact import exact
 from graphpart.partition.greedy_joining import greedy_joining
 from graphpart.partition.greedy_moving import greedy_moving
 from graphpart.partition.ilp import ilp
@@ -15,6 +16,7 @@ __all__ = [
     "SetPartition",
     "auto",
     "brute_force",
+    "exact",
     "greedy_joining",
     "greedy_moving",
     "ilp",

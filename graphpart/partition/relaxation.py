@@ -38,6 +38,7 @@ SLACK = 0.2  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, STARS = 4, 0.2  # inequalities added in a round, per variable
 LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
 IDLE = 8
+BASIC = 1  # how HiGHS calls an inequality that is not tight
 
 
 class Relaxation:
@@ -79,6 +80,7 @@ class Relaxation:
         self.y = np.where(self.cost < 0, 0.5, 0.0)
         self.scale = 0.3 * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
         self.rows, self.prices = Inequalities.none(), np.zeros(0)
+        self.row_status = np.zeros(0, np.int8)
         self._write_out()
         self.bound = -np.inf
         self.best = (self.rows, self.prices)
@@ -88,6 +90,7 @@ class Relaxation:
     def start(self, rows: Inequalities, prices: Floats) -> None:
         """Begin with given inequalities and prices."""
         self.rows, self.prices = rows, prices.copy()
+        self.row_status = np.full(len(prices), BASIC, np.int8)
         self._write_out()
         self.offer(self.prices)
 
@@ -148,6 +151,7 @@ class Relaxation:
         found = self._dense_cuts(tolerance) if self.complete else self._cycles(tolerance)
         self.rows = self.rows.take(kept) + found
         self.prices = np.concatenate([self.prices[kept], np.zeros(len(found))])
+        self.row_status = np.concatenate([self.row_status[kept], np.full(len(found), BASIC, np.int8)])
         self._write_out()
         self.cuts += len(found)
         return len(found)

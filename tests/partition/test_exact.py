@@ -1,0 +1,120 @@
+"""Branch and cut against brute force and the integer program; limits, interrupts, and real instances."""
+
+import csv
+import math
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import is_close, partitions
+
+import graphpart as gp
+from graphpart.generate import planted_partition
+from graphpart.partition import brute_force, exact, ilp, simplex
+from graphpart.testing import check_method, check_result, partition_problems, tolerance_of
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_agrees_with_brute_force_on_many_problems(seed):
+    for case, p in partition_problems(seed=seed, random=700):
+        r, best = exact(p), brute_force(p)
+        assert r.status == "optimal", case
+        assert abs(r.cost - best.cost) <= tolerance_of(p), case
+
+
+@settings(max_examples=60)
+@given(p=partitions(max_n=9, kinds=("integer", "real", "huge", "tiny")))
+def test_agrees_with_brute_force_on_problems_of_all_kinds(p):
+    r = exact(p)
+    check_result(p, r, exact=True)
+    assert is_close(r.cost, brute_force(p).cost, p) or abs(r.cost - brute_force(p).cost) <= tolerance_of(p)
+
+
+def random_problem(seed, n, density):
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(n, 1)
+    stored = rng.random(len(u)) < density
+    cost = rng.integers(-5, 6, stored.sum()).astype(float) if seed % 2 else rng.normal(size=stored.sum())
+    return gp.SetPartition.from_pairs(n, (u[stored], v[stored]), cost)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_agrees_with_the_integer_program(seed):
+    p = random_problem(seed, 12 + seed % 5, (0.3, 0.6, 1.0)[seed % 3])
+    r, reference = exact(p), ilp(p)
+    assert r.status == reference.status == "optimal"
+    assert abs(r.cost - reference.cost) <= 2 * tolerance_of(p)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_agrees_without_highs(seed, monkeypatch):
+    p = random_problem(100 + seed, 22, 1.0)
+    with_highs = exact(p)
+    monkeypatch.setattr(simplex, "is_available", lambda: False)
+    without = exact(p)
+    assert with_highs.status == without.status == "optimal"
+    assert abs(with_highs.cost - without.cost) <= 2 * tolerance_of(p)
+
+
+def test_keeps_all_promises_of_a_solver():
+    check_method("exact")
+
+
+def test_a_noisy_planted_problem_that_takes_the_plain_program_minutes():
+    r = exact(planted_partition(30, 3, 2, seed=0).problem, time_limit=60)
+    assert r.status == "optimal" and math.isclose(r.cost, -150.96806965089178, rel_tol=1e-9)
+
+
+def test_branching_is_needed_and_sound():
+    rng = np.random.default_rng(1)
+    p = gp.SetPartition.from_pairs(26, np.transpose(np.triu_indices(26, 1)), rng.normal(size=325))
+    r = exact(p)
+    assert r.status == "optimal" and r.info["parts"] > 1 and r.iterations == r.info["parts"]
+    reference = ilp(p, solver="highs", time_limit=5)
+    assert reference.lower_bound <= r.cost + tolerance_of(p) and r.cost <= reference.cost + tolerance_of(p)
+
+
+@pytest.mark.parametrize(
+    ("graph", "modularity"), [(nx.karate_club_graph(), 0.4198), (nx.les_miserables_graph(), 0.5600)]
+)
+def test_modularity_of_well_known_networks(graph, modularity):
+    for *_, data in graph.edges(data=True):
+        data["weight"] = 1
+    B = np.asarray(nx.modularity_matrix(graph))
+    r = exact(gp.SetPartition.from_matrix(-(B + B.T)), time_limit=60)
+    within = -(r.cost - np.trace(B)) / (2 * graph.number_of_edges())
+    assert r.status == "optimal" and math.isclose(within, modularity, abs_tol=5e-5)
+
+
+def test_time_limits_return_partition_and_bound():
+    p = planted_partition(80, 10, 3, seed=2).problem
+    started = time.perf_counter()
+    r = exact(p, time_limit=0.5)
+    assert time.perf_counter() - started < 10
+    assert r.status == "time_limit" and -math.inf < r.lower_bound < r.cost
+    bounds = [bound for _, bound in r.info["bounds"]]
+    assert bounds == sorted(bounds) and bounds[-1] == r.lower_bound
+    assert all(math.isfinite(cost) for _, cost in r.history)
+
+
+def test_callbacks_see_costs_and_end_the_run():
+    p = planted_partition(80, 10, 3, seed=2).problem
+    seen = []
+    r = exact(p, callback=lambda seconds, cost: seen.append(cost) or len(seen) > 10)
+    assert r.status == "interrupted" and all(math.isfinite(cost) for cost in seen)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "many"])
+def test_threads_are_checked(threads):
+    with pytest.raises(gp.InvalidOption, match="threads"):
+        exact(random_problem(1, 4, 1.0), threads=threads)
+
+
+@pytest.mark.parametrize("name", ["exact003.gr", "exact005.gr", "exact011.gr", "exact019.gr", "exact021.gr"])
+def test_cluster_editing(shared_instances, name):
+    with open(shared_instances / "best_known.csv") as file:
+        known = {row["file"]: float(row["value"]) for row in csv.DictReader(file)}
+    r = exact(gp.io.read(shared_instances / "pace" / name), time_limit=100)
+    assert r.status == "optimal" and r.objective == known[f"pace/{name}"]
