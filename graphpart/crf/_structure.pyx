@@ -150,10 +150,10 @@ def first_forbidding(
 
 
 def minima(const offset_t[::1] table_start, const cost_t[::1] tables):
-    """The smallest entry of each table."""
+    """(smallest entry of each table, their sum with the rounding error of each addition carried along)."""
     cdef Py_ssize_t m = table_start.shape[0] - 1, f
     cdef offset_t i
-    cdef double least
+    cdef double least, total = 0.0, error = 0.0, t
     out = np.empty(m)
     cdef double[::1] result = out
     with nogil:
@@ -162,7 +162,13 @@ def minima(const offset_t[::1] table_start, const cost_t[::1] tables):
             for i in range(table_start[f], table_start[f + 1]):
                 least = tables[i] if tables[i] < least else least
             result[f] = least
-    return out
+            t = total + least
+            if fabs(total) >= fabs(least):
+                error += (total - t) + least
+            else:
+                error += (least - t) + total
+            total = t
+    return out, total + error if isfinite(total) else total
 
 
 def eliminate(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1] scope):

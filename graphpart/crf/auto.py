@@ -22,7 +22,7 @@ from graphpart.crf.brute_force import brute_force
 from graphpart.crf.derive import rows_of, split
 from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.icm import improve, random_labels
-from graphpart.crf.labeling import check_each_factor_possible, finish, trivial_bound
+from graphpart.crf.labeling import finish, least_entries, trivial_bound
 from graphpart.crf.min_sum import min_sum
 from graphpart.errors import InfeasibleProblem
 from graphpart.partition.local_search import MESSAGES
@@ -87,7 +87,7 @@ def auto(
     if f.is_acyclic:
         r = min_sum(f, time_limit=time_limit, callback=callback)
         return replace(r, method="auto", message=f"{r.message}: acyclic, by min-sum")
-    check_each_factor_possible(f)
+    least_entries(f)
     simple = f.simplify()
     order, parent, degree = simple._scheme()
     flat, layout = simple._flat(), simple._layout()

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphpart.crf import _brute_force
 from graphpart.crf.factor_graph import as_factor_graph
-from graphpart.crf.labeling import check_each_factor_possible, finish, trivial_bound
+from graphpart.crf.labeling import finish, least_entries, trivial_bound
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping
@@ -65,7 +65,7 @@ def brute_force(
     count = math.prod(f.domains.tolist())
     if count > LARGEST:
         raise InvalidProblem(f"{count:.6g} labelings: expected at most {LARGEST} for brute force")
-    least = check_each_factor_possible(f)
+    least, _ = least_entries(f)
     last = np.maximum.reduceat(f.scope, f.scope_start[:-1]) if f.m else np.zeros(0, np.int32)
     due = np.argsort(last, kind="stable").astype(np.int32)
     starts = np.zeros(f.n + 1, np.int64)

@@ -99,6 +99,7 @@ def ilp(
     trivial_bound(f)
     labels = np.zeros(f.n, np.int32) if initial is None else f.labels(initial)
     labels, cost = improve(f, labels, stopping)
+    stopping.iterations = 0
     simple = f.simplify()
     bound, proven = f.constant, True
     parts = split(simple, simple.components())

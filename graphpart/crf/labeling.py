@@ -16,7 +16,7 @@ from graphpart.partition.local_search import MESSAGES
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["LabelVectors", "check_each_factor_possible", "finish", "forbidden_by", "trivial_bound"]
+__all__ = ["LabelVectors", "finish", "forbidden_by", "least_entries", "trivial_bound"]
 
 
 def finish(
@@ -30,7 +30,6 @@ def finish(
     info: dict[str, Any] | None = None,
 ) -> LabelingResult:
     """A result for labels, with the cost recomputed; `status` holds unless the run was stopped early."""
-    stopping.reraise()
     cost = f.evaluate_labels(labels)
     labels.flags.writeable = False
     status = status if status == Status.OPTIMAL else stopping.reason or status
@@ -40,7 +39,8 @@ def finish(
     if cost == math.inf:
         bad = _structure.first_forbidding(*f._flat(), labels)
         text += f"; the labeling is forbidden by factor {bad} over {forbidden_by(f, bad)}"
-    stopping.history.append((stopping.seconds, cost))
+    stopping.record(cost)
+    stopping.reraise()
     return LabelingResult(
         labels=labels,
         cost=cost,
@@ -62,20 +62,18 @@ def forbidden_by(f: FactorGraph, factor: int) -> str:
     return repr(tuple(f.variables[i] for i in f.factor(factor)[0]))
 
 
-def check_each_factor_possible(f: FactorGraph) -> NDArray[np.float64]:
-    """The smallest entry of each table; InfeasibleProblem if it is inf, naming the factor."""
-    least = _structure.minima(f.table_start, f.tables)
-    if f.has_forbidden and len(bad := np.flatnonzero(np.isposinf(least))):
-        i = int(bad[0])
+def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:
+    """(smallest entry of each table, their sum); InfeasibleProblem if one is inf, naming the factor."""
+    least, total = _structure.minima(f.table_start, f.tables)
+    if total == math.inf:
+        i = int(np.flatnonzero(np.isposinf(least))[0])
         raise InfeasibleProblem(f"factor {i} over {forbidden_by(f, i)} forbids every labeling")
-    return least
+    return least, total
 
 
 def trivial_bound(f: FactorGraph) -> float:
-    """A lower bound on the energy: the constant plus the smallest entry of each table."""
-    least = check_each_factor_possible(f)
-    total = f.constant + float(least.sum())
-    return total - 2.0**-46 * (abs(f.constant) + float(np.abs(least).sum()))  # more than pairwise summation rounds
+    """A lower bound on the energy, up to one rounding: the constant plus the smallest entry of each table."""
+    return f.constant + least_entries(f)[1]
 
 
 class LabelVectors(Mapping[Hashable, NDArray[np.float64]]):

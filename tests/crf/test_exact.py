@@ -1,0 +1,122 @@
+"""The exact methods agree with enumeration; auto does what it says."""
+
+import numpy as np
+import pytest
+from reference_crf import all_energies
+from strategies_crf import random_factor_graph
+
+import graphpart as gp
+from graphpart.crf import auto, brute_force, ilp
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_brute_force_and_auto_on_random_factor_graphs(block):
+    rng = np.random.default_rng(100 + block)
+    for _ in range(200):
+        whole = block % 2 == 0
+        f = random_factor_graph(rng, whole=whole, forbidden=rng.choice([0, 0, 0.1, 0.4]))
+        energies = all_energies(f)
+        for method in (brute_force, auto):
+            if energies.min() == np.inf:
+                with pytest.raises(gp.InfeasibleProblem, match="forbid"):
+                    method(f)
+                continue
+            r = method(f)
+            assert r.status == gp.Status.OPTIMAL
+            assert r.cost == pytest.approx(energies.min(), abs=1e-7)
+            assert r.lower_bound <= r.cost and r.cost == f.evaluate(r.labels)
+            if method is brute_force and whole:
+                assert tuple(r.labels) == np.unravel_index(energies.argmin(), energies.shape)  # the first of equals
+
+
+@pytest.mark.parametrize("solver", ["cbc", "highs"])
+def test_ilp_on_random_factor_graphs(solver):
+    if solver == "highs":
+        pytest.importorskip("highspy")
+    rng = np.random.default_rng(7)
+    for k in range(25):
+        f = random_factor_graph(rng, n=6, whole=k % 2 == 0, forbidden=rng.choice([0, 0.1, 0.4]), max_domain=3)
+        energies = all_energies(f)
+        if energies.min() == np.inf:
+            with pytest.raises(gp.InfeasibleProblem, match="forbid"):
+                ilp(f, solver=solver)
+            continue
+        r = ilp(f, solver=solver)
+        assert r.status == gp.Status.OPTIMAL
+        assert r.cost == pytest.approx(energies.min(), abs=1e-6)
+
+
+def frustrated(size, seed=0):
+    """A toroidal grid of spins with random couplings."""
+    rng = np.random.default_rng(seed)
+    index = np.arange(size * size).reshape(size, size)
+    pairs = np.concatenate([np.stack([index.ravel(), np.roll(index, -1, axis).ravel()], 1) for axis in (0, 1)])
+    couplings = rng.choice([-1.0, 1.0], len(pairs))
+    tables = couplings[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return gp.FactorGraph.from_arrays(np.full(size * size, 2), [(pairs, tables)])
+
+
+def test_ilp_proves_a_spin_glass():
+    f = frustrated(4)
+    r = ilp(f)
+    assert r.status == gp.Status.OPTIMAL and r.cost == all_energies(f).min()
+
+
+def test_ilp_without_time_gives_a_labeling_and_a_bound():
+    f = frustrated(8)
+    r = ilp(f, time_limit=0)
+    assert r.status == gp.Status.TIME_LIMIT
+    assert -128 <= r.lower_bound <= r.cost == f.evaluate(r.labels)
+
+
+def test_auto_strips_trees_and_proves_the_core():
+    rng = np.random.default_rng(3)
+    core = frustrated(4)
+    n = 2000
+    parents = rng.integers(0, np.arange(16, n))
+    tree = np.stack([parents, np.arange(16, n)], 1)
+    scopes = core.scope.reshape(-1, 2)
+    groups = [
+        (scopes, core.tables.reshape(-1, 2, 2)),
+        (tree, rng.standard_normal((len(tree), 2, 2))),
+        ([[0]], [[0.0, 0.1]]),
+    ]
+    f = gp.FactorGraph.from_arrays(np.full(n, 2), groups)
+    r = auto(f)
+    assert r.status == gp.Status.OPTIMAL and "1 cyclic component" in r.message
+    best = np.inf
+    # Given the 16 core variables the rest is a forest: min-sum solves it exactly, so enumerate some cores.
+    for labels in [r.labels[:16], *rng.integers(0, 2, (5, 16))]:
+        best = min(best, gp.crf.min_sum(f.condition(dict(enumerate(labels.tolist())))).cost)
+    assert r.cost == pytest.approx(best)
+
+
+def test_auto_says_what_happened():
+    chain = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]])])
+    assert auto(chain).message == "proven optimal: acyclic, by min-sum"
+    large = frustrated(60)
+    r = auto(large, seed=1)
+    assert r.status == gp.Status.LOCAL_OPTIMUM and "by local search with restarts" in r.message
+    assert r.lower_bound == pytest.approx(-7200) and r.cost > -7200
+    assert auto(large, seed=1).labels.tolist() == r.labels.tolist()
+    middle = auto(frustrated(5), time_limit=30)
+    assert middle.message == "proven optimal: 1 cyclic component by integer programming"
+
+
+def test_auto_is_not_worse_than_its_start():
+    f = frustrated(40)
+    good = auto(f, seed=5)
+    assert auto(f, initial=good, time_limit=0).cost <= good.cost
+
+
+def test_brute_force_refuses_what_is_too_large():
+    with pytest.raises(gp.InvalidProblem, match=r"8.38861e\+06 labelings: expected at most 4194304"):
+        brute_force(gp.FactorGraph.from_arrays([2] * 23, []))
+    f = gp.FactorGraph.from_arrays([2] * 22, [(np.arange(22)[:, None], [[1.0, 0.0]] * 22)])
+    assert brute_force(f).cost == 0.0
+
+
+def test_brute_force_in_no_time():
+    f = frustrated(4)
+    r = brute_force(f, time_limit=0)
+    assert r.status == gp.Status.TIME_LIMIT and r.lower_bound <= r.cost
