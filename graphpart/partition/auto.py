@@ -189,8 +189,8 @@ class Proof:
             time_limit=left,
             callback=callback and (lambda _, cost: callback(self.stopping.seconds, others + cost)),
         )
-        if found.status == Status.INTERRUPTED:
-            self.stopping.stop(Status.INTERRUPTED)
+        if found.status == Status.INTERRUPTED or (found.status == Status.TIME_LIMIT and remaining is not None):
+            self.stopping.stop(found.status)
         return found
 
     def report(self) -> str:

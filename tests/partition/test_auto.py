@@ -1,0 +1,122 @@
+"""The default method: what it does, what it proves, and what it says."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import is_close, partitions
+
+import graphpart as gp
+from graphpart.partition import auto
+
+
+def random_signs(n, seed=0):
+    rng = np.random.default_rng(seed)
+    C = np.triu(rng.choice([-1.0, 1.0], (n, n)), 1)
+    return C + C.T
+
+
+def planted(n):
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 3, n)
+    C = np.triu(np.where(labels[:, None] == labels, -2.0, 2.0) + rng.integers(-4, 5, (n, n)), 1)
+    return C + C.T
+
+
+def blocks(*matrices):
+    n = sum(len(m) for m in matrices)
+    C, at = np.zeros((n, n)), 0
+    for m in matrices:
+        C[at : at + len(m), at : at + len(m)] = m
+        at += len(m)
+    return C
+
+
+@given(partitions(max_n=9))
+@settings(max_examples=200)
+def test_small_problems_are_proven(p):
+    r = auto(p)
+    assert r.status == gp.Status.OPTIMAL and r.lower_bound == r.cost
+    assert is_close(r.cost, gp.partition.brute_force(p).cost, p)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_each_component_is_proven_in_its_own_way(dense):
+    agreeing = np.where(np.arange(20)[:, None] // 10 == np.arange(20) // 10, -1.0, 0.5)
+    C = blocks(agreeing, random_signs(9), planted(17), np.zeros((3, 3)))
+    order = np.random.default_rng(0).permutation(len(C))
+    p = gp.SetPartition.from_matrix(C[np.ix_(order, order)], dense=dense)
+    r = auto(p)
+    assert r.message == "proven optimal (3 components: 1 by negative costs, 1 by brute force, 1 by ilp)"
+    total = sum(gp.partition.ilp(gp.SetPartition.from_matrix(m)).cost for m in (agreeing, random_signs(9), planted(17)))
+    assert r.cost == r.lower_bound == total
+
+
+def test_many_components_take_one_pass():
+    k = 20000
+    pairs = np.stack([np.arange(0, 3 * k, 3), np.arange(1, 3 * k, 3)], 1)
+    pairs = np.concatenate([pairs, pairs + 1, pairs + np.array([0, 1])])
+    costs = np.repeat([-2.0, -2.0, 3.0], k)
+    costs[2 * k + 5 :] = -1.0  # five triangles are frustrated
+    r = auto(gp.SetPartition.from_pairs(3 * k, pairs, costs))
+    assert r.status == gp.Status.OPTIMAL and r.cost == r.lower_bound == -5 * 2 - (k - 5) * 5
+    assert f"{k} components: {k - 5} by negative costs, 5 by brute force" in r.message
+    assert r.seconds < 10
+
+
+def test_large_components_are_left_open_with_a_valid_bound():
+    p = gp.SetPartition.from_matrix(blocks(random_signs(100), random_signs(8, 1)))
+    r = auto(p)
+    assert r.status == gp.Status.LOCAL_OPTIMUM and r.seconds < 5
+    assert "2 components: 1 by brute force, 1 not proven" in r.message
+    eight = gp.partition.brute_force(gp.SetPartition.from_matrix(random_signs(8, 1))).cost
+    assert r.lower_bound == np.minimum(random_signs(100), 0).sum() / 2 + eight <= r.cost
+
+
+def test_without_a_time_limit_proofs_take_a_few_seconds_at_most():
+    r = auto(gp.SetPartition.from_matrix(random_signs(60)))
+    assert r.status == gp.Status.LOCAL_OPTIMUM and r.seconds < 8
+    assert np.minimum(random_signs(60), 0).sum() / 2 < r.lower_bound < r.cost
+
+
+def test_time_limit():
+    r = auto(gp.SetPartition.from_matrix(random_signs(45)), time_limit=1.0)
+    assert r.status == gp.Status.TIME_LIMIT and r.seconds < 2.5
+    assert r.lower_bound < r.cost
+    r = auto(gp.SetPartition.from_matrix(random_signs(45)), time_limit=0)
+    assert r.status == gp.Status.TIME_LIMIT and r.lower_bound <= r.cost
+
+
+def test_is_at_least_as_good_as_each_local_search_and_at_its_fixed_point():
+    rng = np.random.default_rng(3)
+    for n in (30, 60):
+        C = rng.normal(size=(n, n))
+        p = gp.SetPartition.from_matrix(C + C.T)
+        r = auto(p, time_limit=20, target=None, callback=lambda seconds, cost: seconds > 1)
+        for method in (gp.partition.greedy_joining, gp.partition.greedy_moving, gp.partition.kernighan_lin):
+            assert method(p, initial=r).cost == r.cost
+        assert r.cost <= gp.partition.greedy_moving(p).cost
+
+
+def test_initial_target_and_callback():
+    C = random_signs(30)
+    p = gp.SetPartition.from_matrix(C)
+    start = auto(p, time_limit=0.3)
+    assert auto(p, initial=start, time_limit=0.2).cost <= start.cost
+    r = auto(p, target=-1.0)
+    assert r.status == gp.Status.TARGET and r.cost <= -1.0
+    r = auto(p, callback=lambda seconds, cost: True)
+    assert r.status == gp.Status.INTERRUPTED and np.isfinite(r.lower_bound)
+    with pytest.raises(gp.InvalidPartition):
+        auto(p, initial=[0])
+
+
+def test_required_joins_and_their_costs_count_in_the_bound():
+    p = gp.SetPartition.from_pairs(5, [(0, 1), (1, 2), (3, 4)], [5.0, -1.0, -2.0], must_join=[(0, 1), (2, 3)])
+    r = auto(p)
+    assert r.status == gp.Status.OPTIMAL and r.cost == r.lower_bound == gp.partition.brute_force(p).cost == 2.0
+
+
+def test_nothing_to_do():
+    for n in (0, 1, 4):
+        r = auto(gp.SetPartition.from_pairs(n, [], []))
+        assert r.status == gp.Status.OPTIMAL and r.message == "proven optimal (no pair has a cost)"

@@ -1,0 +1,102 @@
+"""The front door: names, options, kinds of problems."""
+
+import subprocess
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.methods import METHODS, find_method
+from graphpart.solve import problem_kind
+
+
+@pytest.fixture
+def problem():
+    return gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3), (0, 3)], [-2.0, 1.0, -2.0, 0.5])
+
+
+def test_a_method_by_name_is_the_function_itself(problem):
+    for name, function in (("greedy-joining", gp.partition.greedy_joining), ("ilp", gp.partition.ilp)):
+        a, b = gp.solve(problem, name), function(problem)
+        assert (a.cost, a.status, a.method) == (b.cost, b.status, name)
+        assert np.array_equal(a.labels, b.labels)
+
+
+def test_options_reach_the_method(problem):
+    r = gp.solve(problem, "kernighan-lin", initial=[0, 1, 0, 1], max_iterations=1, target=-100.0, seed=3)
+    assert r.status == gp.Status.ITERATION_LIMIT and r.iterations == 1
+    assert gp.solve(problem, "ilp", formulation="full", solver="highs").info["solver"] == "HiGHS"
+    seen = []
+    gp.solve(problem, "greedy-joining", callback=lambda seconds, cost: seen.append(cost))
+    assert seen
+    assert gp.solve(problem, "kernighan-lin", time_limit=0).status == gp.Status.TIME_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("magic", {}, "method is 'magic': expected one of auto, .*kernighan-lin"),
+        (
+            "greedy-joining",
+            {"formulation": "full"},
+            "method greedy-joining takes no formulation: expected one of .*initial",
+        ),
+        ("brute-force", {"initial": [0, 0, 0, 0]}, "method brute-force takes no initial"),
+        ("ilp", {"max_iterations": 3}, "method ilp takes no max_iterations"),
+        ("ilp", {"target": 3}, "method ilp takes no target"),
+        ("auto", {"seed": -1}, "seed is -1: expected a whole number of at least 0"),
+        ("auto", {"seed": "x"}, "seed is 'x'"),
+        ("auto", {"time_limit": -1}, "time_limit is -1"),
+        ("auto", {"problem": 1}, "multiple values"),
+    ],
+)
+def test_wrong_options(problem, method, options, message):
+    with pytest.raises((gp.InvalidOption, TypeError), match=message):
+        gp.solve(problem, method, **options)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "file.txt", [[0, 1], [1, 0]], np.zeros((2, 2))])
+def test_what_is_no_problem(wrong):
+    with pytest.raises(gp.InvalidProblem, match=f"got {type(wrong).__name__}: expected a SetPartition, a FactorGraph"):
+        gp.solve(wrong)
+
+
+def test_kinds(problem):
+    assert problem_kind(problem) == problem_kind(nx.Graph()) == "partition"
+    assert problem_kind(gp.FactorGraph()) == "crf"
+
+
+def test_a_directed_graph_gets_advice():
+    with pytest.raises(gp.InvalidProblem, match="directed"):
+        gp.solve(nx.DiGraph([(0, 1)]))
+
+
+def test_a_graph_is_solved_in_its_own_names():
+    G = nx.Graph()
+    G.add_weighted_edges_from([("a", "b", -2.0), ("b", "c", 1.0)], "cost")
+    r = gp.solve(G)
+    assert {frozenset(s) for s in r.partition} == {frozenset("ab"), frozenset("c")}
+    assert r.status == gp.Status.OPTIMAL and r.lower_bound == r.cost == -2.0
+
+
+def test_the_table_names_what_functions_take():
+    import inspect
+
+    for method in METHODS:
+        takes = inspect.signature(method.function).parameters
+        assert {"time_limit", "callback"} <= set(takes), method.name
+        for option in ("initial", "seed", "max_iterations", "target"):
+            assert (option in takes) == (option in method.options), (method.name, option)
+        assert find_method(method.name, method.problem) is method
+
+
+def test_solving_by_local_search_loads_no_solver():
+    code = (
+        "import sys, graphpart as gp; p = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0]);"
+        "gp.solve(p, 'kernighan-lin'); gp.solve(p);"
+        "print(sorted({'pulp', 'highspy', 'scipy', 'matplotlib', 'sklearn'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
