@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from graphpart.partition import _cuts, _primal_dual
 from graphpart.partition.inequalities import TWO_PARTITION, Inequalities
@@ -98,6 +96,8 @@ class Relaxation:
         starts, terms, signs, self.rhs = self.rows.terms(self.n)
         pairs = np.searchsorted(self.keys, terms)
         shape = (len(self.rows), len(self.keys))
+        from scipy.sparse import csr_array  # not at the top: import graphpart loads no SciPy
+
         self.matrix = csr_array((signs.astype(np.float64), pairs, starts), shape=shape)
         self.transposed = self.matrix.T.tocsr()
         self._row_steps = self.scale / np.maximum(np.diff(starts), 1)
@@ -172,6 +172,9 @@ class Relaxation:
 
     def _cycles(self, tolerance: float) -> Inequalities:
         length = np.maximum(1.0 - self.y, 0.0) + 1e-7
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
         graph = csr_array((length, (self.u, self.v)), shape=(self.n, self.n))
         rows: list[tuple[int, int, list[int]]] = []
         open_pairs = np.flatnonzero(1.0 - self.y > tolerance)
