@@ -20,8 +20,7 @@ with atheris.instrument_imports(include=["graphpart.io"]):
     import numpy as np
 
     import graphpart as gp
-    from graphpart.io import FORMATS
-    from graphpart.io import cplib, csv, json, labels, metis, multicut, npy, npz, pace  # noqa: F401  now, to be traced
+    from graphpart.io import FORMATS, cplib, csv, json, labels, metis, multicut, npy, npz, pace  # noqa: F401  be traced
 
 STATED = (gp.FormatError, gp.InfeasibleProblem)
 MEMORY = 64 << 20  # pretend that the machine is small, such that nothing honest but large slows the run

@@ -3,11 +3,13 @@
 import doctest
 import re
 import shlex
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import graphpart
 from graphpart.cli import COMMANDS, main
 from graphpart.io import FORMATS
 from graphpart.methods import METHODS
@@ -75,11 +77,10 @@ def test_links_lead_somewhere():
         assert (ROOT / target).exists(), target
 
 
-def test_changelog_starts_with_this_version():
-    import graphpart
-
+def test_there_is_one_version():
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    assert re.search(r"^## (\S+)", changelog, re.MULTILINE).group(1) == graphpart.__version__
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert re.search(r"^## (\S+)", changelog, re.MULTILINE).group(1) == graphpart.__version__ == project["version"]
 
 
 def test_the_house_is_drawn_as_it_is():
