@@ -3,9 +3,9 @@
 1. Greedy joining, greedy moving and Kernighan-Lin in turn, repeated until joining finds nothing more.
 2. The problem falls apart into the connected components of its non-zero pairs. Where the cost of a component equals
    the sum of its negative costs, it is optimal.
-3. Other components, the smallest first: those with at most 14 elements are solved by brute force; larger ones by the
-   integer program, as far as they are small and time allows. What they prove adds up to the lower bound; for the
-   rest the sum of negative costs counts.
+3. Other components, the smallest first: those with at most 14 elements are solved by brute force; larger ones by
+   branch and cut, as far as they are small and time allows, even if only a bound comes of it. For the rest a packing of
+   conflicted cycles gives the bound, or, where no time is left, the sum of negative costs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ import numpy as np
 
 from graphpart.partition.brute_force import LARGEST, brute_force, trivial_bound
 from graphpart.partition.components import split
+from graphpart.partition.exact import exact
 from graphpart.partition.greedy_joining import greedy_joining
 from graphpart.partition.greedy_moving import greedy_moving
-from graphpart.partition.ilp import ilp
 from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search import MESSAGES, finish
+from graphpart.partition.lower_bound import lower_bound
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
@@ -31,8 +32,7 @@ from graphpart.stopping import Stopping
 __all__ = ["auto"]
 
 PATIENCE = 5.0  # seconds for proofs in all, without a time limit
-LARGEST_PATIENT = 2000  # pairs with a cost in a component that is worth an integer program, without a time limit
-LARGEST_LIMITED = 20000  # the same with a time limit
+LARGEST_EXACT = 60_000  # pairs with a cost in a component that is worth branch and cut
 
 
 def auto(
@@ -123,9 +123,8 @@ class Proof:
         self.cost = p.evaluate_labels(labels)
         self.bound = 0.0
         self.stopping = stopping
-        self.largest = LARGEST_PATIENT if patient else LARGEST_LIMITED
         self.until = stopping.seconds + PATIENCE if patient else math.inf
-        self.proven_by = {"negative costs": 0, "brute force": 0, "ilp": 0}
+        self.proven_by = {"negative costs": 0, "brute force": 0, "exact": 0}
         self.open = 0
 
     def run(self) -> None:
@@ -135,7 +134,7 @@ class Proof:
             found = self._prove(part, mine)
             if found is None:
                 self.open += 1
-                self.bound += trivial_bound(part)
+                self.bound += self._bound(part)
                 continue
             self.bound += found.lower_bound
             if found.status == Status.OPTIMAL:
@@ -179,11 +178,11 @@ class Proof:
         remaining = self.stopping.remaining
         if part.n <= LARGEST:
             return brute_force(part, time_limit=remaining)
-        left = self.until - self.stopping.seconds if remaining is None else remaining
-        if left <= 0 or np.count_nonzero(part.pairs()[2]) > self.largest:
+        left = self._left()
+        if left <= 0 or np.count_nonzero(part.pairs()[2]) > LARGEST_EXACT:
             return None
         others, callback = self.cost - part.evaluate_labels(labels), self.stopping.callback
-        found = ilp(
+        found = exact(
             part,
             initial=labels,
             time_limit=left,
@@ -192,6 +191,24 @@ class Proof:
         if found.status == Status.INTERRUPTED or (found.status == Status.TIME_LIMIT and remaining is not None):
             self.stopping.stop(found.status)
         return found
+
+    def _left(self) -> float:
+        remaining = self.stopping.remaining
+        return self.until - self.stopping.seconds if remaining is None else remaining
+
+    def _bound(self, part: SetPartition) -> float:
+        """A lower bound for a component that is not solved."""
+        left = self._left()
+        if left <= 0 or self.stopping.check(self.cost):
+            return trivial_bound(part)
+        callback = self.stopping.callback
+        found = lower_bound(
+            part,
+            "cycle-packing",
+            time_limit=left,
+            callback=callback and (lambda *_: callback(self.stopping.seconds, self.cost)),
+        )
+        return found.bound
 
     def report(self) -> str:
         """What was proven and how, in a few words."""
