@@ -32,7 +32,7 @@ __all__ = ["check_certificate", "check_method", "check_result", "partition_probl
 Solver = Callable[..., PartitionResult]
 
 TOLERANCE = 1e-7  # of a bound, relative to the largest absolute cost of a pair; far below any difference that is meant
-PROMPT = 5.0  # seconds in which a run with a time limit of 0 ends, on the slowest machine
+PROMPT = 10.0  # seconds in which a run with a time limit of 0 ends, on the slowest machine
 
 
 def check_method(method: str | Solver, *, exact: bool | None = None, seed: int = 0, problems: int = 30) -> None:

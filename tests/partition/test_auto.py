@@ -7,6 +7,7 @@ from strategies import is_close, partitions
 
 import graphpart as gp
 from graphpart.partition import auto
+from graphpart.partition.auto import improve_in_turn
 
 
 def random_signs(n, seed=0):
@@ -45,7 +46,7 @@ def test_each_component_is_proven_in_its_own_way(dense):
     C = blocks(agreeing, random_signs(9), planted(17), np.zeros((3, 3)))
     order = np.random.default_rng(0).permutation(len(C))
     p = gp.SetPartition.from_matrix(C[np.ix_(order, order)], dense=dense)
-    r = auto(p)
+    r = auto(p, time_limit=60)
     assert r.message == "proven optimal (3 components: 1 by negative costs, 1 by brute force, 1 by ilp)"
     total = sum(gp.partition.ilp(gp.SetPartition.from_matrix(m)).cost for m in (agreeing, random_signs(9), planted(17)))
     assert r.cost == r.lower_bound == total
@@ -66,7 +67,7 @@ def test_many_components_take_one_pass():
 def test_large_components_are_left_open_with_a_valid_bound():
     p = gp.SetPartition.from_matrix(blocks(random_signs(100), random_signs(8, 1)))
     r = auto(p)
-    assert r.status == gp.Status.LOCAL_OPTIMUM and r.seconds < 5
+    assert r.status == gp.Status.LOCAL_OPTIMUM and r.seconds < 4  # no integer program is tried
     assert "2 components: 1 by brute force, 1 not proven" in r.message
     eight = gp.partition.brute_force(gp.SetPartition.from_matrix(random_signs(8, 1))).cost
     assert r.lower_bound == np.minimum(random_signs(100), 0).sum() / 2 + eight <= r.cost
@@ -74,27 +75,27 @@ def test_large_components_are_left_open_with_a_valid_bound():
 
 def test_without_a_time_limit_proofs_take_a_few_seconds_at_most():
     r = auto(gp.SetPartition.from_matrix(random_signs(60)))
-    assert r.status == gp.Status.LOCAL_OPTIMUM and r.seconds < 8
+    assert r.status == gp.Status.LOCAL_OPTIMUM and r.seconds < 15
     assert np.minimum(random_signs(60), 0).sum() / 2 < r.lower_bound < r.cost
 
 
 def test_time_limit():
     r = auto(gp.SetPartition.from_matrix(random_signs(45)), time_limit=1.0)
-    assert r.status == gp.Status.TIME_LIMIT and r.seconds < 2.5
+    assert r.status == gp.Status.TIME_LIMIT and r.seconds < 10
     assert r.lower_bound < r.cost
     r = auto(gp.SetPartition.from_matrix(random_signs(45)), time_limit=0)
     assert r.status == gp.Status.TIME_LIMIT and r.lower_bound <= r.cost
 
 
-def test_is_at_least_as_good_as_each_local_search_and_at_its_fixed_point():
+def test_local_search_ends_at_a_fixed_point_of_all_three():
     rng = np.random.default_rng(3)
-    for n in (30, 60):
+    for n in (30, 60, 90):
         C = rng.normal(size=(n, n))
         p = gp.SetPartition.from_matrix(C + C.T)
-        r = auto(p, time_limit=20, target=None, callback=lambda seconds, cost: seconds > 1)
+        labels = improve_in_turn(p, None, gp.Stopping())
         for method in (gp.partition.greedy_joining, gp.partition.greedy_moving, gp.partition.kernighan_lin):
-            assert method(p, initial=r).cost == r.cost
-        assert r.cost <= gp.partition.greedy_moving(p).cost
+            assert method(p, initial=labels).cost == p.evaluate(labels)
+        assert p.evaluate(labels) <= gp.partition.kernighan_lin(p).cost
 
 
 def test_initial_target_and_callback():

@@ -114,14 +114,14 @@ def test_time_limit(formulation, solver):
     local = gp.partition.kernighan_lin(p)
     r = ilp(p, formulation=formulation, solver=solver, time_limit=1.0)
     assert r.status == gp.Status.TIME_LIMIT and "time limit" in r.message
-    assert r.seconds < 5
+    assert r.seconds < 10
     assert r.cost <= local.cost and r.lower_bound < r.cost and 0 < r.gap < math.inf
 
 
 @pytest.mark.parametrize("solver", ["cbc", "highs"])
 def test_bound_at_the_time_limit_is_below_the_optimum_and_above_the_trivial_one(solver):
     p = planted(30, 3, 2.5, seed=2)
-    r = ilp(p, solver=solver, time_limit=1.5)
+    r = ilp(p, solver=solver, time_limit=2.5)
     best = gp.partition.kernighan_lin(p).cost
     assert r.lower_bound <= best
     assert r.lower_bound > np.minimum(p.pairs()[2], 0).sum()
@@ -147,7 +147,7 @@ def test_no_time_at_all():
 def test_the_callback_stops_it(solver):
     seen = []
     r = ilp(hard(), solver=solver, callback=lambda seconds, cost: seen.append(cost) or seconds > 0.5)
-    assert r.status == gp.Status.INTERRUPTED and r.seconds < 5
+    assert r.status == gp.Status.INTERRUPTED and r.seconds < 10
     assert min(seen) >= r.cost and r.lower_bound <= r.cost
 
 
