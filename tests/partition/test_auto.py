@@ -47,7 +47,7 @@ def test_each_component_is_proven_in_its_own_way(dense):
     order = np.random.default_rng(0).permutation(len(C))
     p = gp.SetPartition.from_matrix(C[np.ix_(order, order)], dense=dense)
     r = auto(p, time_limit=60)
-    assert r.message == "proven optimal (3 components: 1 by negative costs, 1 by brute force, 1 by ilp)"
+    assert r.message == "proven optimal (3 components: 1 by negative costs, 1 by brute force, 1 by exact)"
     total = sum(gp.partition.ilp(gp.SetPartition.from_matrix(m)).cost for m in (agreeing, random_signs(9), planted(17)))
     assert r.cost == r.lower_bound == total
 
@@ -67,10 +67,10 @@ def test_many_components_take_one_pass():
 def test_large_components_are_left_open_with_a_valid_bound():
     p = gp.SetPartition.from_matrix(blocks(random_signs(100), random_signs(8, 1)))
     r = auto(p)
-    assert r.status == gp.Status.LOCAL_OPTIMUM and r.seconds < 4  # no integer program is tried
+    assert r.status == gp.Status.LOCAL_OPTIMUM and r.seconds < 15
     assert "2 components: 1 by brute force, 1 not proven" in r.message
     eight = gp.partition.brute_force(gp.SetPartition.from_matrix(random_signs(8, 1))).cost
-    assert r.lower_bound == np.minimum(random_signs(100), 0).sum() / 2 + eight <= r.cost
+    assert np.minimum(random_signs(100), 0).sum() / 2 + eight <= r.lower_bound <= r.cost
 
 
 def test_without_a_time_limit_proofs_take_a_few_seconds_at_most():
