@@ -29,9 +29,13 @@ class Format:
 
     name: str
     suffixes: tuple[str, ...]
-    problem: str  #: "partition" or "crf"
+    problem: str  #: "partition", "crf" or "either"
     module: str
     summary: str
+
+    def holds(self, problem: str) -> bool:
+        """Whether a "partition" or "crf" problem can be in such a file."""
+        return self.problem in (problem, "either")
 
     @property
     def sniff(self) -> Callable[[bytes], bool]:
@@ -55,11 +59,16 @@ class Format:
 FORMATS: tuple[Format, ...] = (
     Format("npz", (".npz",), "partition", "graphpart.io.npz", "NumPy arrays n, u, v, cost or a matrix, compressed"),
     Format("npy", (".npy",), "partition", "graphpart.io.npy", "NumPy symmetric matrix of costs"),
-    Format("json", (".json",), "partition", "graphpart.io.json", "networkx node-link, edge attribute cost"),
+    Format("json", (".json",), "either", "graphpart.io.json",
+           "networkx node-link: edge attribute cost, or a bipartite factor graph"),
     Format("pace", (".gr",), "partition", "graphpart.io.pace", "PACE 2021 cluster editing, unweighted graph"),
     Format("multicut", (".multicut", ".mc"), "partition", "graphpart.io.multicut",
            "lines i j w after MULTICUT, weight of cut edges"),
+    Format("uai", (".uai",), "crf", "graphpart.io.uai", "MARKOV or BAYES: product of tables, maximised"),
+    Format("wcsp", (".wcsp",), "crf", "graphpart.io.wcsp", "cost functions listed by tuples"),
     Format("csv", (".csv",), "partition", "graphpart.io.csv", "edge list u,v,cost or u,v,weight or u,v,sign"),
+    Format("qubo", (".qubo", ".sparse"), "crf", "graphpart.io.qubo",
+           "n m, then lines i j q of a binary quadratic program"),
     Format("metis", (".metis", ".graph"), "partition", "graphpart.io.metis", "rows of neighbours with signed weights"),
     Format("cplib", (".cplib", ".cp"), "partition", "graphpart.io.cplib",
            "clique partitioning: n, then the upper triangle of weights"),
@@ -105,10 +114,10 @@ def format_of_source(source: Source) -> Format:
 
 def format_of_target(path: PathOrStream, problem: str) -> Format:
     """The format to write a "partition" or "crf" problem in, by the suffix."""
-    candidates = [known for known in _by_suffix(path) if known.problem == problem]
+    candidates = [known for known in _by_suffix(path) if known.holds(problem)]
     if candidates:
         return candidates[0]
-    suffixes = ", ".join(suffix for known in FORMATS if known.problem == problem for suffix in known.suffixes)
+    suffixes = ", ".join(suffix for known in FORMATS if known.holds(problem) for suffix in known.suffixes)
     raise InvalidOption(f"the suffix of {path} tells no format for this problem: expected {suffixes}, or format=")
 
 
@@ -197,8 +206,8 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     if kind == "partition":
         problem = as_problem(problem)
     known = format_of_target(path, kind) if format is None else find_format(format)
-    if known.problem != kind:
-        names = ", ".join(other.name for other in FORMATS if other.problem == kind)
+    if not known.holds(kind):
+        names = ", ".join(other.name for other in FORMATS if other.holds(kind))
         raise InvalidProblem(f"format {known.name} does not hold a {type(problem).__name__}: expected one of {names}")
     writer = known.write
     if writer is None:

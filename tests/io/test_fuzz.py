@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import graphpart as gp
 from graphpart.io import FORMATS
 
-NAMES = tuple(known.name for known in FORMATS if known.problem == "partition")
+NAMES = tuple(known.name for known in FORMATS if known.holds("partition"))
 WORDS = b"0 1 -1 nan inf -inf 1e999 1e-400 2147483648 99999999999999999999 % c { } [ ] : , null true"
 PIECES = [*WORDS.split(), b"\n", b"\r\n", b" ", b"\t", b'"', b"\x00", b"\xff"]
 

@@ -14,7 +14,7 @@ from strategies import partitions
 import graphpart as gp
 from graphpart.io import FORMATS, find_format
 
-NAMES = tuple(known.name for known in FORMATS if known.problem == "partition")
+NAMES = tuple(known.name for known in FORMATS if known.holds("partition"))
 NAMED = ("csv", "json", "npz")  # the formats that keep names
 ONE_NUMBER = ("cplib", "metis", "npy")  # the formats that cannot hold a required join and a cost of the same pair
 

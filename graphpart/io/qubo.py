@@ -1,0 +1,84 @@
+"""Sparse binary quadratic programs: ``n m``, then m lines ``i j q``, variables from 1.
+
+The format of the Biq Mac library (Wiegele 2007). It means: minimise x'Qx over x in {0, 1}^n, where each line with
+i != j stands for two entries of the symmetric matrix Q and hence counts twice. The diagonal becomes unary costs, other
+entries become pairwise ones; lines of equal entries add up. Lines that start with ``#`` are comments.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from graphpart.errors import InvalidProblem
+from graphpart.io.lines import write_rows
+from graphpart.io.stream import NumberStream
+
+if TYPE_CHECKING:
+    from graphpart.crf.factor_graph import FactorGraph
+    from graphpart.io.files import Source
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line has two whole numbers and the second one three numbers."""
+    lines = [line.split() for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")][:2]
+    return len(lines) == 2 and len(lines[0]) == 2 and all(w.isdigit() for w in lines[0]) and len(lines[1]) == 3
+
+
+def read(source: Source) -> FactorGraph:
+    """Read a problem."""
+    from graphpart.crf.factor_graph import FactorGraph
+
+    stream = NumberStream(source, "n m, then lines i j q", comment="#")
+    n = stream.count("n, the number of variables")
+    m = stream.count("m, the number of entries")
+    first = stream.at
+    rows = stream.take(3 * m, f"{m} lines i j q").reshape(-1, 3)
+    stream.end(f"the end of the file, as all {m} entries are read")
+    for column in (0, 1):
+        stream.check_wholes(rows[:, column], first + column + 3 * np.arange(m), "a variable", 1, n)
+    bad = np.flatnonzero(~np.isfinite(rows[:, 2]))
+    if len(bad):
+        raise stream.error(first + 2 + 3 * int(bad[0]), "a finite number")
+    i, j = (rows[:, k].astype(np.int64) - 1 for k in (0, 1))
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    keys, place = np.unique(low * n + high, return_inverse=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        q = np.bincount(place, rows[:, 2], len(keys))
+    low, high = keys // max(n, 1), keys % max(n, 1)
+    diagonal = low == high
+    unary = np.zeros((int(diagonal.sum()), 2))
+    unary[:, 1] = q[diagonal]
+    pairwise = np.zeros((int((~diagonal).sum()), 2, 2))
+    pairwise[:, 1, 1] = 2 * q[~diagonal]
+    if not np.isfinite(pairwise).all() or not np.isfinite(unary).all():
+        raise source.error(None, "the sum of equal entries overflows: expected entries of a smaller magnitude")
+    scopes = np.stack([low, high], 1)
+    return FactorGraph.from_arrays(np.full(n, 2), [(scopes[diagonal, :1], unary), (scopes[~diagonal], pairwise)])
+
+
+def write(problem: FactorGraph, stream: BinaryIO) -> None:
+    """Write a problem of binary variables, unary and pairwise factors, that costs nothing where all labels are 0."""
+    f = problem
+    if (f.domains != 2).any() or (np.diff(f.scope_start) > 2).any() or f.has_forbidden:
+        raise InvalidProblem("format qubo holds binary variables and finite unary and pairwise costs: expected these")
+    arity = np.diff(f.scope_start)
+    linear, shift = np.zeros(f.n), f.constant
+    one = np.flatnonzero(arity == 1)
+    tables = f.tables[f.table_start[one][:, None] + np.arange(2)]
+    np.add.at(linear, f.scope[f.scope_start[one]], tables[:, 1] - tables[:, 0])
+    shift += float(tables[:, 0].sum())
+    two = np.flatnonzero(arity == 2)
+    tables = f.tables[f.table_start[two][:, None] + np.arange(4)]
+    u, v = f.scope[f.scope_start[two]], f.scope[f.scope_start[two] + 1]
+    np.add.at(linear, u, tables[:, 2] - tables[:, 0])
+    np.add.at(linear, v, tables[:, 1] - tables[:, 0])
+    shift += float(tables[:, 0].sum())
+    if shift != 0:
+        raise InvalidProblem(f"format qubo holds no constant, but all labels 0 cost {shift}: expected 0")
+    pairwise = (tables[:, 3] - tables[:, 2] - tables[:, 1] + tables[:, 0]) / 2
+    used = np.flatnonzero(linear)
+    rows = np.concatenate([used, np.minimum(u, v)]) + 1, np.concatenate([used, np.maximum(u, v)]) + 1
+    stream.write(b"%d %d\n" % (f.n, len(rows[0])))
+    write_rows(stream, " ", *rows, np.concatenate([linear[used], pairwise]))
