@@ -7,8 +7,8 @@ It means: minimise the sum of the costs; a cost of at least `top` forbids (de Gi
 file's own, and what is forbidden becomes ``inf``. Of two equal tuples the later one counts.
 
 Of the global cost functions, which have a keyword in place of tuples, one is read: ``k v1 ... vk -1 clique 1``, then
-for each variable a number of labels and these labels, in a line of its own. At most one of the variables may have one of
-its labels; that is the same as forbidding this for each pair of variables. Shared functions are not read.
+for each variable a number of labels and these labels, in a line of its own. At most one of the variables may have one
+of its labels; that is the same as forbidding this for each pair of variables. Shared functions are not read.
 """
 
 from __future__ import annotations
