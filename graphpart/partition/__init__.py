@@ -9,6 +9,7 @@ from graphpart.partition.greedy_moving import greedy_moving
 from graphpart.partition.ilp import ilp
 from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.lower_bound import lower_bound
+from graphpart.partition.persistency import persistency, reduce
 from graphpart.partition.problem import SetPartition
 
 __all__ = [
@@ -22,4 +23,6 @@ __all__ = [
     "ilp",
     "kernighan_lin",
     "lower_bound",
+    "persistency",
+    "reduce",
 ]

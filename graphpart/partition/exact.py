@@ -1,7 +1,8 @@
 """Branch and cut: the best partition, with a proof that there is no better one.
 
-1. No optimal partition needs to join elements that no path of attractive pairs connects, so each component of the
-   attractive pairs is solved apart, the smallest first.
+1. Pairs that are joined or cut in some optimal partition are so from the start (see `persistency`). Then no partition
+   needs to join elements that no path of attractive pairs connects, so each component of the attractive pairs is solved
+   apart, the smallest first.
 2. Local search gives a first partition; the relaxation (see `relaxation`) a lower bound, raised by cutting planes. On
    the way, points of the relaxation are rounded to partitions and these refined by local search.
 3. Where the bound plus the reduced cost of a pair reaches the cost of the best partition, no better one has this pair
@@ -34,6 +35,7 @@ from graphpart.partition.greedy_joining import greedy_joining
 from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search import MESSAGES, finish
 from graphpart.partition.message_passing import pass_messages
+from graphpart.partition.persistency import reduce
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.relaxation import Relaxation
 from graphpart.result import PartitionResult, Status
@@ -114,12 +116,13 @@ def exact(
     start = kernighan_lin(p, initial, time_limit=stopping.remaining, target=target, callback=callback)
     if start.status in (Status.INTERRUPTED, Status.TARGET):
         stopping.stop(start.status)
-    blocks = p.blocks()
-    q = p.contract(blocks) if len(p.must_join) else p
-    labels = canonical(start.labels[np.unique(blocks, return_index=True)[1]])
-    search = Search(q, labels, stopping, threads, p.evaluate_labels(blocks))
+    small = reduce(p, time_limit=stopping.remaining)
+    q = small.problem
+    # The start need not agree with the one optimal partition that the smaller problem keeps.
+    labels = kernighan_lin(q, time_limit=stopping.remaining).labels
+    search = Search(q, labels, stopping, threads, small.constant)
     search.run()
-    found = finish(p, search.labels[blocks], stopping, "exact", Status.OPTIMAL, start=(start.labels, start.cost))
+    found = finish(p, small.lift(search.labels), stopping, "exact", Status.OPTIMAL, start=(start.labels, start.cost))
     # What is proven does not depend on why the run ended.
     status = Status.OPTIMAL if search.proven else (stopping.reason or Status.FEASIBLE)
     work = f"{search.parts} parts, {search.rounds} rounds, {search.cuts} cuts"
