@@ -40,6 +40,32 @@ cdef struct Graph:
     const element_t* scope
     const offset_t* table_start
     const cost_t* tables
+    const offset_t* run         # see _structure.runs, or NULL
+    offset_t begin, end         # the factors of the run at hand
+    offset_t arity, size        # of each of them
+    offset_t scopes, entries    # where the scope and the table of the first begin
+
+
+cdef inline void look_up(Graph* g, offset_t f) noexcept nogil:
+    """Make the run of factor f the one at hand; without runs, each factor is one."""
+    if g.begin <= f < g.end:
+        return
+    cdef const offset_t* row = g.run
+    if row != NULL:
+        while row[5] <= f:
+            row += 5
+        g.begin, g.end, g.arity, g.size, g.scopes, g.entries = row[0], row[5], row[1], row[2], row[3], row[4]
+    else:
+        g.begin, g.end, g.scopes, g.entries = f, f + 1, g.scope_start[f], g.table_start[f]
+        g.arity, g.size = g.scope_start[f + 1] - g.scopes, g.table_start[f + 1] - g.entries
+
+
+cdef inline const element_t* scope_of(Graph* g, offset_t f) noexcept nogil:
+    return &g.scope[g.scopes + (f - g.begin) * g.arity]
+
+
+cdef inline const cost_t* table_of(Graph* g, offset_t f) noexcept nogil:
+    return &g.tables[g.entries + (f - g.begin) * g.size]
 
 
 cdef inline offset_t labels_of(Graph* g, element_t v) noexcept nogil:
@@ -52,9 +78,11 @@ cdef inline offset_t place(Graph* g, element_t v) noexcept nogil:
 
 cdef Graph graph_of(
     const element_t[::1] domains, offset_t width, const offset_t[::1] first, const offset_t[::1] scope_start,
-    const element_t[::1] scope, const offset_t[::1] table_start, const cost_t[::1] tables,
+    const element_t[::1] scope, const offset_t[::1] table_start, const cost_t[::1] tables, const offset_t[:, ::1] run,
 ):
     cdef Graph g
+    g.run = &run[0, 0] if run.shape[0] else NULL
+    g.begin = g.end = g.arity = g.size = g.scopes = g.entries = 0
     g.width = width
     g.domains = &domains[0] if domains.shape[0] else NULL
     g.first = &first[0] if first.shape[0] else NULL
@@ -73,19 +101,22 @@ def collect(
     const element_t[::1] scope,
     const offset_t[::1] table_start,
     const cost_t[::1] tables,
+    const offset_t[:, ::1] run,
     const element_t[::1] order,
     const element_t[::1] parent,
+    bint scattered,
     offset_t largest,
     Stopping stopping,
 ):
     """The pass to the roots: (beliefs, argmins as bits, sum taken out, factors eliminated, impossible factor).
 
-    `largest` is the size of the largest table. The impossible factor is -1, or the first one whose message is inf for all labels of its parent; then the pass ends.
+    `scattered` says that `order` jumps about, `largest` is the size of the largest table. The impossible factor is -1, or the first one whose message is inf for all labels of its parent; then the pass ends.
     """
-    cdef Graph g = graph_of(domains, width, first, scope_start, scope, table_start, tables)
+    cdef Graph g = graph_of(domains, width, first, scope_start, scope, table_start, tables, run)
     cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, steps = order.shape[0], f, t = 0, end
-    cdef offset_t i, y, arity
+    cdef offset_t y
     cdef element_t p, c
+    cdef const element_t* members
     cdef double total = 0.0, low = 0.0
     cdef cost_t* b
     cdef const cost_t* table
@@ -95,38 +126,46 @@ def collect(
     cdef unsigned char[::1] choice = choice_array
     cdef cost_t[::1] work = np.empty(largest)     # a message, or a table with one axis minimised out
     with nogil:
-        for f in range(m):
-            i = g.scope_start[f]
-            if g.scope_start[f + 1] - i == 1:
-                b = &belief[place(&g, g.scope[i])]
-                table = &g.tables[g.table_start[f]]
-                for y in range(labels_of(&g, g.scope[i])):
-                    b[y] += table[y]
+        f = 0
+        while f < m:
+            look_up(&g, f)
+            if g.arity == 1:
+                for f in range(f, g.end):
+                    p = scope_of(&g, f)[0]
+                    b = &belief[place(&g, p)]
+                    table = table_of(&g, f)
+                    for y in range(g.size):
+                        b[y] += table[y]
+            f = g.end
         while t < steps and low < INFINITY and not stopping.poll(INFINITY):
             end = min(t + BLOCK, steps)
             while t < end and low < INFINITY:
-                if t + 2 * AHEAD < steps:
-                    prefetch(&g.table_start[order[t + 2 * AHEAD]])
-                    prefetch(&g.scope_start[order[t + 2 * AHEAD]])
-                    prefetch(&g.tables[g.table_start[order[t + AHEAD]]])
-                    prefetch(&g.scope[g.scope_start[order[t + AHEAD]]])
-                    prefetch(&belief[place(&g, parent[t + AHEAD])])
+                if scattered and t + 2 * AHEAD < steps:
+                    look_up(&g, order[t + 2 * AHEAD])
+                    prefetch(scope_of(&g, order[t + 2 * AHEAD]))
+                    prefetch(table_of(&g, order[t + 2 * AHEAD]))
+                    prefetch(&belief[place(&g, parent[t + 2 * AHEAD])])
+                    f = order[t + AHEAD]
+                    look_up(&g, f)
+                    if g.arity == 2:
+                        members = scope_of(&g, f)
+                        prefetch(&belief[place(&g, members[0] ^ members[1] ^ parent[t + AHEAD])])
                 f = order[t]
                 p = parent[t]
-                i = g.scope_start[f]
-                arity = g.scope_start[f + 1] - i
-                table = &g.tables[g.table_start[f]]
-                if arity == 3 and width == 2:
-                    low = binary_triple(&g, i, table, p, &belief[0], &choice[t])
-                elif arity > 2:
-                    low = larger(&g, f, p, &belief[0], &work[0])
-                else:
-                    c = g.scope[i] ^ g.scope[i + 1] ^ p
+                look_up(&g, f)
+                members = scope_of(&g, f)
+                table = table_of(&g, f)
+                if g.arity == 2:
+                    c = members[0] ^ members[1] ^ p
                     if width == 2:
-                        low = binary_pair(table, &belief[2 * c], &belief[2 * p], 1 + (g.scope[i] == c), &choice[t])
+                        low = binary_pair(table, &belief[2 * c], &belief[2 * p], 1 + (members[0] == c), &choice[t])
                     else:
                         low = pair(table, &belief[place(&g, c)], labels_of(&g, c), &belief[place(&g, p)],
-                                   labels_of(&g, p), g.scope[i] == c, &work[0])
+                                   labels_of(&g, p), members[0] == c, &work[0])
+                elif g.arity == 3 and width == 2:
+                    low = binary_triple(members, table, p, &belief[0], &choice[t])
+                else:
+                    low = larger(&g, f, p, &belief[0], &work[0])
                 total += low
                 t += 1
     return belief_array, choice_array, total, t, order[t - 1] if low == INFINITY else -1
@@ -150,12 +189,12 @@ cdef inline double binary_pair(
 
 
 cdef inline double binary_triple(
-    Graph* g, offset_t i, const cost_t* table, element_t p, cost_t* belief, unsigned char* choice
+    const element_t* members, const cost_t* table, element_t p, cost_t* belief, unsigned char* choice
 ) noexcept nogil:
     """The message of a factor of three binary variables; its choice has two bits for each label of the parent."""
     cdef element_t c, e
     cdef int first, second, up
-    children_of(g, i, p, &c, &e, &first, &second, &up)
+    children_of(members, p, &c, &e, &first, &second, &up)
     cdef const cost_t* a = &belief[2 * c]
     cdef const cost_t* b = &belief[2 * e]
     cdef double x = quadruple(table, first, second, a, b, choice)
@@ -170,12 +209,12 @@ cdef inline double binary_triple(
 
 
 cdef inline void children_of(
-    Graph* g, offset_t i, element_t p, element_t* c, element_t* e, int* first, int* second, int* up
+    const element_t* members, element_t p, element_t* c, element_t* e, int* first, int* second, int* up
 ) noexcept nogil:
     """The children c and e of parent p in a factor of three binary variables, and the strides of all three."""
-    cdef int s = 0 if g.scope[i] == p else (1 if g.scope[i + 1] == p else 2)
-    c[0] = g.scope[i + (s == 0)]
-    e[0] = g.scope[i + 2 - (s == 2)]
+    cdef int s = 0 if members[0] == p else (1 if members[1] == p else 2)
+    c[0] = members[s == 0]
+    e[0] = members[2 - (s == 2)]
     first[0] = 2 if s == 0 else 4
     second[0] = 2 if s == 2 else 1
     up[0] = 4 >> s
@@ -285,9 +324,11 @@ def assign(
     const element_t[::1] scope,
     const offset_t[::1] table_start,
     const cost_t[::1] tables,
+    const offset_t[:, ::1] run,
     const element_t[::1] order,
     const element_t[::1] parent,
-    const element_t[::1] degree,
+    const element_t[::1] roots,
+    bint scattered,
     offset_t largest_arity,
     const cost_t[::1] belief,
     const unsigned char[::1] choice,
@@ -295,50 +336,51 @@ def assign(
 ):
     """The pass from the roots: fill in labels; (sum of the beliefs of roots, impossible variable or -1).
 
-    Variables of degree 0 are roots and take the smallest of their best labels; `labels` already holds those of
-    variables of higher degree. All others are children of the factors in `order`.
+    Roots take the smallest of their best labels; all other variables are children of the factors in `order`, or `labels`
+    already holds theirs.
     """
-    cdef Graph g = graph_of(domains, width, first, scope_start, scope, table_start, tables)
-    cdef Py_ssize_t n = domains.shape[0], t, f, v, impossible = -1
-    cdef offset_t i, y, best
+    cdef Graph g = graph_of(domains, width, first, scope_start, scope, table_start, tables, run)
+    cdef Py_ssize_t t, f, impossible = -1
+    cdef offset_t y, best
+    cdef const element_t* members
     cdef element_t p, c, e
     cdef double total = 0.0
     cdef const cost_t* b
-    cdef const cost_t* table
     cdef offset_t[::1] odometer = np.empty(2 * largest_arity, np.int64)
     cdef int first_stride, second_stride, up
     cdef unsigned char bits
     with nogil:
-        for v in range(n):
-            if degree[v] == 0:
-                b = &belief[place(&g, <element_t>v)]
-                best = 0
-                for y in range(1, labels_of(&g, <element_t>v)):
-                    best = y if b[y] < b[best] else best
-                labels[v] = <element_t>best
-                total += b[best]
-                if b[best] == INFINITY and impossible < 0:
-                    impossible = v
+        for t in range(roots.shape[0]):
+            p = roots[t]
+            b = &belief[place(&g, p)]
+            best = 0
+            for y in range(1, labels_of(&g, p)):
+                best = y if b[y] < b[best] else best
+            labels[p] = <element_t>best
+            total += b[best]
+            if b[best] == INFINITY and impossible < 0:
+                impossible = p
         for t in range(order.shape[0] - 1, -1, -1):
-            if t >= 2 * AHEAD:
-                prefetch(&g.scope_start[order[t - 2 * AHEAD]])
-                prefetch(&g.scope[g.scope_start[order[t - AHEAD]]])
+            if scattered and t >= 2 * AHEAD:
+                look_up(&g, order[t - 2 * AHEAD])
+                prefetch(scope_of(&g, order[t - 2 * AHEAD]))
+                prefetch(&labels[parent[t - 2 * AHEAD]])
             f = order[t]
             p = parent[t]
-            i = g.scope_start[f]
-            table = &g.tables[g.table_start[f]]
-            if g.scope_start[f + 1] - i == 2:
-                c = g.scope[i] ^ g.scope[i + 1] ^ p
+            look_up(&g, f)
+            members = scope_of(&g, f)
+            if g.arity == 2:
+                c = members[0] ^ members[1] ^ p
                 if width == 2:
                     labels[c] = (choice[t] >> labels[p]) & 1
-                elif g.scope[i] == c:
-                    labels[c] = argmin(
-                        &table[labels[p]], labels_of(&g, p), &belief[place(&g, c)], labels_of(&g, c))
+                elif members[0] == c:
+                    labels[c] = argmin(&table_of(&g, f)[labels[p]], labels_of(&g, p), &belief[place(&g, c)],
+                                       labels_of(&g, c))
                 else:
-                    labels[c] = argmin(
-                        &table[labels[p] * labels_of(&g, c)], 1, &belief[place(&g, c)], labels_of(&g, c))
-            elif g.scope_start[f + 1] - i == 3 and width == 2:
-                children_of(&g, i, p, &c, &e, &first_stride, &second_stride, &up)
+                    labels[c] = argmin(&table_of(&g, f)[labels[p] * labels_of(&g, c)], 1, &belief[place(&g, c)],
+                                       labels_of(&g, c))
+            elif g.arity == 3 and width == 2:
+                children_of(members, p, &c, &e, &first_stride, &second_stride, &up)
                 bits = choice[t] >> (2 * labels[p])
                 labels[c] = (bits >> 1) & 1
                 labels[e] = bits & 1

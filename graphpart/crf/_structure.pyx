@@ -97,6 +97,36 @@ def incidence(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1
     return start_array, factor_array, slot_array
 
 
+def runs(const offset_t[::1] scope_start, const offset_t[::1] table_start):
+    """Runs of factors of equal arity and table size, as rows (first factor, arity, size, start of scopes, of tables).
+
+    A last row ends the last run. Within a run the starts follow from the number of the factor and need not be read. If
+    there are more than 64 runs, they are not worth it: (0, 5).
+    """
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f
+    cdef offset_t arity, size, last_arity = -1, last_size = -1, count = 0
+    out = np.zeros((65, 5), np.int64)
+    cdef offset_t[:, ::1] row = out
+    with nogil:
+        for f in range(m):
+            arity = scope_start[f + 1] - scope_start[f]
+            size = table_start[f + 1] - table_start[f]
+            if arity != last_arity or size != last_size:
+                if count == 64:
+                    count = -1
+                    break
+                row[count, 0] = f
+                row[count, 1] = last_arity = arity
+                row[count, 2] = last_size = size
+                row[count, 3] = scope_start[f]
+                row[count, 4] = table_start[f]
+                count += 1
+    if count < 0:
+        return np.zeros((0, 5), np.int64)
+    out[count, 0] = m
+    return out[:count + 1].copy()
+
+
 def energy(
     const element_t[::1] domains,
     const offset_t[::1] scope_start,
@@ -106,27 +136,53 @@ def energy(
     const element_t[::1] labels,
     double constant,
     offset_t width,
+    const offset_t[:, ::1] run,
 ):
     """The constant plus one entry of each table, the rounding error of each addition carried along (Neumaier 1974).
 
-    `width` is the number of labels if all variables have the same, else 0.
+    `width` is the number of labels if all variables have the same, else 0; for `run` see `runs`.
     """
-    cdef Py_ssize_t m = scope_start.shape[0] - 1, f
-    cdef offset_t i, at
-    cdef double total = constant, error = 0.0, x, t
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f, k
+    cdef offset_t i, at, s, t
+    cdef Sum total = Sum(constant, 0.0)
     with nogil:
-        for f in range(m):
-            at = 0
-            for i in range(scope_start[f], scope_start[f + 1]):
-                at = at * (width if width else domains[scope[i]]) + labels[scope[i]]
-            x = tables[table_start[f] + at]
-            t = total + x
-            if fabs(total) >= fabs(x):
-                error += (total - t) + x
-            else:
-                error += (x - t) + total
-            total = t
-    return total + error if isfinite(total) else total
+        if width and run.shape[0]:
+            for k in range(run.shape[0] - 1):
+                s = run[k, 3]
+                t = run[k, 4]
+                for f in range(run[k + 1, 0] - run[k, 0]):
+                    if run[k, 1] == 1:
+                        at = labels[scope[s]]
+                    elif run[k, 1] == 2:
+                        at = labels[scope[s]] * width + labels[scope[s + 1]]
+                    else:
+                        at = 0
+                        for i in range(run[k, 1]):
+                            at = at * width + labels[scope[s + i]]
+                    add(&total, tables[t + at])
+                    s += run[k, 1]
+                    t += run[k, 2]
+        else:
+            for f in range(m):
+                at = 0
+                for i in range(scope_start[f], scope_start[f + 1]):
+                    at = at * domains[scope[i]] + labels[scope[i]]
+                add(&total, tables[table_start[f] + at])
+    return total.value + total.error if isfinite(total.value) else total.value
+
+
+cdef struct Sum:
+    double value
+    double error
+
+
+cdef inline void add(Sum* s, double x) noexcept nogil:
+    cdef double t = s.value + x
+    if fabs(s.value) >= fabs(x):
+        s.error += (s.value - t) + x
+    else:
+        s.error += (x - t) + s.value
+    s.value = t
 
 
 def first_forbidding(
@@ -153,7 +209,8 @@ def minima(const offset_t[::1] table_start, const cost_t[::1] tables):
     """(smallest entry of each table, their sum with the rounding error of each addition carried along)."""
     cdef Py_ssize_t m = table_start.shape[0] - 1, f
     cdef offset_t i
-    cdef double least, total = 0.0, error = 0.0, t
+    cdef double least
+    cdef Sum total = Sum(0.0, 0.0)
     out = np.empty(m)
     cdef double[::1] result = out
     with nogil:
@@ -162,13 +219,8 @@ def minima(const offset_t[::1] table_start, const cost_t[::1] tables):
             for i in range(table_start[f], table_start[f + 1]):
                 least = tables[i] if tables[i] < least else least
             result[f] = least
-            t = total + least
-            if fabs(total) >= fabs(least):
-                error += (total - t) + least
-            else:
-                error += (least - t) + total
-            total = t
-    return out, total + error if isfinite(total) else total
+            add(&total, least)
+    return out, total.value + total.error if isfinite(total.value) else total.value
 
 
 def eliminate(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1] scope):

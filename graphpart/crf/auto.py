@@ -89,10 +89,12 @@ def auto(
         return replace(r, method="auto", message=f"{r.message}: acyclic, by min-sum")
     least_entries(f)
     simple = f.simplify()
-    order, parent, degree = simple._scheme()
-    flat, layout = simple._flat(), simple._layout()
-    graph = (flat[0], layout.width, layout.first, *flat[1:])
-    belief, choice, taken, steps, factor = _min_sum.collect(*graph, order, parent, layout.largest_table, stopping)
+    scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
+    order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
+    graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
+    belief, choice, taken, steps, factor = _min_sum.collect(
+        *graph, order, parent, scattered, layout.largest_table, stopping
+    )
     if factor >= 0:
         raise InfeasibleProblem("every labeling is forbidden: min-sum over its acyclic part leaves none")
     labels = np.zeros(f.n, np.int32) if start is None else start.copy()
@@ -102,7 +104,9 @@ def auto(
     solver = _Cores(core, stopping, np.random.default_rng(0 if seed is None else seed), time_limit)
     inside, bound = solver.run(None if start is None else start[members])
     labels[members] = inside
-    roots, variable = _min_sum.assign(*graph, order, parent, degree, layout.largest_arity, belief, choice, labels)
+    roots, variable = _min_sum.assign(
+        *graph, order, parent, scheme.roots, scattered, layout.largest_arity, belief, choice, labels
+    )
     if variable >= 0:
         name = f.variables[variable]
         raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")

@@ -142,13 +142,15 @@ def rows_of(
 
 def find_cycle(f: FactorGraph) -> str:
     """The variables on one cycle of a cyclic factor graph, for a message."""
-    order, _, degree = f._scheme()
+    scheme = f._scheme()
+    remains = np.zeros(f.n, bool)
+    remains[scheme.cyclic] = True
     rows, factors, _ = f.incidence()
     gone = np.zeros(f.m, bool)
-    gone[order] = True
+    gone[scheme.order] = True
     gone |= np.diff(f.scope_start) < 2
     # Among the variables and factors that remain, nobody has fewer than two neighbours: walk until a variable repeats.
-    v, came = int(np.flatnonzero(degree >= 2)[0]), -1
+    v, came = int(scheme.cyclic[0]), -1
     seen: dict[int, int] = {}
     path: list[int] = []
     while v not in seen:
@@ -156,7 +158,7 @@ def find_cycle(f: FactorGraph) -> str:
         path.append(v)
         came = next(g for g in factors[rows[v] : rows[v + 1]].tolist() if not gone[g] and g != came)
         members = f.scope[f.scope_start[came] : f.scope_start[came + 1]].tolist()
-        v = next(u for u in members if u != v and degree[u] >= 2)
+        v = next(u for u in members if u != v and remains[u])
     cycle = path[seen[v] :]
     shown = [repr(f.variables[u]) for u in cycle[:SHOWN]]
     if len(cycle) > SHOWN:

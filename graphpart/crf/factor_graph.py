@@ -35,7 +35,7 @@ class Layout:
     """Where the labels of all variables stand in one flat vector, and what is largest.
 
     Those of variable v begin at ``width * v`` if all variables have `width` labels, else, where width is 0, at
-    ``first[v]``.
+    ``first[v]``. For `runs` see `_structure.runs`.
     """
 
     width: int
@@ -43,6 +43,22 @@ class Layout:
     size: int
     largest_table: int
     largest_arity: int
+    runs: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How the leaves of a factor graph can be eliminated; see `_structure.eliminate`.
+
+    `roots` are the variables that remain of acyclic components, `cyclic` those on cycles and on paths between them.
+    `scattered` says that `order` jumps about in memory.
+    """
+
+    order: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    roots: NDArray[np.int32]
+    cyclic: NDArray[np.int64]
+    scattered: bool
 
 
 class FactorGraph:
@@ -585,12 +601,15 @@ class FactorGraph:
 
         return to_bipartite(self)
 
-    def _scheme(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """How leaves can be eliminated (order, parent, degree), kept once made; see `_structure.eliminate`."""
+    def _scheme(self) -> Scheme:
+        """How leaves can be eliminated, kept once made."""
         if "scheme" not in self._cache:
             _, scope_start, scope, _, _ = self._flat()
-            self._cache["scheme"] = _structure.eliminate(self.n, scope_start, scope)
-        scheme: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] = self._cache["scheme"]
+            order, parent, degree = _structure.eliminate(self.n, scope_start, scope)
+            jumps = np.count_nonzero(np.abs(np.diff(order)) > 8)
+            roots = np.flatnonzero(degree == 0).astype(np.int32)
+            self._cache["scheme"] = Scheme(order, parent, roots, np.flatnonzero(degree > 1), jumps > len(order) // 8)
+        scheme: Scheme = self._cache["scheme"]
         return scheme
 
     def _layout(self) -> Layout:
@@ -607,6 +626,7 @@ class FactorGraph:
                 size=most * self.n if least == most else int(place[-1]),
                 largest_table=max(most, int(np.diff(start).max(initial=1))),
                 largest_arity=int(np.diff(scope_start).max(initial=1)),
+                runs=_structure.runs(scope_start, start),
             )
         layout: Layout = self._cache["layout"]
         return layout
@@ -614,8 +634,7 @@ class FactorGraph:
     @property
     def is_acyclic(self) -> bool:
         """Whether the factor graph is a forest. Two factors that share two variables make a cycle."""
-        degree = self._scheme()[2]
-        return not len(degree) or int(degree.max()) < 2
+        return not len(self._scheme().cyclic)
 
     def check_acyclic(self) -> None:
         """Raise CyclicGraph, naming a cycle, unless the factor graph is a forest."""
@@ -703,7 +722,8 @@ class FactorGraph:
 
     def evaluate_labels(self, labels: NDArray[np.int32]) -> float:
         """The same for an int32 array of n labels, unchecked."""
-        return float(_structure.energy(*self._flat(), labels, self.constant, self._layout().width))
+        layout = self._layout()
+        return float(_structure.energy(*self._flat(), labels, self.constant, layout.width, layout.runs))
 
     def objective(self, cost: float) -> float:
         """A cost in the convention of the file or recipe that the problem came from: ``sense * cost + offset``."""

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf import _messages, _min_sum
+from graphpart.crf.derive import rows_of
 from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.labeling import LabelVectors, finish, forbidden_by, places
 from graphpart.errors import InfeasibleProblem
@@ -121,23 +122,25 @@ def min_sum(
     stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
     f.check_acyclic()
-    order, parent, degree = f._scheme()
-    layout = f._layout()
-    flat = f._flat()
-    graph = (flat[0], layout.width, layout.first, *flat[1:])
-    belief, choice, _, steps, factor = _min_sum.collect(*graph, order, parent, layout.largest_table, stopping)
+    scheme, layout, flat = f._scheme(), f._layout(), f._flat()
+    order, parent, roots = scheme.order, scheme.parent, scheme.roots
+    graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
+    belief, choice, _, steps, factor = _min_sum.collect(
+        *graph, order, parent, scheme.scattered, layout.largest_table, stopping
+    )
     if factor >= 0:
         raise _impossible(f, factor)
     stopping.iterations = steps
     done = steps == len(order)
     if not done:
         # Variables whose factors were not all passed decide for themselves.
-        degree = degree.copy()
-        for i in order[steps:].tolist():
-            degree[flat[2][flat[1][i] : flat[1][i + 1]]] = 0
+        _, left = rows_of(flat[1], flat[2], order[steps:])
+        roots = np.union1d(roots, left).astype(np.int32)
         order, parent = order[:steps], parent[:steps]
     labels = np.empty(f.n, np.int32)
-    _, variable = _min_sum.assign(*graph, order, parent, degree, layout.largest_arity, belief, choice, labels)
+    _, variable = _min_sum.assign(
+        *graph, order, parent, roots, scheme.scattered, layout.largest_arity, belief, choice, labels
+    )
     if done and variable >= 0:
         raise _no_label(f, variable)
     info: dict[str, Any] = {}
@@ -186,7 +189,7 @@ def marginals(problem: Any) -> Marginals:
     probabilities = np.exp(np.repeat(least, f.domains) - values)
     sums = np.add.reduceat(probabilities, start[:-1]) if f.n else values
     probabilities /= np.repeat(sums, f.domains)
-    roots = f._scheme()[2] == 0
+    roots = f._scheme().roots
     log_z = math.fsum([-f.constant, -total, *(np.log(sums[roots]) - least[roots]).tolist()])
     return Marginals(LabelVectors(f, probabilities), log_z)
 
@@ -195,7 +198,7 @@ def _both_ways(f: FactorGraph, soft: bool, normalise: bool, keep: bool) -> tuple
     """(beliefs of all variables, what normalising took out, messages) of both passes."""
     flat = f._flat()
     domains, scope_start, scope = flat[:3]
-    order, parent, _ = f._scheme()
+    order, parent = f._scheme().order, f._scheme().parent
     unary = np.flatnonzero(np.diff(scope_start) == 1).astype(np.int32)
     steps = np.concatenate([unary, order])
     parents = np.concatenate([scope[scope_start[unary]], parent])
