@@ -13,6 +13,7 @@ two or three binary variables, which are kept as bits.
 import numpy as np
 
 from libc.math cimport INFINITY
+from libc.string cimport memset
 
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -120,12 +121,14 @@ def collect(
     cdef double total = 0.0, low = 0.0
     cdef cost_t* b
     cdef const cost_t* table
-    belief_array = np.zeros(width * n if width or n == 0 else first[n])
+    belief_array = np.empty(width * n if width or n == 0 else first[n])     # np.empty gets large pages, np.zeros none
     choice_array = np.empty(steps, np.uint8)
     cdef cost_t[::1] belief = belief_array
     cdef unsigned char[::1] choice = choice_array
     cdef cost_t[::1] work = np.empty(largest)     # a message, or a table with one axis minimised out
     with nogil:
+        if belief.shape[0]:
+            memset(&belief[0], 0, belief.shape[0] * sizeof(cost_t))
         f = 0
         while f < m:
             look_up(&g, f)
@@ -140,11 +143,12 @@ def collect(
         while t < steps and low < INFINITY and not stopping.poll(INFINITY):
             end = min(t + BLOCK, steps)
             while t < end and low < INFINITY:
+                if t + 2 * AHEAD < steps:
+                    prefetch(&belief[place(&g, parent[t + 2 * AHEAD])])
                 if scattered and t + 2 * AHEAD < steps:
                     look_up(&g, order[t + 2 * AHEAD])
                     prefetch(scope_of(&g, order[t + 2 * AHEAD]))
                     prefetch(table_of(&g, order[t + 2 * AHEAD]))
-                    prefetch(&belief[place(&g, parent[t + 2 * AHEAD])])
                     f = order[t + AHEAD]
                     look_up(&g, f)
                     if g.arity == 2:
