@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -538,6 +538,7 @@ def main() -> None:
     names = [row.name for row in ROWS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="+", choices=names, default=names, metavar="ROW", help=", ".join(names))
+    parser.add_argument("--without", nargs="+", default=[], choices=CONTESTANTS, metavar="NAME", help="leave out")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each contestant (default 5)")
     parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is stopped (default 600)")
@@ -563,6 +564,7 @@ def main() -> None:
         row = rows[name]
         sizes = row.quick if options.quick else row.sizes
         clock = "process_time" if options.cpu else "perf_counter"
+        row = replace(row, contestants=tuple(who for who in row.contestants if who not in options.without))
         measurements, notes = measure(row, sizes, options.rounds, options.limit, clock)
         lines += report(row, measurements, notes, judged=not options.quick)
     if options.csv:
