@@ -387,6 +387,11 @@ def test_convert_refuses_what_a_format_cannot_hold(run, triangles, tmp_path):
     assert out.read_text() == "what was there"
 
 
+def test_convert_names_the_folder_that_is_missing(run, triangles, tmp_path):
+    status, out, err = run("convert", triangles, tmp_path / "none" / "x.npz")
+    assert (status, out, err) == (1, "", f"graphpart: {tmp_path}/none: No such file or directory\n")
+
+
 def test_convert_to_standard_output(run, triangles):
     status, out, _ = run("convert", triangles, "-", "--to", "multicut")
     assert status == 0

@@ -33,7 +33,9 @@ def patient(problem, time_limit=None, callback=None):
     return finish(problem, np.zeros(problem.n, np.int32), stopping, "patient", Status.FEASIBLE)
 
 methods.patient = patient
-methods.METHODS = (*methods.METHODS, methods.Method("patient", "partition", "graphpart.methods:patient", "waits"))
+method = methods.Method("patient", "partition", "graphpart.methods:patient", "waits")
+methods.METHODS = (*methods.METHODS, method)
+methods._BY_NAME["partition", "patient"] = method
 import graphpart.cli.arguments
 graphpart.cli.arguments.METHODS = methods.METHODS
 sys.exit(main())

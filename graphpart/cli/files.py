@@ -93,6 +93,7 @@ def writing(file: str) -> Iterator[None]:
     """Report a standard output that fails as such."""
     if file == "-":
         emit("")  # fails where standard output is closed
+    check_writable(file)  # else the error is that of a temporary file beside it
     try:
         yield
     except OSError as error:
