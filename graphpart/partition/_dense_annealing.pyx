@@ -1,0 +1,304 @@
+"""Kernel of simulated annealing over moves of one element, on a matrix of small integer costs.
+
+An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A sweep offers
+every element to every subset: row by row, the elements whose change of cost is at most a random threshold move. The
+threshold is the temperature times an exponential variate, so a move that costs d is accepted with probability
+exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt & Vecchi 1983). A move changes two rows by one row of
+the matrix. Both loops run over contiguous 32-bit integers, several at a time, and sums of integers are exact, so that an
+emptied row is zero again and serves as the empty set.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from graphpart.kernels.random cimport random_below
+from graphpart.kernels.temperature cimport temperature_for
+from graphpart.kernels.types cimport element_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    BLOCK = 32          # elements looked at together
+    SHIFTS = 1024       # places in the table of variates where a row may start
+    HOLD = 4            # sweeps at one temperature
+    SAMPLES = 30000     # moves looked at to choose temperatures
+
+LARGEST = 2**29         # sums of absolute costs of one element stay below
+cdef int32_t LARGEST_NOISE = 2**29
+
+
+cdef struct State:
+    Py_ssize_t n
+    const int32_t* matrix
+    int32_t* table          # (capacity, n)
+    Py_ssize_t capacity
+    int32_t* own            # cost of each element to its own subset
+    element_t* label        # subset of each element
+    element_t* size
+    element_t* active       # the subsets in use, in any order
+    element_t* place        # of each subset among them
+    Py_ssize_t subsets      # how many
+    element_t* unused       # the others
+    Py_ssize_t unuseds
+    int64_t cost            # since the start
+    uint64_t random
+    bint failed
+
+
+cdef bint grow(State* s) noexcept nogil:
+    """More subsets."""
+    cdef Py_ssize_t capacity = min(s.n + 1, s.capacity + s.capacity // 2 + 8), U
+    cdef int32_t* table = <int32_t*>malloc(capacity * s.n * sizeof(int32_t))
+    if table == NULL:
+        s.failed = True
+        return False
+    if s.table != NULL:
+        memcpy(table, s.table, s.capacity * s.n * sizeof(int32_t))
+        free(s.table)
+    memset(table + s.capacity * s.n, 0, (capacity - s.capacity) * s.n * sizeof(int32_t))
+    for U in range(capacity - 1, s.capacity - 1, -1):
+        s.unused[s.unuseds] = <element_t>U
+        s.unuseds += 1
+    s.table = table
+    s.capacity = capacity
+    return True
+
+
+cdef bint build(State* s) noexcept nogil:
+    """Fill the table for the present labels. O(n^2)"""
+    cdef Py_ssize_t n = s.n, a, b, k = 0
+    cdef int32_t* into
+    cdef const int32_t* row
+    for a in range(n):
+        k = max(k, s.label[a] + 1)
+    s.capacity = min(n + 1, k + 8)
+    s.table = <int32_t*>malloc(s.capacity * n * sizeof(int32_t))
+    if s.table == NULL:
+        s.failed = True
+        return False
+    memset(s.table, 0, s.capacity * n * sizeof(int32_t))
+    memset(s.size, 0, (n + 1) * sizeof(element_t))
+    for a in range(n):
+        s.size[s.label[a]] += 1
+        row = s.matrix + a * n
+        into = s.table + s.label[a] * n
+        for b in range(n):
+            into[b] += row[b]
+    for a in range(n):
+        s.own[a] = s.table[s.label[a] * n + a]
+    s.subsets = k
+    for a in range(k):
+        s.active[a] = s.place[a] = <element_t>a
+    s.unuseds = 0
+    for a in range(s.capacity - 1, k - 1, -1):
+        s.unused[s.unuseds] = <element_t>a
+        s.unuseds += 1
+    return True
+
+
+cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
+    """Move element a to subset W. O(n)"""
+    cdef Py_ssize_t n = s.n, b
+    cdef element_t U = s.label[a], last
+    cdef const int32_t* row = s.matrix + a * n
+    cdef int32_t* from_row = s.table + U * n
+    cdef int32_t* into_row = s.table + W * n
+    cdef int32_t* own = s.own
+    cdef const element_t* label = s.label
+    cdef int32_t x
+    s.cost += into_row[a] - s.own[a]
+    for b in range(n):
+        x = row[b]
+        from_row[b] -= x
+        into_row[b] += x
+        own[b] += (x & -<int32_t>(label[b] == W)) - (x & -<int32_t>(label[b] == U))
+    s.label[a] = W
+    own[a] = into_row[a]
+    s.size[U] -= 1
+    s.size[W] += 1
+    if s.size[W] == 1:
+        s.unuseds -= 1              # W was the last one there
+        s.active[s.subsets] = W
+        s.place[W] = <element_t>s.subsets
+        s.subsets += 1
+    if s.size[U] == 0:
+        s.subsets -= 1
+        last = s.active[s.subsets]
+        s.active[s.place[U]] = last
+        s.place[last] = s.place[U]
+        s.unused[s.unuseds] = U
+        s.unuseds += 1
+
+
+cdef Py_ssize_t next_accepted(
+    const int32_t* row, const int32_t* own, const element_t* label, const int32_t* threshold, element_t U,
+    Py_ssize_t b, Py_ssize_t n
+) noexcept nogil:
+    """The first element from b on, outside subset U, whose change of cost is at most its threshold; n if none."""
+    cdef Py_ssize_t k
+    cdef int32_t any
+    while b + BLOCK <= n:
+        any = 0
+        for k in range(b, b + BLOCK):
+            any |= <int32_t>(row[k] - own[k] <= threshold[k]) & <int32_t>(label[k] != U)
+        if any:
+            for k in range(b, b + BLOCK):
+                if row[k] - own[k] <= threshold[k] and label[k] != U:
+                    return k
+        b += BLOCK
+    while b < n:
+        if row[b] - own[b] <= threshold[b] and label[b] != U:
+            return b
+        b += 1
+    return n
+
+
+cdef int64_t offer(State* s, element_t U, const int32_t* threshold) noexcept nogil:
+    """Offer all elements to a subset, or to the empty set; the number of moves."""
+    cdef Py_ssize_t n = s.n, b = 0
+    cdef int64_t moves = 0
+    while True:
+        b = next_accepted(s.table + U * n, s.own, s.label, threshold, U, b, n)
+        if b >= n:
+            return moves
+        if s.size[U] > 0 or s.size[s.label[b]] > 1:
+            apply(s, <element_t>b, U)
+            moves += 1
+        b += 1
+
+
+cdef int64_t sweep(State* s, const int32_t* thresholds, uint64_t shifts) noexcept nogil:
+    """Offer all elements to all subsets and to the empty set."""
+    cdef Py_ssize_t i, first
+    cdef element_t U
+    cdef int64_t moves = 0
+    first = random_below(&s.random, s.subsets)
+    for i in range(s.n):
+        if i >= s.subsets:
+            break
+        U = s.active[(first + i) % s.subsets]
+        moves += offer(s, U, thresholds + random_below(&s.random, shifts))
+    if s.unuseds == 0 and (s.capacity > s.n or not grow(s)):
+        return moves
+    return moves + offer(s, s.unused[s.unuseds - 1], thresholds + random_below(&s.random, shifts))
+
+
+cdef class Annealing:
+    """Simulated annealing on one matrix.
+
+    Parameters
+    ----------
+    matrix : ndarray of int32, shape (n, n)
+        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST``.
+    """
+    cdef State s
+    cdef list kept
+    cdef object labels, best_array
+    cdef element_t[::1] label, best
+    cdef readonly double hot, cold      # temperatures of the last run
+
+    def __cinit__(self, const int32_t[:, ::1] matrix):
+        cdef Py_ssize_t n = matrix.shape[0]
+        cdef element_t[::1] size, active, place, unused
+        cdef int32_t[::1] own
+        self.label, self.best = np.zeros(n, np.int32), np.zeros(n, np.int32)
+        size, active, place = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
+        unused, own = np.zeros(n + 2, np.int32), np.zeros(n, np.int32)
+        self.kept = [matrix, size, active, place, unused, own]
+        self.s.n = n
+        self.s.matrix = &matrix[0, 0]
+        self.s.table = NULL
+        self.s.own = &own[0]
+        self.s.label = &self.label[0]
+        self.s.size = &size[0]
+        self.s.active = &active[0]
+        self.s.place = &place[0]
+        self.s.unused = &unused[0]
+
+    def __dealloc__(self):
+        free(self.s.table)
+
+    cdef void choose_temperatures(self, double hot_rate, double cold_rate) noexcept nogil:
+        """Let that many moves to a worse partition be accepted per element and sweep, were all still as at the start."""
+        cdef State* s = &self.s
+        cdef Py_ssize_t a = 0, i, count = 0, looked = 0
+        cdef Py_ssize_t step = 1 + (s.n * s.subsets) // SAMPLES
+        cdef int32_t delta
+        cdef double* deltas = <double*>malloc((s.n // step + 1) * s.subsets * sizeof(double))
+        if deltas == NULL:
+            s.failed = True
+            return
+        while a < s.n:
+            looked += 1
+            for i in range(s.subsets):
+                delta = s.table[s.active[i] * s.n + a] - s.own[a]
+                if delta > 0:
+                    deltas[count] = delta
+                    count += 1
+            a += step
+        self.hot = temperature_for(deltas, count, hot_rate * looked)
+        self.cold = min(self.hot, temperature_for(deltas, count, cold_rate * looked))
+        free(deltas)
+
+    def run(
+        self,
+        const element_t[::1] labels,
+        long long sweeps,
+        double hot_rate,
+        double cold_rate,
+        const double[::1] variates,
+        unsigned long long seed,
+        double cost,
+        double scale,
+        Stopping stopping,
+    ):
+        """Labels after so many sweeps from canonical labels, and a descent; and their cost less that of the start.
+
+        A run that is stopped early gives the best partition that a sweep ended with.
+        `variates` are n + SHIFTS exponential variates. The cost of the start and the scale serve `stopping` only.
+        """
+        cdef State* s = &self.s
+        cdef Py_ssize_t n = s.n, k
+        cdef long long t
+        cdef double temperature, x
+        cdef int64_t best = 0
+        cdef bint ended = False
+        cdef int32_t[::1] thresholds = np.zeros(n + SHIFTS, np.int32)
+        free(s.table)
+        s.table = NULL
+        with nogil:
+            self.label[:] = labels
+            self.best[:] = labels
+            s.cost = 0
+            s.random = seed
+            s.failed = False
+            if build(s):
+                self.choose_temperatures(hot_rate, cold_rate)
+            for t in range(sweeps):
+                if s.failed:
+                    break
+                if t % HOLD == 0:
+                    temperature = self.hot * (self.cold / self.hot) ** (t / <double>max(1, sweeps - 1))
+                    for k in range(n + SHIFTS):
+                        x = temperature * variates[k]
+                        thresholds[k] = <int32_t>x if x < LARGEST_NOISE else LARGEST_NOISE
+                sweep(s, &thresholds[0], SHIFTS)
+                if s.cost < best:
+                    best = s.cost
+                    self.best[:] = self.label
+                if stopping.poll(cost + best / scale):
+                    ended = True
+                    break
+            # What is left to gain without accepting anything worse.
+            for k in range(n + SHIFTS):
+                thresholds[k] = -1
+            while not ended and not s.failed and sweep(s, &thresholds[0], SHIFTS):
+                pass
+        if s.failed:
+            raise MemoryError()
+        if ended:
+            return np.array(self.best), best / scale
+        return np.array(self.label), s.cost / scale
+

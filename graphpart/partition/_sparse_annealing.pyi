@@ -1,0 +1,28 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.stopping import Stopping
+
+VARIATES: int
+
+class Annealing:
+    hot: float
+    cold: float
+    def __init__(
+        self,
+        starts: NDArray[np.int64],
+        neighbours: NDArray[np.int32],
+        costs: NDArray[np.float64],
+        tolerance: float,
+    ) -> None: ...
+    def run(
+        self,
+        labels: NDArray[np.int32],
+        sweeps: int,
+        hot_rate: float,
+        cold_rate: float,
+        variates: NDArray[np.float64],
+        seed: int,
+        cost: float,
+        stopping: Stopping,
+    ) -> tuple[NDArray[np.int32], float]: ...

@@ -1,0 +1,249 @@
+"""Kernel of simulated annealing over moves of one element, on compressed rows of stored pairs.
+
+A sweep looks at every element once: with the temperature times an exponential variate as threshold, it moves to a random one
+of those subsets, linked to it by a stored pair or empty, that change the cost by at most this threshold; so a move that
+costs d is accepted with probability proportional to exp(-d / temperature). Each element remembers the change of cost by
+its best move until a neighbour moves; as long as the threshold stays below, it need not be looked at. At low
+temperatures this skips nearly all elements.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from graphpart.kernels.random cimport random_below
+from graphpart.kernels.temperature cimport temperature_for
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    VARIATES = 65536        # a power of 2
+    SAMPLES = 20000         # elements looked at to choose temperatures
+
+
+cdef struct State:
+    Py_ssize_t n
+    const offset_t* starts
+    const element_t* neighbours
+    const cost_t* costs
+    element_t* label
+    element_t* size
+    element_t* unused       # subsets without an element
+    Py_ssize_t unuseds
+    float* gap              # change of cost by each element's best move; -inf if not known
+    cost_t* sums            # cost of one element to each subset; kept zero between two looks
+    char* seen
+    element_t* linked
+    Py_ssize_t links
+    double cost             # since the start
+    uint64_t random
+
+
+cdef inline void look_at(State* s, element_t a) noexcept nogil:
+    """Sum up the cost of an element to each subset linked to it; clear_look has to follow."""
+    cdef offset_t k
+    cdef element_t U
+    s.links = 0
+    for k in range(s.starts[a], s.starts[a + 1]):
+        U = s.label[s.neighbours[k]]
+        if not s.seen[U]:
+            s.seen[U] = True
+            s.linked[s.links] = U
+            s.links += 1
+        s.sums[U] += s.costs[k]
+
+
+cdef inline void clear_look(State* s) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(s.links):
+        s.sums[s.linked[i]] = 0.0
+        s.seen[s.linked[i]] = False
+
+
+cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
+    """Move an element at random, if a move is cheap enough. O(degree)"""
+    cdef element_t U, mine = s.label[a], target = -1
+    cdef Py_ssize_t i, eligible = 0
+    cdef offset_t k
+    cdef double delta, least = INFINITY, chosen = 0.0, own
+    look_at(s, a)
+    own = s.sums[mine]
+    for i in range(s.links):
+        U = s.linked[i]
+        if U == mine:
+            continue
+        delta = s.sums[U] - own
+        least = min(least, delta)
+        if delta <= threshold:
+            eligible += 1
+            if eligible == 1 or random_below(&s.random, eligible) == 0:
+                target = U
+                chosen = delta
+    if s.size[mine] > 1:
+        least = min(least, -own)
+        if -own <= threshold:
+            eligible += 1
+            if eligible == 1 or random_below(&s.random, eligible) == 0:
+                target = s.unused[s.unuseds - 1]
+                chosen = -own
+    clear_look(s)
+    if eligible == 0:
+        s.gap[a] = <float>least
+        return False
+    s.cost += chosen
+    s.label[a] = target
+    s.size[mine] -= 1
+    s.size[target] += 1
+    if s.size[target] == 1:
+        s.unuseds -= 1
+    if s.size[mine] == 0:
+        s.unused[s.unuseds] = mine
+        s.unuseds += 1
+    elif s.size[mine] == 1 or s.size[target] == 2:
+        pass        # an element that is left alone, or no longer alone, is a neighbour or costs nothing there
+    s.gap[a] = -INFINITY
+    for k in range(s.starts[a], s.starts[a + 1]):
+        s.gap[s.neighbours[k]] = -INFINITY
+    return True
+
+
+cdef class Annealing:
+    """Simulated annealing on one graph, given as compressed rows."""
+    cdef State s
+    cdef list kept
+    cdef element_t[::1] label, best
+    cdef readonly double hot, cold      # temperatures of the last run
+    cdef double tolerance
+
+    def __cinit__(
+        self, const offset_t[::1] starts, const element_t[::1] neighbours, const cost_t[::1] costs, double tolerance
+    ):
+        cdef Py_ssize_t n = starts.shape[0] - 1
+        cdef element_t[::1] size, unused, linked
+        cdef float[::1] gap
+        cdef cost_t[::1] sums
+        cdef char[::1] seen
+        self.label, self.best = np.zeros(n, np.int32), np.zeros(n, np.int32)
+        size, unused, linked = np.zeros(n + 1, np.int32), np.zeros(n + 2, np.int32), np.zeros(n + 1, np.int32)
+        gap, sums, seen = np.zeros(n, np.float32), np.zeros(n + 1), np.zeros(n + 1, np.int8)
+        self.kept = [starts, neighbours, costs, size, unused, linked, gap, sums, seen]
+        self.tolerance = tolerance
+        self.s.n = n
+        self.s.starts = &starts[0]
+        self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
+        self.s.costs = &costs[0] if costs.shape[0] else NULL
+        self.s.label = &self.label[0]
+        self.s.size = &size[0]
+        self.s.unused = &unused[0]
+        self.s.gap = &gap[0]
+        self.s.sums = &sums[0]
+        self.s.seen = &seen[0]
+        self.s.linked = &linked[0]
+
+    cdef void start(self) noexcept nogil:
+        cdef State* s = &self.s
+        cdef Py_ssize_t a
+        for a in range(s.n + 1):
+            s.size[a] = 0
+        for a in range(s.n):
+            s.size[s.label[a]] += 1
+            s.gap[a] = -INFINITY
+        s.unuseds = 0
+        for a in range(s.n, -1, -1):
+            if s.size[a] == 0:
+                s.unused[s.unuseds] = <element_t>a
+                s.unuseds += 1
+        s.cost = 0.0
+
+    cdef bint choose_temperatures(self, double hot_rate, double cold_rate) noexcept nogil:
+        """Let that many moves to a worse partition be accepted per element and sweep, were all still as at the start."""
+        cdef State* s = &self.s
+        cdef Py_ssize_t i, count = 0, looked = 0, a = 0, step = 1 + s.n // SAMPLES, room = 0
+        cdef double delta, own
+        cdef double* deltas
+        while a < s.n:
+            room += s.starts[a + 1] - s.starts[a] + 1
+            a += step
+        deltas = <double*>malloc((room + 1) * sizeof(double))
+        if deltas == NULL:
+            return False
+        a = 0
+        while a < s.n:
+            looked += 1
+            look_at(s, <element_t>a)
+            own = s.sums[s.label[a]]
+            for i in range(s.links):
+                if s.linked[i] == s.label[a]:
+                    continue
+                delta = s.sums[s.linked[i]] - own
+                if delta > self.tolerance:
+                    deltas[count] = delta
+                    count += 1
+            if s.size[s.label[a]] > 1 and -own > self.tolerance:
+                deltas[count] = -own
+                count += 1
+            clear_look(s)
+            a += step
+        self.hot = temperature_for(deltas, count, hot_rate * looked)
+        self.cold = min(self.hot, temperature_for(deltas, count, cold_rate * looked))
+        free(deltas)
+        return True
+
+    def run(
+        self,
+        const element_t[::1] labels,
+        long long sweeps,
+        double hot_rate,
+        double cold_rate,
+        const double[::1] variates,
+        unsigned long long seed,
+        double cost,
+        Stopping stopping,
+    ):
+        """Labels after so many sweeps from canonical labels, and a descent; and their cost less that of the start.
+
+        A run that is stopped early gives the best partition that a sweep ended with. `variates` are VARIATES exponential variates. The cost of the start serves `stopping` only.
+        """
+        cdef State* s = &self.s
+        cdef Py_ssize_t n = s.n, a
+        cdef long long t
+        cdef int64_t moves
+        cdef uint64_t shift = 0
+        cdef double temperature, threshold, best = 0.0
+        cdef bint ended = False
+        with nogil:
+            self.label[:] = labels
+            self.best[:] = labels
+            s.random = seed
+            self.start()
+            if not self.choose_temperatures(hot_rate, cold_rate):
+                with gil:
+                    raise MemoryError()
+            for t in range(sweeps):
+                temperature = self.hot * (self.cold / self.hot) ** (t / <double>max(1, sweeps - 1))
+                for a in range(n):
+                    if a % 4096 == 0:
+                        shift = random_below(&s.random, VARIATES)
+                        if stopping.poll(cost + best):
+                            ended = True
+                            break
+                    threshold = temperature * variates[(a + shift) & (VARIATES - 1)]
+                    if s.gap[a] <= threshold:
+                        visit(s, <element_t>a, threshold)
+                if ended:
+                    break
+                if s.cost < best - self.tolerance:
+                    best = s.cost
+                    self.best[:] = self.label
+            # What is left to gain without accepting anything worse.
+            moves = not ended
+            while moves:
+                moves = 0
+                for a in range(n):
+                    if s.gap[a] < -self.tolerance:
+                        moves += visit(s, <element_t>a, -2 * self.tolerance)
+        if ended:
+            return np.array(self.best), best
+        return np.array(self.label), s.cost
