@@ -58,6 +58,8 @@ METHODS: tuple[Method, ...] = (
            "sequences of moves, cut back to their best prefix", LOCAL),
     Method("exact", "partition", "graphpart.partition.exact:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True),
+    Method("kernighan-lin-pairs", "partition", "graphpart.partition.kernighan_lin_pairs:kernighan_lin_pairs",
+           "sequences of switches between two subsets, joins and splits", LOCAL),
     Method("ilp", "partition", "graphpart.partition.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100),
     Method("brute-force", "partition", "graphpart.partition.brute_force:brute_force",

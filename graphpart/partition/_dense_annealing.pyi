@@ -4,7 +4,6 @@ from numpy.typing import NDArray
 from graphpart.stopping import Stopping
 
 LARGEST: int
-SHIFTS: int
 
 class Annealing:
     hot: float

@@ -21,7 +21,6 @@ from graphpart.stopping cimport Stopping
 
 cdef enum:
     BLOCK = 32          # elements looked at together
-    SHIFTS = 1024       # places in the table of variates where a row may start
     HOLD = 4            # sweeps at one temperature
     SAMPLES = 30000     # moves looked at to choose temperatures
 
@@ -257,7 +256,7 @@ cdef class Annealing:
         """Labels after so many sweeps from canonical labels, and a descent; and their cost less that of the start.
 
         A run that is stopped early gives the best partition that a sweep ended with.
-        `variates` are n + SHIFTS exponential variates. The cost of the start and the scale serve `stopping` only.
+        `variates` are more than n exponential variates; a row's may start at any of the first ones. The cost of the start and the scale serve `stopping` only.
         """
         cdef State* s = &self.s
         cdef Py_ssize_t n = s.n, k
@@ -265,7 +264,7 @@ cdef class Annealing:
         cdef double temperature, x
         cdef int64_t best = 0
         cdef bint ended = False
-        cdef int32_t[::1] thresholds = np.zeros(n + SHIFTS, np.int32)
+        cdef int32_t[::1] thresholds = np.zeros(variates.shape[0], np.int32)
         free(s.table)
         s.table = NULL
         with nogil:
@@ -281,10 +280,10 @@ cdef class Annealing:
                     break
                 if t % HOLD == 0:
                     temperature = self.hot * (self.cold / self.hot) ** (t / <double>max(1, sweeps - 1))
-                    for k in range(n + SHIFTS):
+                    for k in range(variates.shape[0]):
                         x = temperature * variates[k]
                         thresholds[k] = <int32_t>x if x < LARGEST_NOISE else LARGEST_NOISE
-                sweep(s, &thresholds[0], SHIFTS)
+                sweep(s, &thresholds[0], variates.shape[0] - n)
                 if s.cost < best:
                     best = s.cost
                     self.best[:] = self.label
@@ -292,9 +291,9 @@ cdef class Annealing:
                     ended = True
                     break
             # What is left to gain without accepting anything worse.
-            for k in range(n + SHIFTS):
+            for k in range(variates.shape[0]):
                 thresholds[k] = -1
-            while not ended and not s.failed and sweep(s, &thresholds[0], SHIFTS):
+            while not ended and not s.failed and sweep(s, &thresholds[0], variates.shape[0] - n):
                 pass
         if s.failed:
             raise MemoryError()

@@ -19,7 +19,6 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    VARIATES = 65536        # a power of 2
     SAMPLES = 20000         # elements looked at to choose temperatures
 
 
@@ -204,13 +203,13 @@ cdef class Annealing:
     ):
         """Labels after so many sweeps from canonical labels, and a descent; and their cost less that of the start.
 
-        A run that is stopped early gives the best partition that a sweep ended with. `variates` are VARIATES exponential variates. The cost of the start serves `stopping` only.
+        A run that is stopped early gives the best partition that a sweep ended with. `variates` are exponential variates; their number is a power of 2. The cost of the start serves `stopping` only.
         """
         cdef State* s = &self.s
         cdef Py_ssize_t n = s.n, a
         cdef long long t
         cdef int64_t moves
-        cdef uint64_t shift = 0
+        cdef uint64_t shift = 0, mask = variates.shape[0] - 1
         cdef double temperature, threshold, best = 0.0
         cdef bint ended = False
         with nogil:
@@ -225,11 +224,11 @@ cdef class Annealing:
                 temperature = self.hot * (self.cold / self.hot) ** (t / <double>max(1, sweeps - 1))
                 for a in range(n):
                     if a % 4096 == 0:
-                        shift = random_below(&s.random, VARIATES)
+                        shift = random_below(&s.random, mask + 1)
                         if stopping.poll(cost + best):
                             ended = True
                             break
-                    threshold = temperature * variates[(a + shift) & (VARIATES - 1)]
+                    threshold = temperature * variates[(a + shift) & mask]
                     if s.gap[a] <= threshold:
                         visit(s, <element_t>a, threshold)
                 if ended:

@@ -1,0 +1,443 @@
+"""Kernel of pairwise Kernighan-Lin with joins: improve two subsets, or one and the empty set, by a sequence of switches.
+
+For stored pairs, elements that may switch wait in a heap, keyed by the change of cost. An element is looked at when it becomes
+linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the pair. For a
+matrix, all elements of both subsets are linked, and the best one is found by a pass over them. All sums, also those along
+a sequence, are exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began, with the two subsets
+exchanged, is no improvement by chance of rounding.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport INT64_MAX
+
+from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef fixed_t NONE = INT64_MAX       # the change of cost by a switch that is not allowed
+
+cdef enum:
+    OUT = -1        # place of an element that does not wait
+    DONE = -2       # place of an element that has switched
+
+
+cdef struct State:
+    Py_ssize_t n
+    const cost_t* matrix        # or NULL, and then compressed rows:
+    const offset_t* starts
+    const element_t* neighbours
+    const cost_t* costs
+    double scale                # fixed-point units in a cost of 1
+    element_t* label            # subset of each element
+    element_t* size
+    element_t* first            # of the elements of each subset; a list in both directions
+    element_t* next
+    element_t* previous
+    element_t* unused           # numbers of subsets without elements
+    Py_ssize_t unuseds
+    char* changed               # subsets that changed since this was last cleared
+    fixed_t* delta              # change of cost if an element switches, required cuts left out
+    element_t* cuts             # number of its required cuts to the other subset
+    element_t* heap             # the elements that wait; a plain list for a matrix
+    element_t* place
+    Py_ssize_t waiting
+    element_t* switched         # the sequence
+    element_t* touched          # elements whose place has to be reset
+    Py_ssize_t touches
+
+
+# -------------------------------------------------------------------------------------------------------------- heap
+
+cdef inline fixed_t key(State* s, element_t a) noexcept nogil:
+    return NONE if s.cuts[a] > 0 else s.delta[a]
+
+
+cdef inline bint before(State* s, element_t a, element_t b) noexcept nogil:
+    cdef fixed_t x = key(s, a), y = key(s, b)
+    return x < y or (x == y and a < b)
+
+
+cdef void up(State* s, Py_ssize_t at) noexcept nogil:
+    cdef element_t a = s.heap[at]
+    cdef Py_ssize_t parent
+    while at > 0:
+        parent = (at - 1) >> 1
+        if not before(s, a, s.heap[parent]):
+            break
+        s.heap[at] = s.heap[parent]
+        s.place[s.heap[at]] = <element_t>at
+        at = parent
+    s.heap[at] = a
+    s.place[a] = <element_t>at
+
+
+cdef void down(State* s, Py_ssize_t at) noexcept nogil:
+    cdef element_t a = s.heap[at]
+    cdef Py_ssize_t child
+    while True:
+        child = 2 * at + 1
+        if child >= s.waiting:
+            break
+        if child + 1 < s.waiting and before(s, s.heap[child + 1], s.heap[child]):
+            child += 1
+        if not before(s, s.heap[child], a):
+            break
+        s.heap[at] = s.heap[child]
+        s.place[s.heap[at]] = <element_t>at
+        at = child
+    s.heap[at] = a
+    s.place[a] = <element_t>at
+
+
+cdef inline void let_wait(State* s, element_t a) noexcept nogil:
+    s.touched[s.touches] = a
+    s.touches += 1
+    s.heap[s.waiting] = a
+    s.place[a] = <element_t>s.waiting
+    s.waiting += 1
+    if s.matrix == NULL:
+        up(s, s.waiting - 1)
+
+
+cdef inline element_t take_best(State* s) noexcept nogil:
+    """The element with the smallest change of cost, no longer waiting; -1 if there is none."""
+    cdef Py_ssize_t k, at = 0
+    cdef element_t a
+    if s.waiting == 0:
+        return -1
+    if s.matrix != NULL:
+        for k in range(1, s.waiting):
+            if before(s, s.heap[k], s.heap[at]):
+                at = k
+    a = s.heap[at]
+    if key(s, a) == NONE:
+        return -1
+    s.place[a] = DONE
+    s.waiting -= 1
+    if at < s.waiting:
+        s.heap[at] = s.heap[s.waiting]
+        s.place[s.heap[at]] = <element_t>at
+        if s.matrix == NULL:
+            down(s, at)
+    return a
+
+
+# ---------------------------------------------------------------------------------------------------------- switches
+
+cdef inline void account(State* s, element_t a, cost_t cost, element_t theirs, element_t other) noexcept nogil:
+    """Count a pair of an element a in the difference between the other subset and its own."""
+    if cost == INFINITY:
+        s.cuts[a] += theirs == other
+    elif theirs == other:
+        s.delta[a] += fixed(cost, s.scale)
+    elif theirs == s.label[a]:
+        s.delta[a] -= fixed(cost, s.scale)
+
+
+cdef bint look_at(State* s, element_t a, element_t other) noexcept nogil:
+    """Compute the change of cost if a switches to the other subset; whether a stored pair links it there. O(degree)"""
+    cdef offset_t k
+    cdef bint linked = False
+    s.delta[a] = 0
+    s.cuts[a] = 0
+    for k in range(s.starts[a], s.starts[a + 1]):
+        account(s, a, s.costs[k], s.label[s.neighbours[k]], other)
+        linked |= s.label[s.neighbours[k]] == other
+    return linked
+
+
+cdef void look_at_all(State* s, element_t U, element_t V) noexcept nogil:
+    """Let all elements of both subsets wait. O(size^2)"""
+    cdef element_t a, b, W
+    cdef const cost_t* row
+    cdef Py_ssize_t i, j
+    for i in range(2):
+        W = V if i else U
+        a = s.first[W]
+        while a >= 0:
+            s.delta[a] = 0
+            s.cuts[a] = 0
+            let_wait(s, a)
+            a = s.next[a]
+    for i in range(s.waiting):
+        a = s.heap[i]
+        row = s.matrix + a * s.n
+        for j in range(s.waiting):
+            b = s.heap[j]
+            if a != b:
+                account(s, a, row[b], s.label[b], V if s.label[a] == U else U)
+
+
+cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
+    """Let the elements wait that a stored pair links to the other subset; if V is empty, all."""
+    cdef element_t a, b, swap
+    cdef offset_t k
+    if s.size[V] > 0 and s.size[V] < s.size[U]:
+        swap = U
+        U = V
+        V = swap
+    a = s.first[U]
+    while a >= 0:
+        if look_at(s, a, V) or s.size[V] == 0:
+            let_wait(s, a)
+            if s.size[V] > 0:
+                for k in range(s.starts[a], s.starts[a + 1]):
+                    b = s.neighbours[k]
+                    if s.label[b] == V and s.place[b] == OUT:
+                        look_at(s, b, U)
+                        let_wait(s, b)
+        a = s.next[a]
+
+
+cdef inline void correct(State* s, element_t b, cost_t cost, element_t from_subset) noexcept nogil:
+    """The other element of a pair of b has left `from_subset` for the other subset."""
+    cdef fixed_t change
+    if cost == INFINITY:
+        s.cuts[b] += 1 if s.label[b] == from_subset else -1
+        return
+    change = 2 * fixed(cost, s.scale)
+    s.delta[b] += change if s.label[b] == from_subset else -change
+
+
+cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil:
+    """Let a switch, and correct those that wait."""
+    cdef element_t from_subset = s.label[a], other = V if from_subset == U else U, b
+    cdef offset_t k
+    cdef Py_ssize_t i
+    cdef cost_t cost
+    cdef const cost_t* row
+    s.label[a] = other
+    if s.matrix != NULL:
+        row = s.matrix + a * s.n
+        for i in range(s.waiting):
+            correct(s, s.heap[i], row[s.heap[i]], from_subset)
+        return
+    for k in range(s.starts[a], s.starts[a + 1]):
+        b = s.neighbours[k]
+        if (s.label[b] != U and s.label[b] != V) or s.place[b] == DONE:
+            continue
+        if s.place[b] == OUT:
+            if s.label[b] == from_subset:      # linked to the other subset from now on
+                look_at(s, b, other)
+                let_wait(s, b)
+            continue
+        cost = s.costs[k]
+        correct(s, b, cost, from_subset)
+        if (cost > 0) == (s.label[b] == from_subset):
+            down(s, s.place[b])
+        else:
+            up(s, s.place[b])
+
+
+cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:
+    s.previous[a] = -1
+    s.next[a] = s.first[W]
+    if s.first[W] >= 0:
+        s.previous[s.first[W]] = a
+    s.first[W] = a
+    s.size[W] += 1
+    s.label[a] = W
+
+
+cdef void delist(State* s, element_t a, element_t W) noexcept nogil:
+    if s.previous[a] >= 0:
+        s.next[s.previous[a]] = s.next[a]
+    else:
+        s.first[W] = s.next[a]
+    if s.next[a] >= 0:
+        s.previous[s.next[a]] = s.previous[a]
+    s.size[W] -= 1
+
+
+cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
+    """The change of cost by joining the two subsets, NONE if that is not allowed. After looking at their elements."""
+    cdef element_t a, b
+    cdef offset_t k
+    cdef Py_ssize_t i, j
+    cdef fixed_t sum = 0
+    for i in range(s.waiting):
+        a = s.heap[i]
+        if s.label[a] != U:
+            continue
+        if s.cuts[a]:
+            return NONE
+        if s.matrix != NULL:
+            for j in range(s.waiting):
+                b = s.heap[j]
+                if s.label[b] == V:
+                    sum += fixed(s.matrix[a * s.n + b], s.scale)
+        else:
+            for k in range(s.starts[a], s.starts[a + 1]):
+                if s.label[s.neighbours[k]] == V:
+                    sum += fixed(s.costs[k], s.scale)
+    return sum
+
+
+cdef fixed_t improve_pair(
+    State* s, element_t U, element_t V, fixed_t tolerance, Py_ssize_t patience, double cost, Stopping stopping
+) noexcept nogil:
+    """Join two subsets, or apply the best prefix of a sequence of switches; the change of cost, 0 if there is none."""
+    cdef Py_ssize_t length = 0, kept = 0, k
+    cdef fixed_t sum = 0, smallest = 0, join
+    cdef element_t a, W
+    s.waiting = s.touches = 0
+    if s.matrix != NULL:
+        look_at_all(s, U, V)
+    else:
+        look_at_border(s, U, V)
+    join = join_delta(s, U, V) if s.size[V] > 0 else 0
+    while length - kept < patience:
+        a = take_best(s)
+        if a < 0:
+            break
+        sum += s.delta[a]
+        s.switched[length] = a
+        length += 1
+        switch(s, a, U, V)
+        if sum < smallest - tolerance:
+            smallest = sum
+            kept = length
+        if stopping.poll(cost + smallest / s.scale):
+            break
+    for k in range(length):             # back to how the lists have it
+        a = s.switched[k]
+        s.label[a] = V if s.label[a] == U else U
+    for k in range(s.touches):
+        s.place[s.touched[k]] = OUT
+    if join < -tolerance and join <= smallest:
+        while s.first[V] >= 0:
+            a = s.first[V]
+            delist(s, a, V)
+            enlist(s, a, U)
+        smallest = join
+    elif kept:
+        for k in range(kept):
+            a = s.switched[k]
+            W = s.label[a]
+            delist(s, a, W)
+            enlist(s, a, V if W == U else U)
+    else:
+        return 0
+    s.changed[U] = s.changed[V] = True
+    for k in range(2):
+        W = V if k else U
+        if s.size[W] == 0:
+            s.unused[s.unuseds] = W
+            s.unuseds += 1
+            s.changed[W] = False
+    return smallest
+
+
+cdef class Pairs:
+    """A partition, and what it takes to improve pairs of its subsets.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (n, n), or None
+    rows : tuple of compressed rows, or None
+    labels : ndarray of int32, shape (n,)
+        Canonical.
+    magnitude, tolerance, cost : float
+        Of the problem, and of the labels.
+    patience : int
+        A sequence ends after so many switches without a new best prefix.
+
+    Attributes
+    ----------
+    labels : ndarray of int32
+        Numbers of subsets, from 0 to n - 1, as they are now.
+    changed : ndarray of int8, shape (n + 1,)
+        The subsets that changed. All at first; the user of this class clears it.
+    """
+    cdef State s
+    cdef list kept
+    cdef readonly object labels, changed
+    cdef readonly double cost
+    cdef fixed_t tolerance
+    cdef Py_ssize_t patience
+
+    def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience):
+        cdef Py_ssize_t n = len(labels), a
+        cdef const cost_t[:, ::1] dense
+        cdef const offset_t[::1] starts
+        cdef const element_t[::1] neighbours
+        cdef const cost_t[::1] costs
+        cdef element_t[::1] label
+        cdef char[::1] changed
+        cdef element_t[:, ::1] room = np.zeros((10, n + 2), np.int32)
+        cdef fixed_t[::1] delta = np.zeros(n + 1, np.int64)
+        self.labels = np.array(labels, np.int32)
+        self.changed = np.ones(n + 2, np.int8)
+        label, changed = self.labels, self.changed
+        self.cost = cost
+        self.kept = [label, changed, room, delta, matrix, rows]
+        self.patience = patience
+        self.s.n = n
+        self.s.matrix = NULL
+        if matrix is not None:
+            dense = matrix
+            self.s.matrix = &dense[0, 0]
+        else:
+            starts, neighbours, costs = rows
+            self.s.starts = &starts[0]
+            self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
+            self.s.costs = &costs[0] if costs.shape[0] else NULL
+        self.s.scale = scale_for(magnitude * n)
+        self.tolerance = <fixed_t>(tolerance * self.s.scale)
+        self.s.label = &label[0]
+        self.s.changed = &changed[0]
+        self.s.delta = &delta[0]
+        self.s.size = &room[0, 0]
+        self.s.first = &room[1, 0]
+        self.s.next = &room[2, 0]
+        self.s.previous = &room[3, 0]
+        self.s.unused = &room[4, 0]
+        self.s.cuts = &room[5, 0]
+        self.s.heap = &room[6, 0]
+        self.s.place = &room[7, 0]
+        self.s.switched = &room[8, 0]
+        self.s.touched = &room[9, 0]
+        for a in range(n + 1):
+            self.s.first[a] = -1
+            self.s.place[a] = OUT
+        for a in range(n - 1, -1, -1):
+            enlist(&self.s, <element_t>a, label[a])
+        self.s.unuseds = 0
+        for a in range(n, -1, -1):
+            if self.s.size[a] == 0:
+                self.s.unused[self.s.unuseds] = <element_t>a
+                self.s.unuseds += 1
+
+    def improve(self, const element_t[::1] first, const element_t[::1] second, Stopping stopping):
+        """Improve these pairs of subsets in this order; those that became empty are left out."""
+        cdef Py_ssize_t k
+        cdef State* s = &self.s
+        with nogil:
+            for k in range(first.shape[0]):
+                if s.size[first[k]] == 0 or s.size[second[k]] == 0:
+                    continue
+                self.cost += improve_pair(s, first[k], second[k], self.tolerance, self.patience, self.cost, stopping) / s.scale
+                if stopping.poll(self.cost):
+                    break
+
+    def split(self, const element_t[::1] subsets, Stopping stopping):
+        """Split each of these subsets as long as that lowers the cost."""
+        cdef Py_ssize_t k
+        cdef State* s = &self.s
+        cdef fixed_t change
+        with nogil:
+            for k in range(subsets.shape[0]):
+                while s.size[subsets[k]] > 1:
+                    s.unuseds -= 1
+                    change = improve_pair(
+                        s, subsets[k], s.unused[s.unuseds], self.tolerance, self.patience, self.cost, stopping
+                    )
+                    self.cost += change / s.scale
+                    if change == 0:
+                        s.unuseds += 1
+                    if change == 0 or stopping.poll(self.cost):
+                        break
+                if stopping.poll(self.cost):
+                    break
