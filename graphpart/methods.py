@@ -60,6 +60,8 @@ METHODS: tuple[Method, ...] = (
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True),
     Method("kernighan-lin-pairs", "partition", "graphpart.partition.kernighan_lin_pairs:kernighan_lin_pairs",
            "sequences of switches between two subsets, joins and splits", LOCAL),
+    Method("search", "partition", "graphpart.partition.search:search",
+           "simulated annealing and recombination of the best partitions found", LOCAL | {"seed"}),
     Method("ilp", "partition", "graphpart.partition.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100),
     Method("brute-force", "partition", "graphpart.partition.brute_force:brute_force",

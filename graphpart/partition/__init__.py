@@ -8,9 +8,11 @@ from graphpart.partition.greedy_joining import greedy_joining
 from graphpart.partition.greedy_moving import greedy_moving
 from graphpart.partition.ilp import ilp
 from graphpart.partition.kernighan_lin import kernighan_lin
+from graphpart.partition.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.lower_bound import lower_bound
 from graphpart.partition.persistency import persistency, reduce
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.search import search
 
 __all__ = [
     "Certificate",
@@ -22,7 +24,9 @@ __all__ = [
     "greedy_moving",
     "ilp",
     "kernighan_lin",
+    "kernighan_lin_pairs",
     "lower_bound",
     "persistency",
     "reduce",
+    "search",
 ]

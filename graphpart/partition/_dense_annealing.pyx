@@ -1,15 +1,16 @@
 """Kernel of simulated annealing over moves of one element, on a matrix of small integer costs.
 
-An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A sweep offers
-every element to every subset: row by row, the elements whose change of cost is at most a random threshold move. The
-threshold is the temperature times an exponential variate, so a move that costs d is accepted with probability
-exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt & Vecchi 1983). A move changes two rows by one row of
-the matrix. Both loops run over contiguous 32-bit integers, several at a time, and sums of integers are exact, so that an
-emptied row is zero again and serves as the empty set.
+An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A sweep
+offers every element to every subset: row by row, the elements whose change of cost is at most a random threshold
+move. The threshold is the temperature times an exponential variate, so a move that costs d is accepted with
+probability exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt & Vecchi 1983). A move changes two rows
+by one row of the matrix. Both loops run over contiguous 32-bit integers, several at a time, and sums of integers are
+exact, so that an emptied row is zero again and serves as the empty set.
 """
 
 import numpy as np
 
+from libc.math cimport pow
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -220,13 +221,10 @@ cdef class Annealing:
         free(self.s.table)
 
     cdef void choose_temperatures(self, double hot_rate, double cold_rate) noexcept nogil:
-        """Let that many moves to a worse partition be accepted per element and sweep, were all still as at the start."""
-        cdef State* s = &self.s
-        cdef Py_ssize_t a = 0, i, count = 0, looked = 0
-        cdef Py_ssize_t step = 1 + (s.n * s.subsets) // SAMPLES
-        cdef int32_t delta
-        cdef double* deltas = <double*>malloc((s.n // step + 1) * s.subsets * sizeof(double))
-        if deltas == NULL:
+        """Let that many moves to a worse partition be accepted per element and sweep, were all still as at the
+        start.""" cdef State* s = &self.s cdef Py_ssize_t a = 0, i, count = 0, looked = 0 cdef Py_ssize_t step = 1 +
+        (s.n * s.subsets) // SAMPLES cdef int32_t delta cdef double* deltas = <double*>malloc((s.n // step + 1) *
+        s.subsets * sizeof(double)) if deltas == NULL:
             s.failed = True
             return
         while a < s.n:
@@ -255,8 +253,9 @@ cdef class Annealing:
     ):
         """Labels after so many sweeps from canonical labels, and a descent; and their cost less that of the start.
 
-        A run that is stopped early gives the best partition that a sweep ended with.
-        `variates` are more than n exponential variates; a row's may start at any of the first ones. The cost of the start and the scale serve `stopping` only.
+        A run that is stopped early gives the best partition that a sweep ended with. `variates` are more than n
+        exponential variates; a row's may start at any of the first ones. The cost of the start and the scale serve
+        `stopping` only.
         """
         cdef State* s = &self.s
         cdef Py_ssize_t n = s.n, k
@@ -279,7 +278,7 @@ cdef class Annealing:
                 if s.failed:
                     break
                 if t % HOLD == 0:
-                    temperature = self.hot * (self.cold / self.hot) ** (t / <double>max(1, sweeps - 1))
+                    temperature = self.hot * pow(self.cold / self.hot, t / <double>max(1, sweeps - 1))
                     for k in range(variates.shape[0]):
                         x = temperature * variates[k]
                         thresholds[k] = <int32_t>x if x < LARGEST_NOISE else LARGEST_NOISE

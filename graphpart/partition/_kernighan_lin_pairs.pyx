@@ -1,10 +1,11 @@
-"""Kernel of pairwise Kernighan-Lin with joins: improve two subsets, or one and the empty set, by a sequence of switches.
+"""Kernel of pairwise Kernighan-Lin with joins: improve two subsets, or one and the empty set, by a sequence of
+switches.
 
-For stored pairs, elements that may switch wait in a heap, keyed by the change of cost. An element is looked at when it becomes
-linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the pair. For a
-matrix, all elements of both subsets are linked, and the best one is found by a pass over them. All sums, also those along
-a sequence, are exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began, with the two subsets
-exchanged, is no improvement by chance of rounding.
+For stored pairs, elements that may switch wait in a heap, keyed by the change of cost. An element is looked at when
+it becomes linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the
+pair. For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. All sums,
+also those along a sequence, are exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began,
+with the two subsets exchanged, is no improvement by chance of rounding.
 """
 
 import numpy as np
@@ -418,8 +419,8 @@ cdef class Pairs:
             for k in range(first.shape[0]):
                 if s.size[first[k]] == 0 or s.size[second[k]] == 0:
                     continue
-                self.cost += improve_pair(s, first[k], second[k], self.tolerance, self.patience, self.cost, stopping) / s.scale
-                if stopping.poll(self.cost):
+                self.cost += improve_pair(s, first[k], second[k], self.tolerance, self.patience, self.cost, stopping)
+                / s.scale if stopping.poll(self.cost):
                     break
 
     def split(self, const element_t[::1] subsets, Stopping stopping):

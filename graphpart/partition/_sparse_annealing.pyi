@@ -3,7 +3,6 @@ from numpy.typing import NDArray
 
 from graphpart.stopping import Stopping
 
-
 class Annealing:
     hot: float
     cold: float

@@ -1,15 +1,15 @@
 """Kernel of simulated annealing over moves of one element, on compressed rows of stored pairs.
 
-A sweep looks at every element once: with the temperature times an exponential variate as threshold, it moves to a random one
-of those subsets, linked to it by a stored pair or empty, that change the cost by at most this threshold; so a move that
-costs d is accepted with probability proportional to exp(-d / temperature). Each element remembers the change of cost by
-its best move until a neighbour moves; as long as the threshold stays below, it need not be looked at. At low
-temperatures this skips nearly all elements.
+A sweep looks at every element once: with the temperature times an exponential variate as threshold, it moves to a
+random one of those subsets, linked to it by a stored pair or empty, that change the cost by at most this threshold;
+so a move that costs d is accepted with probability proportional to exp(-d / temperature). Each element remembers the
+change of cost by its best move until a neighbour moves; as long as the threshold stays below, it need not be looked
+at. At low temperatures this skips nearly all elements.
 """
 
 import numpy as np
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, pow
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -31,7 +31,7 @@ cdef struct State:
     element_t* size
     element_t* unused       # subsets without an element
     Py_ssize_t unuseds
-    float* gap              # change of cost by each element's best move; -inf if not known
+    cost_t* gap             # change of cost by each element's best move; -inf if not known
     cost_t* sums            # cost of one element to each subset; kept zero between two looks
     char* seen
     element_t* linked
@@ -89,7 +89,7 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
                 chosen = -own
     clear_look(s)
     if eligible == 0:
-        s.gap[a] = <float>least
+        s.gap[a] = least
         return False
     s.cost += chosen
     s.label[a] = target
@@ -100,8 +100,6 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     if s.size[mine] == 0:
         s.unused[s.unuseds] = mine
         s.unuseds += 1
-    elif s.size[mine] == 1 or s.size[target] == 2:
-        pass        # an element that is left alone, or no longer alone, is a neighbour or costs nothing there
     s.gap[a] = -INFINITY
     for k in range(s.starts[a], s.starts[a + 1]):
         s.gap[s.neighbours[k]] = -INFINITY
@@ -121,12 +119,12 @@ cdef class Annealing:
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1
         cdef element_t[::1] size, unused, linked
-        cdef float[::1] gap
+        cdef cost_t[::1] gap
         cdef cost_t[::1] sums
         cdef char[::1] seen
         self.label, self.best = np.zeros(n, np.int32), np.zeros(n, np.int32)
         size, unused, linked = np.zeros(n + 1, np.int32), np.zeros(n + 2, np.int32), np.zeros(n + 1, np.int32)
-        gap, sums, seen = np.zeros(n, np.float32), np.zeros(n + 1), np.zeros(n + 1, np.int8)
+        gap, sums, seen = np.zeros(n), np.zeros(n + 1), np.zeros(n + 1, np.int8)
         self.kept = [starts, neighbours, costs, size, unused, linked, gap, sums, seen]
         self.tolerance = tolerance
         self.s.n = n
@@ -157,12 +155,9 @@ cdef class Annealing:
         s.cost = 0.0
 
     cdef bint choose_temperatures(self, double hot_rate, double cold_rate) noexcept nogil:
-        """Let that many moves to a worse partition be accepted per element and sweep, were all still as at the start."""
-        cdef State* s = &self.s
-        cdef Py_ssize_t i, count = 0, looked = 0, a = 0, step = 1 + s.n // SAMPLES, room = 0
-        cdef double delta, own
-        cdef double* deltas
-        while a < s.n:
+        """Let that many moves to a worse partition be accepted per element and sweep, were all still as at the
+        start.""" cdef State* s = &self.s cdef Py_ssize_t i, count = 0, looked = 0, a = 0, step = 1 + s.n // SAMPLES,
+        room = 0 cdef double delta, own cdef double* deltas while a < s.n:
             room += s.starts[a + 1] - s.starts[a] + 1
             a += step
         deltas = <double*>malloc((room + 1) * sizeof(double))
@@ -177,10 +172,10 @@ cdef class Annealing:
                 if s.linked[i] == s.label[a]:
                     continue
                 delta = s.sums[s.linked[i]] - own
-                if delta > self.tolerance:
+                if self.tolerance < delta < INFINITY:
                     deltas[count] = delta
                     count += 1
-            if s.size[s.label[a]] > 1 and -own > self.tolerance:
+            if s.size[s.label[a]] > 1 and self.tolerance < -own:
                 deltas[count] = -own
                 count += 1
             clear_look(s)
@@ -203,7 +198,8 @@ cdef class Annealing:
     ):
         """Labels after so many sweeps from canonical labels, and a descent; and their cost less that of the start.
 
-        A run that is stopped early gives the best partition that a sweep ended with. `variates` are exponential variates; their number is a power of 2. The cost of the start serves `stopping` only.
+        A run that is stopped early gives the best partition that a sweep ended with. `variates` are exponential
+        variates; their number is a power of 2. The cost of the start serves `stopping` only.
         """
         cdef State* s = &self.s
         cdef Py_ssize_t n = s.n, a
@@ -221,7 +217,7 @@ cdef class Annealing:
                 with gil:
                     raise MemoryError()
             for t in range(sweeps):
-                temperature = self.hot * (self.cold / self.hot) ** (t / <double>max(1, sweeps - 1))
+                temperature = self.hot * pow(self.cold / self.hot, t / <double>max(1, sweeps - 1))
                 for a in range(n):
                     if a % 4096 == 0:
                         shift = random_below(&s.random, mask + 1)

@@ -1,9 +1,9 @@
 """Simulated annealing on a set partition problem: which kernel, in which numbers, at which temperatures.
 
-A dense problem is annealed in 32-bit integers. A pair that costs more than all that attracts one of its elements is worth
-no join, whatever else is in the subset; so its cost is lowered to the smaller of the two sums, and one unit more. The same
-stands for a required cut: while one is violated, there is an element that gains by being alone. Integer costs stay
-exact; other costs are rounded at about 2**-28 of the largest sum.
+A dense problem is annealed in 32-bit integers. A pair that costs more than all that attracts one of its elements is
+worth no join, whatever else is in the subset; so its cost is lowered to the smaller of the two sums, and one unit
+more. The same stands for a required cut: while one is violated, there is an element that gains by being alone.
+Integer costs stay exact; other costs are rounded at about 2**-28 of the largest sum.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _in_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]
         largest = max(largest, float(np.abs(_limited(matrix, attraction, top)).sum(axis=1).max(initial=0.0)))
     # Every cost may be rounded up by a half, and gets one unit more if it is limited.
     room = _dense_annealing.LARGEST - 2 * n
-    exponent = math.frexp(room / largest)[1] - 1 if largest > 0 else 0
+    exponent = math.frexp(room)[1] - math.frexp(largest)[1] - 1 if largest > 0 else 0
     scale = math.ldexp(1.0, max(-1000, min(1000, exponent)))
     integers = np.empty((n, n), np.int32)
     for top in range(0, n, ROWS):

@@ -1,13 +1,13 @@
 """Pairwise Kernighan-Lin with joins (Keuper et al. 2015): two subsets at a time.
 
-One round looks at all pairs of subsets {U, V} that a stored pair links, one of which changed since the pair was last looked
-at, in order of their numbers. From the elements of U and V that a stored pair links to the other subset, always the
-one whose switch from U to V or back changes the cost least switches next, whatever the sign; it may not switch again,
-and the elements it is linked to in the subset it left may switch from then on. A sequence ends when no element may switch, or
-after PATIENCE switches without a new best prefix. The best prefix of this sequence is
-compared with joining U and V, and the better of the two is applied if it lowers the cost; joining is if they tie. After
-the pairs, every subset that changed is split in the same way, against the empty set, to which all its elements may switch,
-as long as that lowers the cost. Rounds end when one changes nothing.
+One round looks at all pairs of subsets {U, V} that a stored pair links, one of which changed since the pair was last
+looked at, in order of their numbers. From the elements of U and V that a stored pair links to the other subset,
+always the one whose switch from U to V or back changes the cost least switches next, whatever the sign; it may not
+switch again, and the elements it is linked to in the subset it left may switch from then on. A sequence ends when no
+element may switch, or after PATIENCE switches without a new best prefix. The best prefix of this sequence is compared
+with joining U and V, and the better of the two is applied if it lowers the cost; joining is if they tie. After the
+pairs, every subset that changed is split in the same way, against the empty set, to which all its elements may
+switch, as long as that lowers the cost. Rounds end when one changes nothing.
 
 Ties go to the smallest element. Subsets are numbered in the order of their smallest elements at the start; the subset
 of larger number joins that of smaller number, and a new subset takes the number that was given back last, at first the

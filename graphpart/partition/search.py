@@ -1,32 +1,54 @@
-"""Search: simulated annealing and recombination of the best partitions found, for as long as there is time."""
+"""Search: simulated annealing and recombination of the best partitions found, for as long as there is time.
+
+The start is the fixed point of greedy joining and Kernighan-Lin. A round is TASKS tasks, which run side by side and
+know nothing of each other:
+
+* anneal: simulated annealing (see annealing.py) from the best partition, as hot as needed to forget it, or less;
+* recombine: what two of the best partitions agree on is contracted; annealing on the small problem that remains moves
+  whole blocks of elements, joins and splits subsets; annealing at a low temperature on the whole problem follows.
+
+On dense problems each task ends with Kernighan-Lin. Then, task by task, the result joins the pool of the best
+partitions, all of different costs. On sparse problems, before that, every region in which the best partition is
+better is taken over from it (see recombination.py), so that gains in different places add up. When two rounds find
+nothing better, annealing becomes slower.
+
+The random numbers of a task follow from the seed, the number of the round and of the task; so the result after a number
+of rounds is the same on any number of threads.
+
+Tried and left out: see the notes of :func:`search`.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
 from graphpart.partition.annealing import Annealer
-from graphpart.partition.greedy_joining import join
+from graphpart.partition.brute_force import brute_force, trivial_bound
+from graphpart.partition.greedy_joining import joined
 from graphpart.partition.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search import finish
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.recombination import agreement, best_of_regions
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
 __all__ = ["search"]
 
-TASKS = 4
-POOL = 8
-PATIENCE = 24
-BASE = 2e7
-PARAMS = dict(explore=0.3, again=0.1, cross=0.3, polish=0.03)
+TASKS = 4  # of a round; not the number of threads, on which the result must not depend
+POOL = 8  # partitions kept
+PATIENCE = 12  # rounds without improvement, after which a run without any limit ends
+SMALL = 10  # elements up to which brute force takes no time
+WORK = 2e7  # nanoseconds of annealing in a task at first
+SWEEPS = (30, 1000)  # fewest and most sweeps of annealing at first
+HOT, WARM, COOL = 0.3, 0.1, 0.03  # heat, see annealing.py
 
 
 def search(
@@ -41,151 +63,249 @@ def search(
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
+    """Search for the best partition that time allows.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    initial : Result, labels, mapping or list of sets, optional
+        The partition to start from, which Kernighan-Lin improves first; default: the fixed point of greedy joining.
+    time_limit : float, optional
+        Seconds. Without it, and without `max_iterations`, the search ends after 12 rounds without improvement.
+    max_iterations : int, optional
+        Number of rounds.
+    target : float, optional
+        Stop as soon as the cost is at most this.
+    seed : int, optional
+        Of the random numbers; default 0. The same seed and number of rounds give the same result.
+    threads : int, optional
+        Number of threads, of which at most 4 are used; default: as many as there are processors for this process.
+    checkpoint : str or path-like, optional
+        A file of labels. If it exists, the search starts from it, unless `initial` is better. The best labels
+        are written to it about once a second while the search runs, and at its end.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms and after every improvement; a true return value stops the run.
+
+    Returns
+    -------
+    PartitionResult
+        With status ``optimal`` if no pair that repels is joined and none that attracts is cut, or if there are at most
+        10 elements; else ``feasible`` or why the search was stopped. `iterations` counts rounds; `history` has the best
+        cost over time.
+
+    Raises
+    ------
+    InvalidProblem, InvalidPartition, InvalidOption
+        If an argument is not as described.
+    FormatError
+        If the checkpoint cannot be read, or is of another problem.
+
+    Notes ----- Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each
+    element and subset; for sparse ones the pairs as compressed rows, and O(n) for each thread.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p, truth = gp.generate.planted_partition(60, 6, sigma=1.0, seed=1)
+    >>> r = search(p, max_iterations=2, seed=3)
+    >>> r.cost <= p.evaluate(truth), r.iterations
+    (True, 2)
+    """
     stopping = Stopping(time_limit, max_iterations, target, callback)
+    if seed is not None and (not hasattr(seed, "__index__") or seed < 0):
+        raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")
+    if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
+        raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
     p = as_problem(problem)
+    start = _start(p, initial, checkpoint, stopping)
     blocks = p.blocks()
-    q = p if not len(p.must_join) else p.contract(blocks)
-    if initial is None:
-        labels = join(q, np.arange(q.n, dtype=np.int32), Stopping(stopping.remaining))
-    else:
-        given = p.labels(initial)
-        p.check_feasible(given)
-        labels = canonical(given[np.unique(blocks, return_index=True)[1]])
-    labels = improve_by_sequences(q, labels, Stopping(stopping.remaining)) if q.n else labels
-    if q.n > 1:
-        _Search(q, canonical(labels), seed or 0, threads or len(os.sched_getaffinity(0)), stopping,
-                p.evaluate_labels(labels[blocks]) - q.evaluate_labels(labels)).run()
-        labels = _Search.last.pool[0].labels
-    return finish(p, labels[blocks], stopping, "search", Status.FEASIBLE)
+    q = p.contract(blocks) if len(p.must_join) else p
+    labels = canonical(start[np.unique(blocks, return_index=True)[1]]) if q is not p else start
+    within = p.evaluate_labels(blocks) if q is not p else 0.0
+    patience = PATIENCE if time_limit is None and max_iterations is None else None
+    state = _Search(q, labels, within, seed or 0, threads or _processors(), stopping)
+    state.saver = _Saver(p, blocks, checkpoint) if checkpoint is not None else None
+    status = state.run(patience)
+    cost = p.evaluate_labels(start)
+    bound = state.cost if status == Status.OPTIMAL else -np.inf
+    return finish(p, state.labels[blocks], stopping, "search", status, lower_bound=bound, start=(start, cost))
 
 
-@dataclass(order=True)
-class Member:
-    cost: float
-    labels: Labels = field(compare=False)
+def _start(p: SetPartition, initial: Any, checkpoint: str | os.PathLike[str] | None, stopping: Stopping) -> Labels:
+    """The better one of the initial partition and the checkpoint; the fixed point of greedy joining without either."""
+    given = []
+    if initial is not None:
+        given.append(p.labels(initial))
+    if checkpoint is not None and os.path.exists(checkpoint):
+        from graphpart.io.labels import read_labels
+
+        given.append(p.labels(read_labels(os.fspath(checkpoint), p)))
+    for labels in given:
+        p.check_feasible(labels)
+    return min(given, key=p.evaluate_labels) if given else joined(p, stopping)
 
 
-@dataclass
-class Task:
-    kind: str
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class _Task:
     start: Labels
-    other: Labels | None
+    other: Labels | None  # to recombine with
     sweeps: int
     heat: float
     seed: int
 
 
+class _Saver:
+    """Writes the best labels to a file, at most once a second."""
+
+    def __init__(self, p: SetPartition, blocks: Labels, path: str | os.PathLike[str]) -> None:
+        self.p, self.blocks, self.path = p, blocks, os.fspath(path)
+        self.saved: Labels | None = None
+        self.when = -np.inf
+
+    def save(self, labels: Labels, now: bool = False) -> None:
+        from graphpart.io.labels import write_labels
+
+        if labels is not self.saved and (now or time.monotonic() >= self.when + 1.0):
+            write_labels(labels[self.blocks], self.path, self.p)
+            self.saved, self.when = labels, time.monotonic()
+
+
 class _Search:
-    def __init__(self, p, labels, seed, threads, stopping, constant):
-        _Search.last = self
+    """The state of a search on a problem without required joins."""
+
+    def __init__(
+        self, p: SetPartition, labels: Labels, within: float, seed: int, threads: int, stopping: Stopping
+    ) -> None:
         self.p = p
-        self.annealer = Annealer(p)
-        self.pool = [Member(p.evaluate_labels(labels), labels)]
+        self.within = within  # cost of the required joins, which p does not know
         self.seed = seed
         self.threads = threads
         self.stopping = stopping
-        self.constant = constant
+        self.pool = [(p.evaluate_labels(labels), labels)]  # ascending
         self.level = 0
         self.idle = 0
-        self.log = {}
+        self.saver: _Saver | None = None
 
-    def run(self):
-        st = self.stopping
-        st.record(self.pool[0].cost + self.constant)
-        with ThreadPoolExecutor(self.threads) as executor:
-            while not st.check(self.pool[0].cost + self.constant):
-                tasks = self.plan(st.iterations)
-                children = [Stopping(st.remaining, None, st.target - self.constant) for _ in tasks]
-                futures = [executor.submit(self.perform, t, c) for t, c in zip(tasks, children)]
-                self.attend(futures, children)
-                improved = False
-                for task, f in zip(tasks, futures):
-                    improved |= self.take(task, f.result())
+    @property
+    def cost(self) -> float:
+        """The cost of the best partition, required joins included."""
+        return self.pool[0][0] + self.within
+
+    @property
+    def labels(self) -> Labels:
+        """The best partition."""
+        return self.pool[0][1]
+
+    def run(self, patience: int | None) -> Status:
+        """Search until stopped, or for as long as patience lasts; the status if not stopped."""
+        stopping, p = self.stopping, self.p
+        stopping.record(self.cost)
+        if p.n < 2:
+            return Status.OPTIMAL
+        if not stopping.check(self.cost):
+            self._take(improve_by_sequences(p, self.labels, self._child()))
+        try:
+            if not stopping.check(self.cost):
+                if p.n <= SMALL:
+                    found = brute_force(p, time_limit=stopping.remaining)
+                    self._take(found.labels)
+                    if found.status == Status.OPTIMAL:
+                        return Status.OPTIMAL
+                elif self.pool[0][0] <= trivial_bound(p):
+                    return Status.OPTIMAL
+                self._rounds(patience)
+        finally:
+            if self.saver:
+                self.saver.save(self.labels, now=True)
+        return Status.FEASIBLE
+
+    def _rounds(self, patience: int | None) -> None:
+        stopping = self.stopping
+        self.annealer = Annealer(self.p)
+        with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
+            while not stopping.check(self.cost) and (patience is None or self.idle < patience):
+                tasks = self._plan(stopping.iterations)
+                children = [self._child() for _ in tasks]
+                futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
+                self._attend(futures, children)
+                improved = sum(self._take(future.result()) for future in futures) > 0
                 self.idle = 0 if improved else self.idle + 1
                 if self.idle and self.idle % 2 == 0:
                     self.level += 1
-                if improved:
-                    st.record(self.pool[0].cost + self.constant)
-                st.step(self.pool[0].cost + self.constant)
+                if self.saver:
+                    self.saver.save(self.labels)
+                stopping.step(self.cost)
 
-    def attend(self, futures, children):
-        st = self.stopping
+    def _child(self) -> Stopping:
+        """For a part of the run: it does not know the cost of required joins, and calls nobody back."""
+        return Stopping(self.stopping.remaining, None, self.stopping.target - self.within)
+
+    def _attend(self, futures: list[Future[Labels]], children: list[Stopping]) -> None:
+        """Wait for tasks; serve signals and the callback, and pass on that the run has to end."""
+        stopping = self.stopping
         while True:
             try:
                 if not wait(futures, timeout=0.05).not_done:
                     return
-                ended = st.check(self.pool[0].cost + self.constant)
+                ended = stopping.check(self.cost)
             except KeyboardInterrupt:
-                st.stop(Status.INTERRUPTED)
+                stopping.stop(Status.INTERRUPTED)
                 ended = True
             if ended:
-                for c in children:
-                    c.stop(st.reason)
+                for child in children:
+                    child.stop(stopping.reason or Status.INTERRUPTED)
 
-    def plan(self, round):
-        rng = np.random.default_rng([self.seed, round])
-        best = self.pool[0].labels
-        sweeps = max(30, int(BASE * 2 ** (self.level / 2) / self.annealer.work(best)))
+    def _plan(self, number: int) -> list[_Task]:
+        rng = np.random.default_rng([self.seed, number])
         seeds = rng.integers(2**62, size=TASKS).tolist()
-        P = PARAMS
-        tasks = [Task("explore", best, None, sweeps, P["explore"], seeds[0]),
-                 Task("again", best, None, sweeps, P["again"], seeds[1])]
-        for s in seeds[2:]:
+        fewest, most = (x * 2 ** (self.level / 2) for x in SWEEPS)
+        sweeps = int(max(fewest, min(most, WORK * 2 ** (self.level / 2) / self.annealer.work(self.labels))))
+        tasks = [
+            _Task(self.labels, None, sweeps, HOT, seeds[0]),
+            _Task(self.labels, None, sweeps, WARM, seeds[1]),
+        ]
+        for seed in seeds[2:]:
             if len(self.pool) < 3:
-                tasks.append(Task("explore", best, None, sweeps, P["explore"], s))
+                tasks.append(_Task(self.labels, None, sweeps, HOT, seed))
             else:
                 i, j = sorted(rng.choice(len(self.pool), 2, replace=False).tolist())
-                tasks.append(Task("cross", self.pool[i].labels, self.pool[j].labels, sweeps, P["cross"], s))
+                tasks.append(_Task(self.pool[i][1], self.pool[j][1], sweeps, HOT, seed))
         return tasks
 
-    def perform(self, task, stopping):
+    def _perform(self, task: _Task, stopping: Stopping) -> Labels:
+        """Runs in a thread of its own: reads the problem, changes nothing."""
+        labels = task.start
         if stopping.check(np.inf):
-            return task.start
-        if task.kind == "cross":
-            both = canonical(np.unique(task.start * np.int64(self.p.n) + task.other, return_inverse=True)[1])
-            small = self.p.contract(both)
-            first = np.unique(both, return_index=True)[1]
-            labels = Annealer(small).run(canonical(task.start[first]), task.sweeps, task.heat, task.seed, stopping)
-            labels = canonical(labels[both])
-            labels = self.annealer.run(labels, task.sweeps, PARAMS["polish"], task.seed, stopping)
+            return labels
+        if task.other is None:
+            labels = self.annealer.run(labels, task.sweeps, task.heat, task.seed, stopping)
         else:
-            labels = self.annealer.run(task.start, task.sweeps, task.heat, task.seed, stopping)
-        if self.p.matrix is not None:
+            blocks = agreement(labels, task.other)
+            small = Annealer(self.p.contract(blocks))
+            labels = canonical(labels[np.unique(blocks, return_index=True)[1]])
+            labels = small.run(labels, task.sweeps, task.heat, task.seed, stopping)[blocks]
+            labels = self.annealer.run(canonical(labels), task.sweeps, COOL, task.seed, stopping)
+        if self.p.is_dense:
             labels = canonical(improve_by_sequences(self.p, labels, stopping))
         return labels
 
-    def take(self, task, labels):
-        cost = self.p.evaluate_labels(labels)
-        best = self.pool[0].cost
-        if self.p.matrix is None:
-            labels = best_of_regions(self.p, self.pool[0].labels, labels)
-            cost = self.p.evaluate_labels(labels)
-        r = self.log.setdefault(task.kind, [0, 0, 0.0])
-        r[0] += 1
-        improved = cost < best - self.p.tolerance
-        if improved:
-            r[1] += 1
-            r[2] += best - cost
-        if not any(abs(cost - m.cost) <= self.p.tolerance for m in self.pool) and cost < np.inf:
-            self.pool.append(Member(cost, labels))
-            self.pool.sort()
-            del self.pool[POOL:]
-        return improved
-
-
-def best_of_regions(p, x, y):
-    """Where no subset of either leaves a region, the better of two partitions there."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    k = int(x.max()) + 1
-    total = k + int(y.max()) + 1
-    graph = coo_array((np.ones(p.n, np.int8), (x, k + y)), shape=(total, total))
-    region = connected_components(graph, directed=False)[1][x]
-    u, v, cost = p.pairs()
-    xs, ys = x[u] == x[v], y[u] == y[v]
-    size = int(region.max()) + 1
-    gain = np.bincount(region[u[ys]], cost[ys], size) - np.bincount(region[u[xs]], cost[xs], size)
-    better = gain < 0
-    return canonical(np.where(better[region], k + y, x).astype(np.int64) if total <= p.n else
-                     np.unique(np.where(better[region], k + y, x), return_inverse=True)[1])
+    def _take(self, labels: Labels) -> bool:
+        """Let labels join the pool; whether they are the best."""
+        p, best = self.p, self.pool[0][0]
+        labels = canonical(labels)
+        if not p.is_dense:
+            labels = best_of_regions(p, self.labels, labels)
+        cost = p.evaluate_labels(labels)
+        if cost == np.inf or any(abs(cost - other) <= p.tolerance for other, _ in self.pool):
+            return False
+        self.pool.append((cost, labels))
+        self.pool.sort(key=lambda member: member[0])
+        del self.pool[POOL:]
+        if cost < best:
+            self.stopping.record(self.cost)
+        return cost < best

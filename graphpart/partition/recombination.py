@@ -1,0 +1,32 @@
+"""What two partitions of one problem make together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphpart.kernels import _pairs
+from graphpart.partition.problem import Labels, SetPartition, canonical
+
+__all__ = ["agreement", "best_of_regions"]
+
+
+def agreement(x: Labels, y: Labels) -> Labels:
+    """Canonical labels of the largest sets of elements that are together in both partitions. O(n log n)"""
+    return canonical(x * np.int64(len(x)) + y)
+
+
+def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
+    """In each region, the partition of the two that costs less there; x on ties.
+
+    A region is a smallest set of elements that is a union of subsets in both partitions. No subset of either reaches
+    across its border, so the regions can be chosen from one by one, and the result costs no more than x or y.
+    O(n + m).
+    """
+    first, last = int(x.max()) + 1, int(y.max()) + 1
+    region = _pairs.connected_components(first + last, x, y + np.int32(first))[x]
+    k = int(region.max()) + 1
+    u, v, cost = p.pairs()
+    in_x, in_y = x[u] == x[v], y[u] == y[v]
+    gain = np.bincount(region[u[in_y]], cost[in_y], k) - np.bincount(region[u[in_x]], cost[in_x], k)
+    better = (gain < -p.tolerance)[region]
+    return canonical(np.where(better, y.astype(np.int64) + first, x))

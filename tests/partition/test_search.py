@@ -1,0 +1,161 @@
+"""The search: optimal on small problems, the same on any number of threads, and it stops when told to."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import partitions
+
+import graphpart as gp
+from graphpart.partition import search as search_of_package
+from graphpart.partition.annealing import Annealer, _in_integers
+from graphpart.partition.problem import canonical
+from graphpart.partition.recombination import agreement, best_of_regions
+from graphpart.stopping import Stopping
+from graphpart.testing import partition_problems
+
+search = gp.partition.search
+module = __import__("sys").modules["graphpart.partition.search"]
+
+
+def best_without_help(p: gp.SetPartition, monkeypatch: pytest.MonkeyPatch, **options: object) -> gp.PartitionResult:
+    """The search, not allowed to fall back on brute force."""
+    monkeypatch.setattr(module, "SMALL", 1)
+    return search(p, threads=1, **options)
+
+
+def test_is_a_function_of_the_package() -> None:
+    assert search_of_package is search
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_optimal_on_small_random_problems(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for case, p in partition_problems(seed=100 + seed, random=15):
+        r = best_without_help(p, monkeypatch, max_iterations=4, target=gp.partition.brute_force(p).cost + 1e-9)
+        assert r.cost == pytest.approx(gp.partition.brute_force(p).cost, rel=1e-9, abs=1e-9), case
+        p.check_feasible(r.labels)
+
+
+@given(partitions(min_n=2, max_n=8, kinds=("integer", "sign", "real", "huge", "tiny")))
+@settings(max_examples=60, derandomize=True, deadline=None)
+def test_annealing_is_feasible_and_finds_optima(p: gp.SetPartition) -> None:
+    q = p.contract(p.blocks()) if len(p.must_join) else p
+    optimum = gp.partition.brute_force(q).cost
+    annealer = Annealer(q)
+    costs = []
+    for seed in range(6):
+        labels = annealer.run(np.arange(q.n, dtype=np.int32), 60, 0.5, seed, Stopping())
+        assert labels.tolist() == canonical(labels).tolist()
+        costs.append(q.evaluate_labels(labels))
+        assert costs[-1] < math.inf, "a required cut is violated"
+    assert min(costs) <= optimum + 1e-6 * q.magnitude
+
+
+@given(partitions(min_n=1, max_n=8, dense=True, kinds=("integer", "real", "huge", "tiny")))
+@settings(max_examples=60, derandomize=True, deadline=None)
+def test_integers_order_partitions_as_costs_do(p: gp.SetPartition) -> None:
+    """A partition that is best in integers is best in costs: lowered costs and required cuts lose nothing."""
+    q = p.contract(p.blocks()) if len(p.must_join) else p
+    integers, scale = _in_integers(q.matrix)
+    assert np.abs(integers.astype(np.int64)).sum(axis=1).max() <= 2**29
+    small = gp.SetPartition.from_matrix(integers.astype(float), dense=True)
+    found = gp.partition.greedy_moving(small, initial=gp.partition.brute_force(small))
+    assert q.evaluate(found) <= gp.partition.brute_force(q).cost + q.n**2 / scale
+
+
+@given(partitions(min_n=1, max_n=10, requirements=False))
+@settings(max_examples=60, derandomize=True, deadline=None)
+def test_best_of_regions_is_no_worse_than_either(p: gp.SetPartition) -> None:
+    rng = np.random.default_rng(p.n)
+    x, y = (canonical(rng.integers(0, 1 + p.n // 2, p.n)) for _ in range(2))
+    costs = p.evaluate(x), p.evaluate(y)
+    found = p.evaluate(best_of_regions(p, x, y))
+    if math.isfinite(max(costs)):
+        assert found <= min(costs) + p.tolerance * (p.n + 1)
+    assert p.evaluate(best_of_regions(p, x, x)) == costs[0]
+    both = agreement(x, y)
+    together = (x[:, None] == x) & (y[:, None] == y)
+    assert ((both[:, None] == both) == together).all()
+
+
+def test_regions_are_chosen_one_by_one() -> None:
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [-1.0, -1.0], dense=False)
+    assert best_of_regions(p, np.array([0, 0, 1, 2], np.int32), np.array([0, 1, 2, 2], np.int32)).tolist() == [
+        0,
+        0,
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("family", ["dense", "sparse"])
+def test_same_result_on_any_number_of_threads(family: str) -> None:
+    p = {
+        "dense": lambda: gp.generate.uniform_integers(60, 20, seed=3).problem,
+        "sparse": lambda: gp.generate.sparse_random(400, 2000, seed=3).problem,
+    }[family]()
+    results = [search(p, max_iterations=6, seed=11, threads=threads) for threads in (1, 2, 4)]
+    assert all(r.labels.tolist() == results[0].labels.tolist() for r in results)
+    assert results[0].iterations == 6 and results[0].status == gp.Status.ITERATION_LIMIT
+    costs = [cost for _, cost in results[0].history]
+    assert costs[-1] == results[0].cost == min(costs)
+    assert results[0].cost < gp.partition.kernighan_lin(p).cost
+
+
+def test_target_ends_the_search_early() -> None:
+    p = gp.generate.uniform_integers(60, 20, seed=3).problem
+    best = search(p, max_iterations=8).cost
+    r = search(p, time_limit=60, target=best)
+    assert r.status == gp.Status.TARGET and r.cost <= best and r.seconds < 30
+
+
+def test_checkpoint_is_written_and_resumed_from(tmp_path) -> None:
+    p = gp.generate.uniform_integers(60, 20, seed=5).problem
+    file = tmp_path / "best.txt"
+    first = search(p, max_iterations=6, checkpoint=file)
+    assert p.evaluate(gp.read_labels(str(file), p)) == first.cost
+    again = search(p, max_iterations=0, checkpoint=file)
+    assert again.cost <= first.cost
+    assert search(p, initial=[0] * p.n, max_iterations=0, checkpoint=file).cost <= first.cost
+    file.write_text("0\n1\n")
+    with pytest.raises(gp.FormatError):
+        search(p, checkpoint=file)
+    assert file.read_text() == "0\n1\n"
+
+
+def test_time_limit_callback_and_interrupt() -> None:
+    p = gp.generate.uniform_integers(120, 20, seed=5).problem
+    r = search(p, time_limit=0.3)
+    assert r.status == gp.Status.TIME_LIMIT and r.seconds < 5
+    seen = []
+    r = search(p, callback=lambda seconds, cost: seen.append(cost) or len(seen) >= 3)
+    assert r.status == gp.Status.INTERRUPTED and r.cost <= seen[0]
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    r = search(p, time_limit=60)
+    assert r.status == gp.Status.INTERRUPTED and r.seconds < 30 and r.cost <= seen[0]
+    with pytest.raises(ZeroDivisionError):
+        search(p, callback=lambda seconds, cost: 1 / 0)
+
+
+def test_required_pairs() -> None:
+    p = gp.generate.uniform_integers(40, 9, seed=2).problem
+    q = gp.SetPartition.from_matrix(p.matrix, must_join=[(0, 1), (1, 2)], must_cut=[(3, 4), (0, 5)])
+    r = search(q, max_iterations=4)
+    q.check_feasible(r.labels)
+    assert r.cost <= gp.partition.kernighan_lin(q).cost
+    for wrong in ({"seed": -1}, {"seed": "x"}, {"threads": 0}, {"threads": 1.5}, {"time_limit": -1}):
+        with pytest.raises(gp.InvalidOption):
+            search(q, **wrong)
+
+
+def test_cluster_editing_reaches_the_best_known_values(shared_instances) -> None:
+    for name, edits in (("exact011", 81), ("exact023", 281), ("exact033", 672)):
+        p = gp.read(shared_instances / "pace" / f"{name}.gr")
+        r = search(p, time_limit=20, target=edits - p.offset)
+        assert r.objective == edits
