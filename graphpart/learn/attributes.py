@@ -32,7 +32,7 @@ __all__ = ["Kind", "attribute_names", "element_rows", "flat", "pair_attributes",
 Array = NDArray[np.float64]
 Kind = str | Callable[[Array, Array], ArrayLike] | Sequence[Any]
 
-BLOCK = 1 << 15  # numbers in a block of element attributes, so that a block stays in the cache
+BLOCK = 1 << 17  # numbers in a block of element attributes, so that a block stays in the cache
 
 
 def _absolute_difference(x: Array, z: Array) -> Array:

@@ -34,7 +34,8 @@ Blocks = Callable[[], Iterator[tuple[Any, ...]]]  #: each call starts a new pass
 
 LN2 = math.log(2.0)
 BLOCK = 1 << 17  # numbers in a block, about
-SLICE = 1 << 13  # numbers in a slice, at most
+VECTOR_WORK = 1 << 13  # of a product of a slice with a vector, at most
+MATRIX_WORK = 1 << 18  # of a product of a slice with itself, at most
 
 
 class Ended(Exception):
@@ -63,7 +64,9 @@ class Objective:
         self.size = attributes + intercept
         self.prior = 1.0 / (LN2 * sigma * sigma)  # d/dtheta of the regulariser is prior * theta
         self.stopping = stopping
-        self.slice = SLICE // self.size if self.size <= 128 else BLOCK // self.size + 1
+        self.slice = min(VECTOR_WORK // self.size, MATRIX_WORK // self.size**2)
+        if self.slice < 16:  # products so large that they are worth waking threads for
+            self.slice = BLOCK // self.size + 1
         self.rows = max(1, BLOCK // self.size // self.slice) * self.slice
         self.samples = 0
         self.checked = False  # whether a complete pass has found all numbers finite
