@@ -1,0 +1,76 @@
+"""The worked studies at reduced size."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+pytest.importorskip("sklearn")
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_digits(tmp_path):
+    pytest.importorskip("matplotlib")
+    study = example("digits")
+    (row,), accuracies = study.study(quick=True, figure=tmp_path / "digits.png")
+    assert (tmp_path / "digits.png").stat().st_size > 1000
+    assert row["partition"] > max(row["components"], row["average linkage, pixels, true k"])
+    assert row["partition"] > 0.6 and row["n"] > 200
+    assert 0.85 < min(accuracies.values()) <= max(accuracies.values()) < 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_records(tmp_path):
+    pytest.importorskip("recordlinkage")
+    pytest.importorskip("rapidfuzz")
+    pytest.importorskip("matplotlib")
+    study = example("records")
+    (row,) = study.study(quick=True, figure=tmp_path / "records.png")
+    assert (tmp_path / "records.png").stat().st_size > 1000
+    assert all(row[name].joins_f1 > 0.9 for name in study.METHODS)
+
+
+def test_segmentation(tmp_path):
+    pytest.importorskip("skimage")
+    pytest.importorskip("matplotlib")
+    study = example("segmentation")
+    parts, (row,), crf = study.study(quick=True, figure=tmp_path / "segmentation.png")
+    assert (tmp_path / "segmentation.png").stat().st_size > 1000
+    result = row["result"]
+    assert 1 < result.subsets < len(parts["means"]) and result.lower_bound <= result.cost < 0
+    # the boundaries are those of the picture
+    right = parts["region"][:, 1:] != parts["region"][:, :-1]
+    down = parts["region"][1:] != parts["region"][:-1]
+    assert parts["length"].sum() == right.sum() + down.sum()
+    assert crf["result"].cost <= crf["alone"]
+    assert crf["model"].evaluate(crf["result"].labels) == pytest.approx(crf["result"].cost)
+
+
+def test_average_linkage_of_the_records_study_is_scipys():
+    pytest.importorskip("scipy")
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    study = example("records")
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        n = 9
+        pairs = np.stack(np.triu_indices(n, 1), axis=1)
+        costs = rng.normal(size=len(pairs))
+        distance = np.zeros((n, n))
+        distance[pairs[:, 0], pairs[:, 1]] = distance[pairs[:, 1], pairs[:, 0]] = costs - costs.min()
+        expected = fcluster(linkage(squareform(distance), "average"), -costs.min(), "distance")
+        if len(set(study.decide(n, pairs, costs).tolist())) == 1:
+            found = study.average_linkage(n, pairs, costs)
+            assert gp.metrics.adjusted_rand_index(expected, found) == 1.0
