@@ -221,10 +221,13 @@ cdef class Annealing:
         free(self.s.table)
 
     cdef void choose_temperatures(self, double hot_rate, double cold_rate) noexcept nogil:
-        """Let that many moves to a worse partition be accepted per element and sweep, were all still as at the
-        start.""" cdef State* s = &self.s cdef Py_ssize_t a = 0, i, count = 0, looked = 0 cdef Py_ssize_t step = 1 +
-        (s.n * s.subsets) // SAMPLES cdef int32_t delta cdef double* deltas = <double*>malloc((s.n // step + 1) *
-        s.subsets * sizeof(double)) if deltas == NULL:
+        """Let that many moves to a worse partition be accepted per element and sweep, were all as at the start."""
+        cdef State* s = &self.s
+        cdef Py_ssize_t a = 0, i, count = 0, looked = 0
+        cdef Py_ssize_t step = 1 + (s.n * s.subsets) // SAMPLES
+        cdef int32_t delta
+        cdef double* deltas = <double*>malloc((s.n // step + 1) * s.subsets * sizeof(double))
+        if deltas == NULL:
             s.failed = True
             return
         while a < s.n:
