@@ -415,12 +415,16 @@ cdef class Pairs:
         """Improve these pairs of subsets in this order; those that became empty are left out."""
         cdef Py_ssize_t k
         cdef State* s = &self.s
+        cdef fixed_t change
         with nogil:
             for k in range(first.shape[0]):
                 if s.size[first[k]] == 0 or s.size[second[k]] == 0:
                     continue
-                self.cost += improve_pair(s, first[k], second[k], self.tolerance, self.patience, self.cost, stopping)
-                / s.scale if stopping.poll(self.cost):
+                change = improve_pair(
+                    s, first[k], second[k], self.tolerance, self.patience, self.cost, stopping
+                )
+                self.cost += change / s.scale
+                if stopping.poll(self.cost):
                     break
 
     def split(self, const element_t[::1] subsets, Stopping stopping):

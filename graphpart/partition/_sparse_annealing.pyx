@@ -155,9 +155,12 @@ cdef class Annealing:
         s.cost = 0.0
 
     cdef bint choose_temperatures(self, double hot_rate, double cold_rate) noexcept nogil:
-        """Let that many moves to a worse partition be accepted per element and sweep, were all still as at the
-        start.""" cdef State* s = &self.s cdef Py_ssize_t i, count = 0, looked = 0, a = 0, step = 1 + s.n // SAMPLES,
-        room = 0 cdef double delta, own cdef double* deltas while a < s.n:
+        """Let that many moves to a worse partition be accepted per element and sweep, were all as at the start."""
+        cdef State* s = &self.s
+        cdef Py_ssize_t i, count = 0, looked = 0, a = 0, step = 1 + s.n // SAMPLES, room = 0
+        cdef double delta, own
+        cdef double* deltas
+        while a < s.n:
             room += s.starts[a + 1] - s.starts[a] + 1
             a += step
         deltas = <double*>malloc((room + 1) * sizeof(double))
