@@ -15,6 +15,16 @@ from libc.math cimport INFINITY, fabs
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define GRAPHPART_PREFETCH(p) __builtin_prefetch(p)
+    #else
+    #define GRAPHPART_PREFETCH(p)
+    #endif
+    """
+    void prefetch "GRAPHPART_PREFETCH" (const void*) noexcept nogil
+
 cdef double ROUNDING = 2.0**-50     # relative to the sum of absolute entries of a variable
 
 cdef struct Change:
@@ -231,6 +241,25 @@ cdef void apply_change(Search* s, element_t v, element_t label, bint best_first)
     s.labels[v] = label
 
 
+cdef inline void ask_for(Search* s, element_t v) noexcept nogil:
+    """Request at once, in two rounds, the memory that a change of v will read one after the other."""
+    cdef offset_t i, f
+    cdef element_t u
+    for i in range(s.rows[v], s.rows[v + 1]):
+        prefetch(&s.at[s.factors[i]])
+        prefetch(&s.scope_start[s.factors[i]])
+    for i in range(1, min(5, s.size)):      # one of these is likely to be next
+        prefetch(&s.rows[s.heap[i].variable])
+    for i in range(s.rows[v], s.rows[v + 1]):
+        f = s.factors[i]
+        prefetch(&s.tables[s.at[f]])
+        if s.scope_start[f + 1] - s.scope_start[f] == 2:
+            u = s.scope[s.scope_start[f] + 1 - s.slots[i]]
+            prefetch(&s.local[place(s, u)])
+            prefetch(&s.where[u])
+            prefetch(&s.labels[u])
+
+
 def best_first(
     const element_t[::1] domains,
     offset_t width,
@@ -286,6 +315,7 @@ def best_first(
             while s.size > 0:
                 known = s.heap[0]
                 v = known.variable
+                ask_for(&s, v)
                 tolerance = refresh(&s, v, &s.local[place(&s, v)], &s.forbidden[place(&s, v)] if has_forbidden else NULL)
                 change = best_change(&s, v, &label)
                 if not improves(&change, tolerance):

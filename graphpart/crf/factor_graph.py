@@ -606,9 +606,9 @@ class FactorGraph:
         if "scheme" not in self._cache:
             _, scope_start, scope, _, _ = self._flat()
             order, parent, degree = _structure.eliminate(self.n, scope_start, scope)
-            jumps = np.count_nonzero(np.abs(np.diff(order)) > 8)
+            scattered = bool(np.count_nonzero(np.abs(np.diff(order)) > 8) > len(order) // 8)
             roots = np.flatnonzero(degree == 0).astype(np.int32)
-            self._cache["scheme"] = Scheme(order, parent, roots, np.flatnonzero(degree > 1), jumps > len(order) // 8)
+            self._cache["scheme"] = Scheme(order, parent, roots, np.flatnonzero(degree > 1), scattered)
         scheme: Scheme = self._cache["scheme"]
         return scheme
 
