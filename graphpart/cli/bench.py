@@ -2,8 +2,8 @@
 
 A folder's instances are its files with the suffix of a format; its manifest.csv has the best known values. The gap is
 (cost - best known) / |best known|: 0% where the best known value is met. By default each instance is solved by all
-methods that end by themselves; methods are left out where an instance is too large for them. Ctrl-C ends the
-benchmark after the row of the running method.
+methods that end by themselves; methods are left out where an instance is too large or of another kind. Ctrl-C ends the
+benchmark after the row of the running method. With --csv, elements and pairs are variables and factors of factor graphs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import check_writable, read_problem, write_text
 from graphpart.cli.interrupt import Interrupt
-from graphpart.cli.kinds import record, size
+from graphpart.cli.kinds import columns, record, size
 from graphpart.cli.manifest import Manifests, instances_in
 from graphpart.methods import methods_for
 from graphpart.result import Status
@@ -64,7 +64,10 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
         for file in files:
             with batch.guard(file):
                 problem = read_problem(file, args.format)
-                for method in suitable(problem, args.methods):
+                methods = suitable(problem, args.methods)
+                if not methods:
+                    say(f"{file}: left out, it is too large or of another kind for {', '.join(args.methods)}")
+                for method in methods:
                     with batch.guard(file):
                         with Interrupt(progress.start(f"{file}  {method}")) as interrupt:
                             result = graphpart.solve(
@@ -72,14 +75,14 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                             )
                         facts = record(file, result)
                         best, gap = manifests.compare(file, problem, result.cost)
-                        elements, pairs = size(problem)
-                        row = facts | {"elements": elements, "pairs": pairs, "method": method}
+                        row = facts | {"elements": problem.n, "pairs": problem.m, "method": method}
                         row |= {"instance": file, "best known": best, "gap": gap}
                         rows.append(row)
                         if args.json:
                             emit_json(facts)
                         else:
-                            table.add(file, row | {"gap": percent(gap), "seconds": f"{result.seconds:.3f}"})
+                            row = row | size(problem) | {"gap": percent(gap), "seconds": f"{result.seconds:.3f}"}
+                            table.add(file, row, columns(problem, COLUMNS))
                         if result.status is Status.INTERRUPTED:
                             say("interrupted: the remaining runs are left out")
                             return INTERRUPTED
@@ -89,11 +92,13 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
 
 def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
     """The methods to run on a problem, of those wanted."""
-    methods = methods_for(problem_kind(problem))
+    kind = problem_kind(problem)
+    methods = {method.name: method for method in methods_for(kind)}
+    if wanted is None and kind == "partition":
+        return [m.name for m in methods.values() if not m.exact and "seed" not in m.options]
     if wanted is None:
-        return [m.name for m in methods if not m.exact and "seed" not in m.options]
-    n = size(problem)[0]
-    return [name for name in wanted if not any(m.name == name and m.largest and n > m.largest for m in methods)]
+        return [m.name for m in methods.values() if not m.exact or (m.name == "min-sum" and problem.is_acyclic)]
+    return [name for name in wanted if name in methods and problem.n <= (methods[name].largest or problem.n)]
 
 
 def write_table(path: str, rows: Sequence[Mapping[str, Any]]) -> None:

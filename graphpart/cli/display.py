@@ -35,16 +35,24 @@ class Table:
     def __init__(self, files: Sequence[str], columns: Sequence[str], aside: bool = False) -> None:
         names = {file: Path(file).name if file != "-" else shown(file) for file in files}
         self._names = names if len(set(names.values())) == len(names) else {file: shown(file) for file in files}
-        self._columns = ["instance", *(column.rstrip(":.") for column in columns)]
-        self._is_text = [True, *(column.endswith(":") for column in columns)]
         self._rows: list[list[str]] = []
         self._aside = aside
         self._is_rich = on_terminal(sys.stdout) and not aside
+        self._head(columns)
+
+    def _head(self, columns: Sequence[str]) -> None:
+        """Begin a table with these columns."""
+        self._given = list(columns)
+        self._columns = ["instance", *(column.rstrip(":.") for column in columns)]
+        self._is_text = [True, *(column.endswith(":") for column in columns)]
         least = [max(map(len, self._names.values()), default=0), *(WIDTHS.get(column[-1], 8) for column in columns)]
         self._widths = [max(width, len(name)) for width, name in zip(least, self._columns, strict=True)]
 
-    def add(self, file: str, row: Mapping[str, Any]) -> None:
-        """Add one row; None and infinite numbers show as ``-``."""
+    def add(self, file: str, row: Mapping[str, Any], columns: Sequence[str] | None = None) -> None:
+        """Add one row; None and infinite numbers show as ``-``. Other columns than before begin another table."""
+        if columns is not None and list(columns) != self._given:
+            self._finish()
+            self._head(columns)
         if not self._is_rich and not self._rows:
             self._print(self._columns)
         self._rows.append([self._names[file], *(_text(row[name]) for name in self._columns[1:])])
@@ -66,7 +74,12 @@ class Table:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if not self._is_rich or not self._rows:
+        self._finish()
+
+    def _finish(self) -> None:
+        """Print what is not printed yet, and forget the rows."""
+        rows, self._rows = self._rows, []
+        if not self._is_rich or not rows:
             return
         from rich import box
         from rich.console import Console
@@ -76,7 +89,7 @@ class Table:
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
         for name, is_text in zip(self._columns, self._is_text, strict=True):
             table.add_column(name, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
-        for cells in self._rows:
+        for cells in rows:
             table.add_row(*map(Text, cells))
         console = Console(file=sys.stdout)
         with console.capture() as capture:

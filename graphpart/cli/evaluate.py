@@ -1,6 +1,6 @@
 """Check a labels file against an instance, and print the cost of the labels.
 
-Labels that do not fit the instance, or violate a requirement of it, are an error.
+Labels that do not fit the instance, or violate a requirement of it, or that a factor forbids, are an error.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from graphpart.cli import arguments
 from graphpart.cli.console import Batch, emit_json
 from graphpart.cli.display import Table
 from graphpart.cli.files import read_labels, read_problem
-from graphpart.cli.kinds import evaluate, size
+from graphpart.cli.kinds import columns, evaluate, size
 
 NAME = "evaluate"
 HELP = "check a labels file against an instance"
@@ -36,7 +36,6 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             emit_json(facts)
         else:
-            with Table([args.file], COLUMNS) as table:
-                elements, pairs = size(problem)
-                table.add(args.file, facts | {"elements": elements, "pairs": pairs})
+            with Table([args.file], columns(problem, COLUMNS)) as table:
+                table.add(args.file, facts | size(problem))
     return batch.status

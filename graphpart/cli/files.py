@@ -12,11 +12,13 @@ from typing import Any
 
 from graphpart.cli.console import OutputError, emit
 from graphpart.errors import InvalidOption
+from graphpart.solve import problem_kind
 
 __all__ = [
     "check_input",
     "check_writable",
     "labels_files",
+    "read_evidence",
     "read_labels",
     "read_model",
     "read_problem",
@@ -50,6 +52,16 @@ def read_labels(file: str, problem: Any = None) -> Any:
 
     check_input(file)
     return read_labels(file, problem)
+
+
+def read_evidence(file: str, problem: Any, sample: int) -> dict[Any, int]:
+    """Given labels of variables of a factor graph."""
+    from graphpart.io import read_evidence
+
+    if problem_kind(problem) != "crf":
+        raise InvalidOption("--evidence is for factor graphs: the instance is a set partition problem")
+    check_input(file)
+    return read_evidence(file, problem, sample)
 
 
 def write_labels(labels: Any, file: str) -> None:

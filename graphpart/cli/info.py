@@ -1,7 +1,10 @@
-"""Look at instances: size, density, range of costs, requirements, connected components.
+"""Look at instances: size, density or domains, range of costs, requirements, connected components.
 
 Density is the share of all pairs that have a cost other than 0. Attractive pairs have a negative cost, repulsive ones
 a positive cost. Components are those of the graph of all pairs that have a cost or a requirement.
+
+Of a factor graph: variables, factors, how many there are of each arity (1:5 are five of arity 1), the size of the
+largest domain, the entries of all tables and the forbidden ones among them, whether it is acyclic, its components.
 """
 
 from __future__ import annotations
@@ -12,13 +15,17 @@ from graphpart.cli import arguments
 from graphpart.cli.console import Batch, emit_json
 from graphpart.cli.display import Table, percent
 from graphpart.cli.files import read_problem
-from graphpart.cli.kinds import describe
+from graphpart.cli.kinds import describe, is_factor_graph
 
 NAME = "info"
 HELP = "look at instances: size, density, costs, components"
 COLUMNS = [
     "elements", "pairs", "density", "storage:", "lowest cost.", "highest cost.", "attractive", "repulsive",
     "must join", "must cut", "components", "largest",
+]  # fmt: skip
+FACTOR_COLUMNS = [
+    "variables", "factors", "arities:", "largest domain", "table entries", "forbidden", "lowest cost.", "highest cost.",
+    "acyclic", "components", "largest",
 ]  # fmt: skip
 
 
@@ -34,11 +41,17 @@ def run(args: argparse.Namespace) -> int:
     with Table(args.files, COLUMNS) as table:
         for file in args.files:
             with batch.guard(file):
-                facts = describe(read_problem(file, args.format))
+                problem = read_problem(file, args.format)
+                facts = describe(problem)
                 if args.json:
                     emit_json({"file": file, **facts})
+                    continue
+                row = {name.replace("_", " "): value for name, value in facts.items()}
+                row |= {"largest": facts["largest_component"]}
+                if is_factor_graph(problem):
+                    arities = " ".join(f"{k}:{count}" for k, count in facts["arities"].items())
+                    row |= {"variables": facts["n"], "arities": arities or "-"}
+                    table.add(file, row | {"acyclic": "yes" if facts["acyclic"] else "no"}, FACTOR_COLUMNS)
                 else:
-                    row = {name.replace("_", " "): value for name, value in facts.items()}
-                    row |= {"elements": facts["n"], "largest": facts["largest_component"]}
-                    table.add(file, row | {"density": percent(facts["density"])})
+                    table.add(file, row | {"elements": facts["n"], "density": percent(facts["density"])}, COLUMNS)
     return batch.status

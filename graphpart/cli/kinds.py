@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from graphpart.errors import InvalidPartition
 from graphpart.result import Result
+from graphpart.solve import problem_kind
 
-__all__ = ["describe", "evaluate", "record", "size"]
+__all__ = ["columns", "describe", "evaluate", "is_factor_graph", "record", "size"]
+
+CALLED = {"elements": "variables", "pairs": "factors"}  # in factor graphs
 
 
-def size(problem: Any) -> tuple[int, int]:
-    """The numbers of elements and of stored pairs."""
-    return problem.n, problem.m
+def is_factor_graph(problem: Any) -> bool:
+    """Whether it is a factor graph; else it is a set partition problem."""
+    return problem_kind(problem) == "crf"
+
+
+def size(problem: Any) -> dict[str, int]:
+    """The numbers of elements and of stored pairs, or of variables and factors, by the names of columns."""
+    names = CALLED.values() if is_factor_graph(problem) else CALLED
+    return dict(zip(names, (problem.n, problem.m), strict=True))
+
+
+def columns(problem: Any, names: Sequence[str]) -> list[str]:
+    """The columns of a table, named as for set partition problems, for this kind of problem."""
+    if not is_factor_graph(problem):
+        return list(names)
+    return [CALLED.get(name, name) for name in names if name != "subsets"]
 
 
 def record(file: str, result: Result) -> dict[str, Any]:
@@ -35,10 +53,17 @@ def record(file: str, result: Result) -> dict[str, Any]:
 
 
 def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
-    """The same for given labels; InvalidPartition if they do not fit the problem or violate a requirement."""
+    """The same for given labels; InvalidPartition if they do not fit the problem, or a requirement or factor forbids."""
     started = time.perf_counter()
     labels = problem.labels(labels)
-    problem.check_feasible(labels)
+    if is_factor_graph(problem):
+        from graphpart.crf.labeling import check_allowed
+
+        check_allowed(problem, labels)
+        subsets = None
+    else:
+        problem.check_feasible(labels)
+        subsets = int(labels.max()) + 1 if len(labels) else 0
     cost = problem.evaluate(labels)
     return {
         "file": file,
@@ -49,14 +74,40 @@ def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
         "lower_bound": None,
         "gap": None,
         "status": "feasible",
-        "subsets": int(labels.max()) + 1 if len(labels) else 0,
+        "subsets": subsets,
         "seconds": time.perf_counter() - started,
-        "message": "the labels satisfy all requirements",
+        "message": "the labels satisfy all requirements" if subsets is not None else "no factor forbids the labeling",
     }
 
 
 def describe(problem: Any) -> dict[str, Any]:
-    """What `info` prints, by name. O(n^2) for a matrix, O(n + m) for pairs."""
+    """What `info` prints, by name, in one pass over the costs."""
+    return describe_factor_graph(problem) if is_factor_graph(problem) else describe_partition(problem)
+
+
+def describe_factor_graph(f: Any) -> dict[str, Any]:
+    """Variables, factors by arity, domains, tables, cycles, components."""
+    finite = f.tables[np.isfinite(f.tables)] if f.has_forbidden else f.tables
+    arities, counts = np.unique(np.diff(f.scope_start), return_counts=True)
+    sizes = np.bincount(f.components()) if f.n else np.zeros(0, np.int64)
+    return {
+        "n": f.n,
+        "factors": f.m,
+        "arities": {str(k): count for k, count in zip(arities.tolist(), counts.tolist(), strict=True)},
+        "largest_domain": int(f.domains.max(initial=0)),
+        "table_entries": len(f.tables),
+        "forbidden": len(f.tables) - len(finite),
+        "lowest_cost": float(finite.min()) if len(finite) else None,
+        "highest_cost": float(finite.max()) if len(finite) else None,
+        "constant": f.constant,
+        "acyclic": f.is_acyclic,
+        "components": len(sizes),
+        "largest_component": int(sizes.max(initial=0)),
+    }
+
+
+def describe_partition(problem: Any) -> dict[str, Any]:
+    """Pairs, their costs, requirements, components. O(n^2) for a matrix, O(n + m) for pairs."""
     n, times = problem.n, 1
     if problem.is_dense:  # looked at as it is: twice each pair, and a diagonal of zeros, which counts nowhere
         costs, times = problem.matrix, 2

@@ -5,19 +5,24 @@ under its name with .labels added. Limits hold for each FILE. Ctrl-C ends the me
 printed and written; files not yet begun are left out, and the exit status is then 130.
 
 The gap is that between the cost and the proven lower bound, relative to the cost.
+
+In a factor graph the labels of some variables can be given by --evidence FILE, in the format .evid of UAI; the others
+are then chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe is in the
+format of UAI, too; --initial takes it as well.
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import graphpart
 from graphpart.cli import arguments
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
-from graphpart.cli.files import labels_files, read_labels, read_problem, write_labels
+from graphpart.cli.files import labels_files, read_evidence, read_labels, read_problem, write_labels
 from graphpart.cli.interrupt import Interrupt
-from graphpart.cli.kinds import record, size
+from graphpart.cli.kinds import columns, record, size
 from graphpart.cli.manifest import Manifests
 from graphpart.errors import InvalidOption
 from graphpart.result import Status
@@ -33,6 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="PATH", help="labels file or folder, '-' for standard output")
     arguments.add_method(parser)
     parser.add_argument("--initial", metavar="PATH", help="labels to start from: file or folder")
+    parser.add_argument("--evidence", metavar="FILE", help="given labels of variables of a factor graph, .evid of UAI")
+    parser.add_argument(
+        "--sample", type=arguments.whole, default=0, metavar="INTEGER", help="of the evidence, from 0; default: 0"
+    )
     arguments.add_limits(parser)
     parser.add_argument("--max-iterations", type=arguments.whole, metavar="INTEGER", help="as the method counts them")
     parser.add_argument("--target", type=float, metavar="COST", help="end as soon as the cost is at most this")
@@ -42,24 +51,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve each file; one that fails does not lose the others."""
-    arguments.check_one_input(*args.files, *([args.initial] if args.initial else []))
+    arguments.check_one_input(*args.files, *(path for path in (args.initial, args.evidence) if path))
+    if args.evidence is not None and len(args.files) > 1:
+        raise InvalidOption("--evidence is that of one instance: expected one FILE")
     outputs = labels_files("-o", args.output, args.files, to_write=True)
     initials = labels_files("--initial", args.initial, args.files)
     if args.json and "-" in outputs:
         raise InvalidOption("--json and -o - both write to standard output: expected one of them")
     manifests = Manifests()
-    columns = COLUMNS.copy()
+    shown = COLUMNS.copy()
     if any(manifests.value(file) is not None for file in args.files):
-        columns.insert(columns.index("gap"), "best known.")
+        shown.insert(shown.index("gap"), "best known.")
     batch = Batch()
-    with Table(args.files, columns, aside="-" in outputs) as table, Progress(len(args.files)) as progress:
+    with Table(args.files, shown, aside="-" in outputs) as table, Progress(len(args.files)) as progress:
         for done, (file, output, initial) in enumerate(zip(args.files, outputs, initials, strict=True), 1):
             with batch.guard(file):
                 problem = read_problem(file, args.format)
                 start = None if initial is None else read_labels(initial, problem)
+                evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
                 with Interrupt(progress.start(f"{file}  {args.method}")) as interrupt:
-                    result = graphpart.solve(
+                    result = solve(
                         problem,
+                        evidence,
                         args.method,
                         time_limit=args.time_limit,
                         initial=start,
@@ -76,17 +89,21 @@ def run(args: argparse.Namespace) -> int:
                 if args.json:
                     emit_json(facts)
                 else:
-                    elements, pairs = size(problem)
                     best = manifests.compare(file, problem, result.cost)[0]
-                    table.add(
-                        file,
-                        facts
-                        | {"elements": elements, "pairs": pairs, "best known": best}
-                        | {"gap": percent(result.gap), "seconds": f"{result.seconds:.3f}"},
-                    )
+                    row = facts | size(problem) | {"best known": best, "gap": percent(result.gap)}
+                    table.add(file, row | {"seconds": f"{result.seconds:.3f}"}, columns(problem, shown))
                 if result.status is Status.INTERRUPTED:
                     left = len(args.files) - done
                     say(f"interrupted: the best so far is kept{f', {left} of the files are not begun' if left else ''}")
                     return INTERRUPTED if left else batch.status
             progress.advance()
     return batch.status
+
+
+def solve(problem: Any, evidence: dict[Any, int] | None, method: str, **options: Any) -> graphpart.Result:
+    """`graphpart.solve`, with the labels of some variables given."""
+    if evidence is None:
+        return graphpart.solve(problem, method, **options)
+    from graphpart.crf.evidence import solve_given
+
+    return solve_given(problem, evidence, method, **options)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from graphpart.crf import _structure
 from graphpart.crf.factor_graph import FactorGraph
-from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
 from graphpart.partition.local_search import MESSAGES
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["LabelVectors", "finish", "forbidden_by", "least_entries", "trivial_bound"]
+__all__ = ["LabelVectors", "check_allowed", "finish", "forbidden_by", "least_entries", "trivial_bound"]
 
 
 def finish(
@@ -60,6 +60,13 @@ def finish(
 def forbidden_by(f: FactorGraph, factor: int) -> str:
     """The names of the variables of a factor, for a message."""
     return repr(tuple(f.variables[i] for i in f.factor(factor)[0]))
+
+
+def check_allowed(f: FactorGraph, labels: NDArray[np.int32]) -> None:
+    """Raise InvalidPartition, naming a factor, if one forbids these int32 labels."""
+    bad = _structure.first_forbidding(*f._flat(), labels)
+    if bad >= 0:
+        raise InvalidPartition(f"the labeling is forbidden by factor {bad} over {forbidden_by(f, bad)}")
 
 
 def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:

@@ -1,9 +1,10 @@
-"""Labels of elements: one integer a line, or a CSV with the header ``node,label``."""
+"""Labels: one integer a line, a CSV with the header ``node,label``, or ``MPE`` and a row of counts and labels, of UAI."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from graphpart.errors import GraphPartError, InvalidPartition, InvalidProblem
 from graphpart.io.csv import INTEGER, check_text
 from graphpart.io.files import PathOrStream, Source, opened, replacing
 from graphpart.io.lines import write_rows
+from graphpart.io.stream import LARGEST_COUNT, NumberStream
 from graphpart.result import Result
 
 __all__ = ["read_labels", "write_labels"]
@@ -26,15 +28,16 @@ def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[
     ----------
     path : str, path-like or binary stream
         One integer a line, in the order of the elements; or the header ``node,label``, then one line for each
-        element, in any order. ``"-"`` is standard input; data compressed by gzip are recognised.
-    problem : SetPartition, optional
+        element, in any order; or a line ``MPE``, then ``n l1 ... ln`` as in the UAI competitions (with a line ``1``, a
+        number of samples, between them or not). ``"-"`` is standard input; data compressed by gzip are recognised.
+    problem : SetPartition or FactorGraph, optional
         The problem that the labels are for.
 
     Returns
     -------
     ndarray of int, shape (n,), or dict
-        With `problem`: labels 0, 1, ... in order of first appearance, aligned with its nodes. Without: the integers,
-        or a mapping from nodes to labels, as the file has it.
+        With `problem`: its labels, aligned with its nodes; those of a partition are 0, 1, ... in order of first
+        appearance. Without: the integers, or a mapping from nodes to labels, as the file has it.
 
     Raises
     ------
@@ -49,7 +52,7 @@ def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[
     """
     with opened(path) as source:
         first = source.head(1 << 16).split(b"\n", 1)[0].strip().replace(b'"', b"")
-        labels: Any = _table(source) if b"," in first else _column(source)
+        labels: Any = _mpe(source) if first == b"MPE" else _table(source) if b"," in first else _column(source)
         if problem is None:
             return labels  # type: ignore[no-any-return]
         try:
@@ -82,6 +85,17 @@ def _column(source: Source) -> NDArray[np.int64]:
     return np.array(labels, np.int64)
 
 
+def _mpe(source: Source) -> NDArray[np.int32]:
+    source.readline()
+    stream = NumberStream(source, "n, the number of variables, then n labels")
+    n = stream.count("the number of variables")
+    if n == 1 and len(stream.values) > 2 and stream.line_of(0) < stream.line_of(1):
+        n = stream.count("the number of variables")  # what came first was the number of samples
+    labels = stream.wholes(n, f"the labels of {n} variables", 0, LARGEST_COUNT)
+    stream.end(f"the end of the file, as {n} labels are read")
+    return labels
+
+
 def _table(source: Source) -> dict[Hashable, Any]:
     reader = csv.reader(source.text(), strict=True, skipinitialspace=True)
     labels: dict[Hashable, Any] = {}
@@ -111,9 +125,9 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     ----------
     labels : Result, or anything that ``problem.labels`` takes, or array_like of int
     path : str, path-like or binary stream
-        A name that ends in ``.csv`` (or ``.csv.gz``) gets lines ``node,label``, any other one label a line. ``"-"`` is
-        standard output.
-    problem : SetPartition, optional
+        A name that ends in ``.csv`` (or ``.csv.gz``) gets lines ``node,label``, one that ends in ``.mpe`` a line
+        ``MPE`` and then ``n l1 ... ln``, any other one label a line. ``"-"`` is standard output.
+    problem : SetPartition or FactorGraph, optional
         Gives names to the elements; a Result has them itself.
 
     Examples
@@ -135,8 +149,8 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
             raise InvalidPartition(f"labels have shape {array.shape} and dtype {array.dtype}: expected n integers")
         array, nodes = array.astype(np.int64), range(len(array))
     name = getattr(path, "name", "") if hasattr(path, "write") else str(path)
-    table = isinstance(name, str) and name.lower().removesuffix(".gz").endswith(".csv")
-    if table:
+    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1] if isinstance(name, str) else ""
+    if suffix == ".csv":
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["node", "label"])
@@ -148,4 +162,7 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
             stream.write(text.getvalue().encode())
         return
     with replacing(path) as stream:
-        write_rows(stream, "", array)
+        if suffix == ".mpe":
+            stream.write(f"MPE\n{' '.join(map(str, [len(array), *array.tolist()]))}\n".encode())
+        else:
+            write_rows(stream, "", array)

@@ -15,7 +15,7 @@ from graphpart.io.lines import numbers
 if TYPE_CHECKING:
     from graphpart.io.files import Source
 
-__all__ = ["NumberStream", "table_sizes"]
+__all__ = ["LARGEST_COUNT", "NumberStream", "table_sizes"]
 
 LARGEST_COUNT = 2**31 - 2
 
@@ -56,6 +56,11 @@ class NumberStream:
         if position >= len(self.values):
             return int(self._last)
         return int(self._lines[np.searchsorted(self._starts, position, "right") - 1])
+
+    def rows(self) -> list[tuple[int, int]]:
+        """The positions (first, end) of the numbers of each line that has any."""
+        starts = [*self._starts.tolist(), len(self.values)]
+        return list(zip(starts[:-1], starts[1:], strict=True))
 
     def error(self, position: int, expected: str) -> FormatError:
         """An exception about the number at a position, or about the end of the file."""
