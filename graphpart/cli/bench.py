@@ -3,7 +3,8 @@
 A folder's instances are its files with the suffix of a format; its manifest.csv has the best known values. The gap is
 (cost - best known) / |best known|: 0% where the best known value is met. By default each instance is solved by all
 methods that end by themselves; methods are left out where an instance is too large or of another kind. Ctrl-C ends the
-benchmark after the row of the running method. With --csv, elements and pairs are variables and factors of factor graphs.
+benchmark after the row of the running method. In the file of --csv, elements and pairs of a factor graph are its
+variables and factors.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.errors import InvalidPartition
 from graphpart.result import Result
 from graphpart.solve import problem_kind
 
@@ -53,7 +52,7 @@ def record(file: str, result: Result) -> dict[str, Any]:
 
 
 def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
-    """The same for given labels; InvalidPartition if they do not fit the problem, or a requirement or factor forbids."""
+    """The same for given labels; InvalidPartition if they do not fit, or a requirement or factor forbids them."""
     started = time.perf_counter()
     labels = problem.labels(labels)
     if is_factor_graph(problem):

@@ -63,10 +63,10 @@ def read_evidence(path: PathOrStream, problem: FactorGraph | None = None, sample
         if not 0 <= sample < len(samples):
             raise InvalidOption(f"sample is {sample}: expected 0 to {len(samples) - 1}, as {source.name} has them")
         found = samples[sample]
-    return found if problem is None else {problem.variables[v]: label for v, label in found.items()}
+    return {v if problem is None else problem.variables[v]: label for v, label in found.items()}
 
 
-def _samples(source: Source, problem: FactorGraph | None) -> list[dict[Hashable, int]]:
+def _samples(source: Source, problem: FactorGraph | None) -> list[dict[int, int]]:
     stream = NumberStream(source, FORM)
     rows = stream.rows()
     if not rows:
@@ -87,7 +87,7 @@ def _samples(source: Source, problem: FactorGraph | None) -> list[dict[Hashable,
     return [_sample(stream, first, end, problem) for first, end in rows]
 
 
-def _sample(stream: NumberStream, first: int, end: int, problem: FactorGraph | None) -> dict[Hashable, int]:
+def _sample(stream: NumberStream, first: int, end: int, problem: FactorGraph | None) -> dict[int, int]:
     n = LARGEST_COUNT if problem is None else problem.n
     k = stream.count("the number of variables with evidence", 0, n)
     if end - first - 1 != 2 * k:

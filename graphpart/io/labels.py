@@ -1,4 +1,4 @@
-"""Labels: one integer a line, a CSV with the header ``node,label``, or ``MPE`` and a row of counts and labels, of UAI."""
+"""Labels: one integer a line, a CSV with the header ``node,label``, or ``MPE`` and a line of them, of UAI."""
 
 from __future__ import annotations
 

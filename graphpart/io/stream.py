@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ class NumberStream:
     def rows(self) -> list[tuple[int, int]]:
         """The positions (first, end) of the numbers of each line that has any."""
         starts = [*self._starts.tolist(), len(self.values)]
-        return list(zip(starts[:-1], starts[1:], strict=True))
+        return [(first, end) for first, end in itertools.pairwise(starts) if first < end]
 
     def error(self, position: int, expected: str) -> FormatError:
         """An exception about the number at a position, or about the end of the file."""
