@@ -266,7 +266,11 @@ class FactorGraph:
             counts.append(len(rows))
             arities.append(rows.shape[1])
         start = np.zeros(sum(counts) + 1, np.int64)
-        np.cumsum(np.repeat(np.array(arities, np.int64), counts), out=start[1:])
+        done = 0
+        for count, arity in zip(counts, arities, strict=True):
+            start[done + 1 : done + count + 1] = arity
+            done += count
+        np.cumsum(start, out=start)
         # One group of float64 is the caller's array: concatenate copies it as well.
         scope = np.concatenate(scopes) if scopes else np.zeros(0, np.int32)
         flat = np.concatenate(tables) if tables else np.zeros(0)
@@ -620,13 +624,15 @@ class FactorGraph:
             place = np.zeros(0 if least == most else self.n + 1, np.int64)
             if least < most:
                 np.cumsum(domains, out=place[1:])
+            runs = _structure.runs(scope_start, start)
+            shapes = runs[:-1, 1:3] if len(runs) else np.stack([np.diff(scope_start), np.diff(start)], 1)
             self._cache["layout"] = Layout(
                 width=most if least == most else 0,
                 first=place,
                 size=most * self.n if least == most else int(place[-1]),
-                largest_table=max(most, int(np.diff(start).max(initial=1))),
-                largest_arity=int(np.diff(scope_start).max(initial=1)),
-                runs=_structure.runs(scope_start, start),
+                largest_table=max(most, int(shapes[:, 1].max(initial=1))),
+                largest_arity=int(shapes[:, 0].max(initial=1)),
+                runs=runs,
             )
         layout: Layout = self._cache["layout"]
         return layout
