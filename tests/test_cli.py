@@ -133,8 +133,20 @@ def test_solve_prints_a_table(run, triangles):
     status, out, err = run("solve", triangles, "--method", METHOD)
     assert (status, err) == (0, "")
     assert cells(out) == [
-        ["instance", "elements", "pairs", "method", "cost", "objective", "gap", "status", "subsets", "seconds"],
-        ["triangles.csv", "6", "15", METHOD, "-8", "-8", "-", "local_optimum", "2", "#"],
+        [
+            "instance",
+            "elements",
+            "pairs",
+            "method",
+            "cost",
+            "objective",
+            "lower bound",
+            "gap",
+            "status",
+            "subsets",
+            "seconds",
+        ],
+        ["triangles.csv", "6", "15", METHOD, "-8", "-8", "-", "-", "local_optimum", "2", "#"],
     ]
 
 

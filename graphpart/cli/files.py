@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "read_labels",
     "read_model",
     "read_problem",
+    "write_certificate",
     "write_labels",
     "write_model",
     "write_problem",
@@ -70,6 +72,17 @@ def write_labels(labels: Any, file: str) -> None:
 
     with writing(file):
         write_labels(labels, file)
+
+
+def write_certificate(problem: Any, result: Any, file: str, time_limit: float | None) -> Any:
+    """Find a lower bound with its proof and write it; the result, with that bound if it is higher."""
+    from graphpart.partition import SetPartition, lower_bound
+
+    if not isinstance(problem, SetPartition):
+        raise InvalidOption("certificates are for set partition problems only")
+    certificate = lower_bound(problem, "auto", time_limit=time_limit).with_cost(result.cost)
+    certificate.save(file)
+    return replace(result, lower_bound=max(result.lower_bound, min(certificate.bound, result.cost)))
 
 
 def write_text(text: str, file: str) -> None:

@@ -4,7 +4,8 @@ With one FILE, -o and --initial name a labels file. With several they name folde
 under its name with .labels added. Limits hold for each FILE. Ctrl-C ends the method, and its best result so far is
 printed and written; files not yet begun are left out, and the exit status is then 130.
 
-The gap is that between the cost and the proven lower bound, relative to the cost.
+The gap is that between the cost and the proven lower bound, relative to the cost. --certificate writes a lower bound
+with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.
 
 In a factor graph the labels of some variables can be given by --evidence FILE, in the format .evid of UAI; the others
 are then chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe is in the
@@ -20,16 +21,36 @@ import graphpart
 from graphpart.cli import arguments
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
-from graphpart.cli.files import labels_files, read_evidence, read_labels, read_problem, write_labels
+from graphpart.cli.files import (
+    check_writable,
+    labels_files,
+    read_evidence,
+    read_labels,
+    read_problem,
+    write_certificate,
+    write_labels,
+)
 from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import columns, record, size
 from graphpart.cli.manifest import Manifests
 from graphpart.errors import InvalidOption
+from graphpart.plotting import check_picture, save_history
 from graphpart.result import Status
 
 NAME = "solve"
 HELP = "solve instances and write their labels"
-COLUMNS = ["elements", "pairs", "method:", "cost.", "objective.", "gap", "status:", "subsets", "seconds"]
+COLUMNS = [
+    "elements",
+    "pairs",
+    "method:",
+    "cost.",
+    "objective.",
+    "lower bound.",
+    "gap",
+    "status:",
+    "subsets",
+    "seconds",
+]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_limits(parser)
     parser.add_argument("--max-iterations", type=arguments.whole, metavar="INTEGER", help="as the method counts them")
     parser.add_argument("--target", type=float, metavar="COST", help="end as soon as the cost is at most this")
+    parser.add_argument("--plot", metavar="PATH", help="draw cost and lower bound against time; one FILE only")
+    parser.add_argument("--certificate", metavar="PATH", help="write a lower bound with its proof; one FILE only")
     arguments.add_options(parser)
     arguments.add_json(parser)
 
@@ -58,10 +81,17 @@ def run(args: argparse.Namespace) -> int:
     initials = labels_files("--initial", args.initial, args.files)
     if args.json and "-" in outputs:
         raise InvalidOption("--json and -o - both write to standard output: expected one of them")
+    for flag, path in (("--plot", args.plot), ("--certificate", args.certificate)):
+        if path is not None:
+            if len(args.files) > 1:
+                raise InvalidOption(f"{flag} takes one FILE: expected not {len(args.files)}")
+            check_writable(path)
+    if args.plot is not None:
+        check_picture(args.plot)
     manifests = Manifests()
     shown = COLUMNS.copy()
     if any(manifests.value(file) is not None for file in args.files):
-        shown.insert(shown.index("gap"), "best known.")
+        shown.insert(shown.index("lower bound."), "best known.")
     batch = Batch()
     with Table(args.files, shown, aside="-" in outputs) as table, Progress(len(args.files)) as progress:
         for done, (file, output, initial) in enumerate(zip(args.files, outputs, initials, strict=True), 1):
@@ -85,13 +115,20 @@ def run(args: argparse.Namespace) -> int:
                 if output is not None:
                     with batch.guard(output):  # labels that cannot be written do not lose the row
                         write_labels(result, output)
+                if args.plot is not None:
+                    with batch.guard(args.plot):
+                        save_history(result, args.plot)
+                if args.certificate is not None:
+                    with batch.guard(args.certificate):
+                        result = write_certificate(problem, result, args.certificate, args.time_limit)
                 facts = record(file, result)
                 if args.json:
                     emit_json(facts)
                 else:
                     best = manifests.compare(file, problem, result.cost)[0]
                     row = facts | size(problem) | {"best known": best, "gap": percent(result.gap)}
-                    table.add(file, row | {"seconds": f"{result.seconds:.3f}"}, columns(problem, shown))
+                    row |= {"lower bound": result.lower_bound, "seconds": f"{result.seconds:.3f}"}
+                    table.add(file, row, columns(problem, shown))
                 if result.status is Status.INTERRUPTED:
                     left = len(args.files) - done
                     say(f"interrupted: the best so far is kept{f', {left} of the files are not begun' if left else ''}")

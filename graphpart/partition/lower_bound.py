@@ -24,12 +24,23 @@ def _nothing(p: SetPartition, stopping: Stopping) -> Found:
     return Inequalities.none(), np.zeros(0)
 
 
+SMALL = 60_000  # pairs with a cost, up to which "auto" solves the relaxation
+
+
+def _fitting(p: SetPartition, stopping: Stopping) -> Found:
+    """The relaxation if the problem is small, else message passing."""
+    if np.count_nonzero(p.pairs()[2]) <= SMALL:
+        return relaxation.solve_relaxation(p, stopping)
+    return message_passing.pass_messages(p, stopping)
+
+
 #: Methods by name. Each takes a problem without required joins and a Stopping; returns inequalities and multipliers.
 BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "negative-sum": _nothing,
     "cycle-packing": cycle_packing.pack,
     "message-passing": message_passing.pass_messages,
     "lp": relaxation.solve_relaxation,
+    "auto": _fitting,
 }
 
 
@@ -49,7 +60,8 @@ def lower_bound(
     method : str
         "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles, for
         problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp": the linear relaxation
-        with triangle, cycle and 2-partition inequalities; the best, for up to some hundred elements.
+        with triangle, cycle and 2-partition inequalities; the best, for up to some hundred elements. "auto": "lp" for
+        small problems, "message-passing" for others.
     time_limit : float, optional
         Seconds, after which the best bound so far is returned. The certificate itself takes longer.
     callback : callable, optional
