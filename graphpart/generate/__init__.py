@@ -1,28 +1,39 @@
-"""Seeded instances with planted truth: each generator returns an Instance, the pair (problem, truth)."""
+"""Seeded instances with planted truth: each generator returns a pair (problem, truth), Instance or FactorInstance."""
 
 from graphpart.generate.cluster_editing import cluster_editing
 from graphpart.generate.correlations import correlations
 from graphpart.generate.digits import digits
+from graphpart.generate.factor_chain import factor_chain
+from graphpart.generate.factor_grid import factor_grid
+from graphpart.generate.factor_tree import factor_tree
 from graphpart.generate.families import FAMILIES, Family, Parameter, find_family
 from graphpart.generate.grid import grid
-from graphpart.generate.instance import Instance
+from graphpart.generate.instance import FactorInstance, Instance
 from graphpart.generate.modularity import modularity
+from graphpart.generate.noisy_image import noisy_image
 from graphpart.generate.planted_partition import planted_partition
+from graphpart.generate.scene import scene
 from graphpart.generate.sparse_random import sparse_random
 from graphpart.generate.uniform_integers import uniform_integers
 
 __all__ = [
     "FAMILIES",
+    "FactorInstance",
     "Family",
     "Instance",
     "Parameter",
     "cluster_editing",
     "correlations",
     "digits",
+    "factor_chain",
+    "factor_grid",
+    "factor_tree",
     "find_family",
     "grid",
     "modularity",
+    "noisy_image",
     "planted_partition",
+    "scene",
     "sparse_random",
     "uniform_integers",
 ]

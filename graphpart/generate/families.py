@@ -17,10 +17,15 @@ from graphpart.errors import InvalidOption
 from graphpart.generate.cluster_editing import cluster_editing
 from graphpart.generate.correlations import correlations
 from graphpart.generate.digits import digits
+from graphpart.generate.factor_chain import factor_chain
+from graphpart.generate.factor_grid import factor_grid
+from graphpart.generate.factor_tree import factor_tree
 from graphpart.generate.grid import grid
-from graphpart.generate.instance import Instance
+from graphpart.generate.instance import FactorInstance, Instance
 from graphpart.generate.modularity import modularity
+from graphpart.generate.noisy_image import noisy_image
 from graphpart.generate.planted_partition import planted_partition
+from graphpart.generate.scene import scene
 from graphpart.generate.sparse_random import sparse_random
 from graphpart.generate.uniform_integers import uniform_integers
 
@@ -66,7 +71,7 @@ class Family:
     """One line of the table."""
 
     name: str
-    function: Callable[..., Instance]
+    function: Callable[..., Instance | FactorInstance]
 
     @property
     def summary(self) -> str:
@@ -110,6 +115,11 @@ FAMILIES: tuple[Family, ...] = (
     Family("correlations", correlations),
     Family("modularity", modularity),
     Family("digits", digits),
+    Family("factor-tree", factor_tree),
+    Family("factor-chain", factor_chain),
+    Family("factor-grid", factor_grid),
+    Family("noisy-image", noisy_image),
+    Family("scene", scene),
 )
 
 

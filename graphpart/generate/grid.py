@@ -16,7 +16,7 @@ from graphpart.generate.instance import (
 )
 from graphpart.partition.problem import Labels, SetPartition, canonical
 
-__all__ = ["grid"]
+__all__ = ["grid", "regions_of_points"]
 
 
 def grid(
@@ -73,7 +73,7 @@ def grid(
     sigma = check_number("sigma", sigma, 0)
     n = height * width
     rng = random_generator(seed)
-    truth = _regions(height, width, check_integer("regions", regions, 1), rng) if regions is not None else None
+    truth = regions_of_points(height, width, check_integer("regions", regions, 1), rng) if regions is not None else None
 
     pixels = np.arange(n).reshape(height, width)
     down = (pixels[:-1].ravel(), pixels[1:].ravel())
@@ -86,7 +86,7 @@ def grid(
     return Instance(SetPartition.from_pairs(n, (u, v), rounded(costs, decimals)), truth)
 
 
-def _regions(height: int, width: int, regions: int, rng: np.random.Generator) -> Labels:
+def regions_of_points(height: int, width: int, regions: int, rng: np.random.Generator) -> Labels:
     """Canonical labels of pixels by the nearest of some random points."""
     from scipy.spatial import cKDTree
 

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.factor_graph import FactorGraph
 from graphpart.errors import InvalidOption
 from graphpart.partition.problem import Labels, SetPartition, canonical, check_matrix_fits
 
 __all__ = [
+    "FactorInstance",
     "Instance",
     "check_integer",
     "check_number",
@@ -37,6 +39,13 @@ class Instance(NamedTuple):
     """A generated problem, and the partition planted in it (None where there is none); unpacks as a pair."""
 
     problem: SetPartition
+    truth: Labels | None
+
+
+class FactorInstance(NamedTuple):
+    """A generated factor graph, and the labeling planted in it (None where there is none); unpacks as a pair."""
+
+    problem: FactorGraph
     truth: Labels | None
 
 

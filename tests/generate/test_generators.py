@@ -19,22 +19,34 @@ SMALL = {
     "correlations": {"n": 15},
     "modularity": {"graph": "karate-club"},
     "digits": {"n": 40},
+    "factor-tree": {"n": 20, "arity": 3},
+    "factor-chain": {"n": 9, "labels": 3},
+    "factor-grid": {"height": 4, "width": 5},
+    "noisy-image": {"height": 14, "width": 11},
+    "scene": {"height": 6, "width": 7},
 }
+
+
+def arrays_of(problem):
+    """All numbers of a problem."""
+    if isinstance(problem, gp.FactorGraph):
+        return problem.domains, problem.scope_start, problem.scope, problem.tables
+    return problem.pairs()
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_same_seed_same_instance(family):
     options = SMALL[family.name]
     first, again = family.function(**options), family.function(**options)
-    for a, b in zip(first.problem.pairs(), again.problem.pairs(), strict=True):
+    for a, b in zip(arrays_of(first.problem), arrays_of(again.problem), strict=True):
         np.testing.assert_array_equal(a, b)
     assert (first.truth is None) == (again.truth is None)
     if first.truth is not None:
         np.testing.assert_array_equal(first.truth, again.truth)
         assert len(first.truth) == first.problem.n
     if "seed" in [parameter.name for parameter in family.parameters]:
-        other = family.function(**options, seed=1).problem.pairs()
-        assert any(not np.array_equal(a, b) for a, b in zip(first.problem.pairs(), other, strict=True))
+        other = arrays_of(family.function(**options, seed=1).problem)
+        assert any(not np.array_equal(a, b) for a, b in zip(arrays_of(first.problem), other, strict=True))
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -52,7 +64,7 @@ def test_table_describes_every_parameter(family):
 
 
 def test_unknown_family_lists_those_there_are():
-    with pytest.raises(gp.InvalidOption, match=r"'nothing': expected one of planted-partition, .*digits"):
+    with pytest.raises(gp.InvalidOption, match=r"'nothing': expected one of planted-partition, .*digits, .*scene"):
         find_family("nothing")
 
 
