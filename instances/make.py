@@ -26,7 +26,19 @@ import graphpart as gp
 
 HERE = Path(__file__).resolve().parent
 MANIFEST = HERE / "manifest.csv"
-COLUMNS = ("file", "family", "n", "m", "sense", "best", "proven", "found_by", "planted", "recipe", "sha256")
+COLUMNS = (
+    "file",
+    "family",
+    "n",
+    "m",
+    "sense",
+    "best",
+    "proven",
+    "found_by",
+    "planted",
+    "recipe",
+    "sha256",
+)  # n, m: variables and factors of a factor graph
 EXACT = 1e-9  # a difference of values that is rounding
 
 
@@ -93,6 +105,28 @@ RECIPES = (
     recipe("sparse-1000.metis.gz", "sparse-random", n=1000, m=3000, negative=0.6, decimals=2, seed=2),
     recipe("sparse-3000.multicut.gz", "sparse-random", n=3000, m=15000, signs=True, seed=3),
     recipe("sparse-10000.csv.gz", "sparse-random", n=10000, m=40000, decimals=2, seed=4),
+    recipe("tree-0012.uai", "factor-tree", n=12, labels=3, decimals=2, seed=1),
+    recipe("tree-1000.json.gz", "factor-tree", n=1000, labels=3, decimals=2, seed=2),
+    recipe("tree-third-order-1001.json.gz", "factor-tree", n=1001, arity=3, decimals=2, seed=3),
+    recipe("chain-0300.json.gz", "factor-chain", n=300, labels=6, decimals=2, seed=1),
+    recipe("chain-1000.uai.gz", "factor-chain", n=1000, labels=4, decimals=2, seed=2),
+    recipe("attractive-0400.json.gz", "factor-grid", height=20, width=20, decimals=2, seed=1),
+    recipe("mixed-0144.json.gz", "factor-grid", height=12, width=12, couplings="mixed", decimals=2, seed=2),
+    recipe(
+        "mixed-four-labels-0100.json.gz",
+        "factor-grid",
+        height=10,
+        width=10,
+        couplings="mixed",
+        labels=4,
+        decimals=2,
+        seed=4,
+    ),
+    recipe("spin-glass-0016.json", "factor-grid", height=4, width=4, couplings="spin-glass", seed=1),
+    recipe("spin-glass-0100.json.gz", "factor-grid", height=10, width=10, couplings="spin-glass", seed=3),
+    recipe("image-1024.json.gz", "noisy-image", height=32, width=32, noise=0.15, decimals=2, seed=1),
+    recipe("image-3072.uai.gz", "noisy-image", height=48, width=64, smoothness=0.6, decimals=2, seed=1),
+    recipe("scene-0600.json.gz", "scene", height=20, width=30, decimals=2, seed=1),
 )
 
 
@@ -152,6 +186,27 @@ def improve(p: gp.SetPartition, start: np.ndarray | None, seconds: float, seed: 
     return labels
 
 
+def work_on_factor_graph(
+    f: gp.FactorGraph, labels: np.ndarray | None, seconds: float, proving: float, known: dict[str, str]
+) -> tuple[np.ndarray | None, str, str]:
+    """Better labels of a factor graph, how they were found, and how they were proven to be best."""
+    found_by, proven = known.get("found_by", ""), known.get("proven") or "no"
+    before = np.inf if labels is None else f.evaluate(labels)
+    if seconds or (f.is_acyclic and labels is None):
+        r = gp.solve(f, initial=labels, time_limit=seconds or None)
+        if r.cost < before - EXACT:
+            labels, before, found_by = r.labels, r.cost, "min-sum" if f.is_acyclic else "auto"
+        if r.status == "optimal" and proven == "no":
+            proven = r.message.removeprefix("proven optimal: ")
+    if proving and proven == "no":
+        r = gp.crf.ilp(f, initial=labels, solver="highs", time_limit=proving)
+        if r.cost < before - EXACT:
+            labels, found_by = r.labels, "ilp"
+        if r.status == "optimal":
+            proven = "ilp, local polytope, HiGHS"
+    return labels, found_by, proven
+
+
 def manifest() -> dict[str, dict[str, str]]:
     if not MANIFEST.exists():
         return {}
@@ -165,11 +220,14 @@ def line_of(recipe: Recipe, known: dict[str, str], seconds: float, proving: floa
     labels = best_labels(recipe)
     before = np.inf if labels is None else p.evaluate(labels)
     found_by, proven = known.get("found_by", ""), known.get("proven") or "no"
-    if seconds:
+    is_partition = isinstance(p, gp.SetPartition)
+    if not is_partition:
+        labels, found_by, proven = work_on_factor_graph(p, labels, seconds, proving, known)
+    elif seconds:
         labels = improve(p, labels, seconds, seed=int(before) % 1000 if np.isfinite(before) else 0)
         if p.evaluate(labels) < before - EXACT or not found_by:
             found_by = "Kernighan-Lin from perturbed partitions"
-    if proving and proven == "no":
+    if is_partition and proving and proven == "no":
         r = gp.partition.ilp(p, initial=labels, solver="highs", time_limit=proving)
         if r.cost < p.evaluate(labels) - EXACT:
             labels, found_by = r.labels, "ilp"

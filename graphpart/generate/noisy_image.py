@@ -73,8 +73,9 @@ def _shapes(height: int, width: int, rng: np.random.Generator) -> NDArray[np.int
     """A shape in each quarter of the picture, each at a random place near the middle of the quarter."""
     y, x = (np.indices((height, width)) + 0.5) / np.array([max(height, 1), max(width, 1)])[:, None, None]
     (a, b), (c, d), (e, f), (g, h) = np.array([[1, 1], [1, 3], [3, 1], [3, 3]]) / 4 + (rng.random((4, 2)) - 0.5) / 10
-    picture = np.hypot(y - a, x - b) < 0.16
+    picture: NDArray[np.bool_] = np.hypot(y - a, x - b) < 0.16
     picture |= np.abs(np.hypot(y - c, x - d) - 0.13) < 0.04
     picture |= (np.abs(y - e) < 0.14) & (np.abs(x - f) < 0.11)
     picture |= (np.abs((y - g) + (x - h)) < 0.07) & (np.abs((y - g) - (x - h)) < 0.28)
-    return picture.ravel().astype(np.int32)
+    pixels: NDArray[np.int32] = picture.ravel().astype(np.int32)
+    return pixels
