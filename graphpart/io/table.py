@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.io.csv import check_text
 from graphpart.io.files import Source
 
 __all__ = ["TableReader"]
@@ -45,6 +46,7 @@ class TableReader:
             raise source.error(1, "the file is empty: expected a header with the names of the columns")
         self.columns = [name.strip() for name in first[0][1]]
         for k, name in enumerate(self.columns):
+            check_text(source, first[0][0], name)
             if not name:
                 raise source.error(1, f"column {k + 1} has no name: expected a header with the names of the columns")
             if name in self.columns[:k]:
@@ -97,6 +99,8 @@ class TableReader:
                 if "" in row_fields:
                     name = texts[row_fields.index("")]
                     raise self._source.error(line, f"column {name!r} is empty: expected a name")
+                for field in row_fields:
+                    check_text(self._source, line, field)
             yield lines, self._numbers(rows, number_places), fields
 
     def _numbers(self, rows: list[tuple[int, list[str]]], places: list[int]) -> NDArray[np.float64]:
@@ -135,8 +139,6 @@ class TableReader:
                 line = self._reader.line_num + 1
         except csv.Error as error:
             raise self._source.error(line, f"{error}: expected comma-separated fields") from None
-        except UnicodeDecodeError as error:
-            raise self._source.error(None, f"the file is not UTF-8 text: {error.reason}") from None
         return rows
 
 
