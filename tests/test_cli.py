@@ -243,6 +243,18 @@ def test_solve_shows_the_best_known_value(run, triangles, tmp_path):
     assert row.split()[6] == "-8.5"
 
 
+def test_messages_name_the_file_of_the_user_once(run, triangles, tmp_path):
+    bad = tmp_path / "bad.csv"
+    bad.write_text("u,v,cost\na,b,inf\nb,a,-inf\n")
+    expected = f"graphpart: {bad}: 'a' and 'b' must be cut, but required joins connect them\n"
+    assert run("info", bad) == (1, "", expected)
+    assert run("solve", bad) == (1, "", expected)
+    target = tmp_path / "none" / "out.multicut"
+    with pytest.raises(FileNotFoundError) as caught:
+        gp.write(gp.read(triangles), target)
+    assert caught.value.filename == str(target)
+
+
 def test_a_bad_file_does_not_lose_the_others(run, triangles, tmp_path):
     bad = tmp_path / "bad.multicut"
     bad.write_text("MULTICUT\n0 1 x\n")

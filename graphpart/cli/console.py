@@ -91,7 +91,7 @@ def say_error(error: BaseException, file: str | None = None) -> int:
     if isinstance(error, FormatError):
         say(str(error))
     elif isinstance(error, GraphPartError):
-        say(f"{place}{error}")
+        say(str(error) if str(error).startswith(place) else f"{place}{error}")  # some name the file themselves
     elif isinstance(error, OSError) and error.strerror:
         say(f"{shown(str(error.filename))}: {error.strerror}" if error.filename else f"{place}{error.strerror}")
     elif isinstance(error, MemoryError):

@@ -150,7 +150,10 @@ def replacing(path: PathOrStream) -> Iterator[BinaryIO]:
             yield direct
         return
     folder, name = os.path.split(target)
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
+    except OSError as error:  # of the file that was asked for
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     try:
         with os.fdopen(handle, "wb") as stream:
             if target.endswith(".gz"):

@@ -16,6 +16,7 @@ from graphpart.io.csv import INTEGER, check_text
 from graphpart.io.files import PathOrStream, Source, opened, replacing
 from graphpart.io.lines import write_rows
 from graphpart.io.stream import LARGEST_COUNT, NumberStream
+from graphpart.partition.problem import SetPartition
 from graphpart.result import Result
 
 __all__ = ["read_labels", "write_labels"]
@@ -55,6 +56,9 @@ def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[
         labels: Any = _mpe(source) if first == b"MPE" else _table(source) if b"," in first else _column(source)
         if problem is None:
             return labels  # type: ignore[no-any-return]
+        if isinstance(labels, dict) and isinstance(problem, SetPartition):  # nodes are written as their text
+            by_text = {str(node): node for node in problem.nodes}
+            labels = {by_text.get(str(node), node): label for node, label in labels.items()}
         try:
             return problem.labels(labels)  # type: ignore[no-any-return]
         except GraphPartError as error:
@@ -157,7 +161,7 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
         for node, label in zip(nodes, array.tolist(), strict=True):
             if str(node) == "":
                 raise InvalidProblem("a node without a name cannot be written: expected format with one label a line")
-            writer.writerow([node, label])
+            writer.writerow([str(node), label])
         with replacing(path) as stream:
             stream.write(text.getvalue().encode())
         return

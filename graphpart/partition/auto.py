@@ -178,7 +178,10 @@ class Proof:
             return None
         remaining = self.stopping.remaining
         if part.n <= LARGEST:
-            return brute_force(part, time_limit=remaining)
+            found = brute_force(part, time_limit=remaining)
+            if found.status != Status.OPTIMAL:
+                self.stopping.stop(found.status)
+            return found
         left = self._left()
         if left <= 0 or np.count_nonzero(part.pairs()[2]) > LARGEST_EXACT:
             return None

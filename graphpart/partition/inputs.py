@@ -106,8 +106,33 @@ def check_square(shape: tuple[int, ...]) -> None:
         raise InvalidProblem(f"matrix has shape {shape}: expected (n, n)")
 
 
+def check_mirrored(upper: tuple[NDArray[Any], ...], lower: tuple[NDArray[Any], ...], tolerance: float) -> None:
+    """InvalidProblem unless two triangles ``(u, v, costs)`` of a sparse matrix are equal up to a relative difference.
+
+    What is stored in one triangle only is compared with 0.
+    """
+    n = 1 + max(int(t[1].max(initial=0)) for t in (upper, lower))
+    keys, place = np.unique(np.concatenate([t[0] * np.int64(n) + t[1] for t in (upper, lower)]), return_inverse=True)
+    x, y = np.zeros(len(keys)), np.zeros(len(keys))
+    x[place[: len(upper[2])]] = upper[2]
+    y[place[len(upper[2]) :]] = lower[2]
+    with np.errstate(invalid="ignore", over="ignore"):
+        equal = (x == y) | (np.abs(x - y) <= tolerance * np.minimum(np.abs(x), np.abs(y)))
+    if not equal.all():
+        k = int(np.argmin(equal))
+        a, b = divmod(int(keys[k]), n)
+        raise InvalidProblem(
+            f"matrix[{a}, {b}] is {x[k]} but matrix[{b}, {a}] is {y[k]}: expected a symmetric matrix of numbers"
+        )
+
+
 def float_array(name: str, values: Any, copy: bool) -> NDArray[np.float64]:
-    array = np.asarray(values)
+    if np.ma.is_masked(values):
+        raise InvalidProblem(f"{name} has masked entries: expected a number in each, see filled()")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InvalidProblem(f"{name} has rows of different lengths: expected an array of numbers") from None
     if array.dtype.kind not in "fiub":
         raise InvalidProblem(f"{name} has dtype {array.dtype}: expected real numbers")
     return np.array(array, np.float64, order="C", copy=True) if copy else np.ascontiguousarray(array, np.float64)

@@ -32,6 +32,8 @@ def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
 def labels_of(p: SetPartition, partition: Any) -> Labels:
     """Canonical labels of a partition in any of the forms that SetPartition.labels describes."""
     if isinstance(partition, Result):
+        if partition.nodes is not p.nodes and partition.nodes != p.nodes:  # of another problem, perhaps in other order
+            return _labels_of_mapping(p, dict(zip(partition.nodes, partition.labels.tolist(), strict=True)))
         partition = partition.labels
     if isinstance(partition, Mapping):
         return _labels_of_mapping(p, partition)
@@ -39,6 +41,10 @@ def labels_of(p: SetPartition, partition: Any) -> Labels:
         partition = list(_iterate(partition))
         if partition and all(isinstance(x, set | frozenset | list | tuple) for x in partition):
             return _labels_of_sets(p, partition)
+        if len({isinstance(x, str) for x in partition}) > 1:  # NumPy would take 1 and "1" for the same
+            raise InvalidPartition("found text among other labels: expected labels of one kind")
+    if np.ma.is_masked(partition):
+        raise InvalidPartition("labels have masked entries: expected a label for each element")
     array = np.asarray(partition)
     if array.shape != (p.n,):
         raise InvalidPartition(f"labels have shape {array.shape}: expected ({p.n},)")

@@ -92,7 +92,7 @@ def finish(
         labels=labels,
         cost=cost,
         objective=p.objective(cost),
-        lower_bound=lower_bound,
+        lower_bound=min(lower_bound, cost),  # rounding
         status=status,
         message=message or MESSAGES[status],
         iterations=stopping.iterations,

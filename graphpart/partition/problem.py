@@ -8,6 +8,7 @@ Negative costs attract, positive costs repel, and the number of subsets is not g
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from graphpart.partition.inputs import (
     LARGEST_N,
     arrays_of_graph,
     check_matrix_fits,
+    check_mirrored,
     check_square,
     float_array,
     frozen,
@@ -185,12 +187,13 @@ class SetPartition:
         """
         self = cls.__new__(cls)
         if hasattr(matrix, "tocoo"):
-            coo = matrix.tocoo()
+            coo = matrix.tocoo(copy=True)
+            coo.sum_duplicates()
             check_square(coo.shape)
-            if abs(coo - coo.T).max() > SYMMETRY * abs(coo).max():
-                raise InvalidProblem("matrix is not symmetric: expected equal costs in both triangles")
-            upper = coo.row < coo.col
-            u, v, costs = coo.row[upper], coo.col[upper], coo.data[upper].astype(np.float64)
+            data = float_array("matrix", coo.data, copy=False)
+            upper, lower = coo.row < coo.col, coo.row > coo.col
+            u, v, costs = coo.row[upper], coo.col[upper], data[upper]
+            check_mirrored((u, v, costs), (coo.col[lower], coo.row[lower], data[lower]), SYMMETRY)
             self._set_pairs(names_of(nodes, coo.shape[0]), u, v, costs, must_join, must_cut, dense, offset, sense)
             return self
         copied = float_array("matrix", matrix, copy=copy or not is_own(matrix))
@@ -357,12 +360,12 @@ class SetPartition:
         """Take over a matrix that is already symmetric, without NaN, and nobody else's."""
         self._start(nodes, offset, sense)
         joins, cuts = self._indices(must_join), self._indices(must_cut)
-        matrix[cuts[:, 0], cuts[:, 1]] = np.inf
-        matrix[cuts[:, 1], cuts[:, 0]] = np.inf
-        if len(matrix) and matrix.min() == -np.inf:
+        if len(matrix) and matrix.min() == -np.inf:  # before cuts are entered, which may contradict
             required = np.argwhere(np.triu(np.isneginf(matrix), 1)).astype(np.int32)
             matrix[np.isneginf(matrix)] = 0.0
             joins = np.concatenate([joins, required])
+        matrix[cuts[:, 0], cuts[:, 1]] = np.inf
+        matrix[cuts[:, 1], cuts[:, 0]] = np.inf
         self.matrix = frozen(matrix)
         self._require(joins)
 
@@ -464,7 +467,9 @@ class SetPartition:
         if self._index is None and not isinstance(self.nodes, range):
             self._index = {name: i for i, name in enumerate(self.nodes)}
         try:
-            return self.nodes.index(node) if self._index is None else self._index[node]
+            if self._index is not None:
+                return self._index[node]
+            return self.nodes.index(operator.index(node))  # type: ignore[arg-type]
         except (KeyError, ValueError, TypeError):
             raise InvalidProblem(f"{node!r} is not a node of the problem") from None
 

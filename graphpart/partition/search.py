@@ -101,8 +101,10 @@ def search(
     FormatError
         If the checkpoint cannot be read, or is of another problem.
 
-    Notes ----- Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each
-    element and subset; for sparse ones the pairs as compressed rows, and O(n) for each thread.
+    Notes
+    -----
+    Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each element and
+    subset; for sparse ones the pairs as compressed rows, and O(n) for each thread.
 
     Examples
     --------

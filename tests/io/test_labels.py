@@ -80,3 +80,10 @@ def test_labels_without_problem(tmp_path: Path) -> None:
     with pytest.raises(gp.InvalidPartition, match="expected n integers"):
         gp.write_labels([0.5], tmp_path / "y.txt")
     assert not (tmp_path / "y.txt").exists()
+
+
+@pytest.mark.parametrize("nodes", [["2", "1", "0"], [("a", 1), ("b", 2), "c"], [2.5, None, 1]])
+def test_nodes_are_found_by_their_text(nodes: list[object], tmp_path: Path) -> None:
+    p = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0], nodes)
+    gp.write_labels(gp.solve(p), tmp_path / "labels.csv")
+    assert gp.read_labels(tmp_path / "labels.csv", p).tolist() == [0, 0, 1]

@@ -1,5 +1,8 @@
 """The default method: what it does, what it proves, and what it says."""
 
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -121,3 +124,18 @@ def test_nothing_to_do():
     for n in (0, 1, 4):
         r = auto(gp.SetPartition.from_pairs(n, [], []))
         assert r.status == gp.Status.OPTIMAL and r.message == "proven optimal (no pair has a cost)"
+
+
+def test_an_interrupt_during_enumeration_ends_the_run(monkeypatch):
+    module, calls = sys.modules["graphpart.partition.auto"], []
+
+    def interrupted(part, **options):
+        calls.append(part)
+        return replace(gp.partition.brute_force(part, **options), status=gp.Status.INTERRUPTED, lower_bound=-100.0)
+
+    monkeypatch.setattr(module, "brute_force", interrupted)
+    triangle = np.array([[0, 1], [1, 2], [0, 2]])
+    p = gp.SetPartition.from_pairs(9, np.concatenate([triangle, triangle + 3, triangle + 6]), [-2.0, -3.0, 4.0] * 3)
+    r = gp.solve(p)
+    assert (r.status, r.cost, len(calls)) == (gp.Status.INTERRUPTED, -9.0, 1)
+    assert r.lower_bound <= -9

@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import time
 import tracemalloc
 
 import networkx as nx
@@ -129,8 +130,27 @@ class TestFromMatrix:
         C = scipy.sparse.coo_array(([-1.0, -1.0, 2.0, 2.0], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(50, 50))
         p = gp.SetPartition.from_matrix(C)
         assert (p.n, p.m, p.is_dense) == (50, 2, False)
-        with pytest.raises(gp.InvalidProblem, match="not symmetric"):
-            gp.SetPartition.from_matrix(scipy.sparse.coo_array(([1.0], ([0], [1])), shape=(2, 2)))
+
+    @pytest.mark.parametrize(
+        ("matrix", "message"),
+        [
+            ([[0, 1], [0, 0]], r"matrix\[0, 1\] is 1.0 but matrix\[1, 0\] is 0.0: expected a symmetric matrix"),
+            ([[0, 1e9, 0], [1e9, 0, 0.5], [0, 0, 0]], r"matrix\[1, 2\] is 0.5 but"),
+            ([[0, 5, math.inf], [0, 0, 0], [math.inf, 0, 0]], r"matrix\[0, 1\] is 5.0 but"),
+            ([[0, -1], [math.nan, 0]], r"matrix\[1, 0\] is nan"),
+            ([[0, 1j], [1j, 0]], "matrix has dtype complex128"),
+        ],
+    )
+    def test_mistakes_in_scipy_sparse(self, matrix, message):
+        with pytest.raises(gp.InvalidProblem, match=message):
+            gp.SetPartition.from_matrix(scipy.sparse.coo_array(np.array(matrix)))
+
+    def test_masked_entries(self):
+        C = np.ma.masked_greater([[0.0, 5.0], [5.0, 0.0]], 1)
+        with pytest.raises(gp.InvalidProblem, match="matrix has masked entries"):
+            gp.SetPartition.from_matrix(C)
+        with pytest.raises(gp.InvalidProblem, match="costs has masked entries"):
+            gp.SetPartition.from_pairs(2, [(0, 1)], C[0, 1:])
 
     def test_names(self):
         p = gp.SetPartition.from_matrix([[0, -1], [-1, 0]], nodes="ab")
@@ -234,6 +254,17 @@ class TestRequirements:
             gp.SetPartition.from_pairs(3, [(0, 2)], [math.inf], must_join=[(0, 1), (1, 2)], dense=dense)
         with pytest.raises(gp.InfeasibleProblem):
             gp.SetPartition.from_pairs(2, [(0, 1), (0, 1)], [math.inf, -math.inf], dense=dense)
+        C = [[0, -math.inf], [-math.inf, 0]]
+        with pytest.raises(gp.InfeasibleProblem):
+            gp.SetPartition.from_matrix(C, must_cut=[(0, 1)], dense=dense)
+
+    def test_nodes_as_numpy_integers_are_found_at_once(self):
+        n = 10**6  # range.index looks at every element for an integer that is not Python's own
+        pairs = np.arange(n - 2000, n).reshape(-1, 2)
+        started = time.perf_counter()
+        p = gp.SetPartition.from_pairs(n, [], [], must_join=pairs)
+        assert len(p.must_join) == 1000
+        assert time.perf_counter() - started < 10
 
     def test_mistakes(self):
         for pairs, message in (
@@ -276,6 +307,8 @@ class TestPartitions:
             ([{"a", "b", "c", "d"}], "'d' is not a node of the problem"),
             ({"a": 0, "b": 1}, "'c' has no label"),
             ({"a": 0, "b": 1, "c": 2, "d": 3}, "'d' is not a node"),
+            ([1, "1", 1], "expected labels of one kind"),
+            (np.ma.array([0, 0, 1], mask=[0, 1, 0]), "labels have masked entries"),
             (7, "got int: expected labels, sets of nodes, a mapping or a Result"),
         ],
     )
@@ -283,6 +316,13 @@ class TestPartitions:
         p = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0], nodes=["a", "b", "c"])
         with pytest.raises(gp.InvalidPartition, match=message):
             p.evaluate(partition)
+
+    def test_a_result_for_the_same_nodes_in_another_order(self):
+        p = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0], nodes=["a", "b", "c"])
+        q = gp.SetPartition.from_pairs(3, [(1, 2)], [-1.0], nodes=["c", "a", "b"])
+        assert q.evaluate(gp.solve(p)) == -1
+        with pytest.raises(gp.InvalidPartition, match="'a' is not a node"):
+            gp.SetPartition.from_pairs(3, [(1, 2)], [-1.0]).evaluate(gp.solve(p))
 
     def test_objective(self):
         p = gp.SetPartition.from_pairs(2, [(0, 1)], [-2.0], offset=10.0, sense=-1)
