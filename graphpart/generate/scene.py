@@ -70,7 +70,7 @@ def scene(
     Examples
     --------
     >>> f, truth = scene(20, 30, classes=4, seed=1)
-    >>> f.n, f.m, f.domains.max(), len(set(truth.tolist()))
+    >>> f.n, f.m, int(f.domains.max()), len(set(truth.tolist()))
     (600, 1750, 4, 4)
     """
     try:
