@@ -1,0 +1,298 @@
+"""The search against its targets: how often and how soon it reaches the best known value, and what peers reach.
+
+    python benchmarks/search.py                      the whole table (about an hour on two cores)
+    python benchmarks/search.py --quick              the same with shorter runs, fewer seeds and smaller rows left out
+    python benchmarks/search.py --rows uniform pace  some rows
+    python benchmarks/search.py --train              instances of other seeds, to choose parameters by
+    python benchmarks/search.py --plot gap.png       the gap over time as a picture
+
+Parameters of the search are chosen on the instances of ``--train``; figures are those of the others. The gap of a run
+is (cost - best) / |best|, where best is the least cost that any run here found, peers included, or the best published
+value where one is known. Each run is told nothing but its time limit and its seed. CPU seconds stand beside wall
+seconds, because the limit is one of wall time and the machine may be busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+import numpy as np
+
+import graphpart as gp
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances"
+FRACTIONS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)  # of the time limit, for gaps over time
+TRAIN, TEST = 1_000, 9_000  # first seeds of generated instances
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: a recipe of instances, a time limit and a target."""
+
+    name: str
+    instances: Callable[[int], Iterator[tuple[str, gp.SetPartition, float | None]]]  #: from the first seed
+    seconds: float
+    target: str
+    peers: tuple[str, ...] = ()
+    stop_at_best: bool = False  #: end at the published value
+
+
+@dataclass
+class Runs:
+    """All runs on one instance."""
+
+    name: str
+    row: Row
+    published: float | None
+    results: list[gp.PartitionResult] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    peers: dict[str, tuple[float, float]] = field(default_factory=dict)  #: (cost, seconds)
+
+    @property
+    def best(self) -> float:
+        costs = [r.cost for r in self.results] + [cost for cost, _ in self.peers.values()]
+        return min(costs if self.published is None else [*costs, self.published])
+
+    def gap(self, cost: float) -> float:
+        return (cost - self.best) / abs(self.best) if self.best else 0.0 if cost == self.best else np.inf
+
+    def time_to_best(self, r: gp.PartitionResult) -> float:
+        return next((t for t, cost in r.history if self.gap(cost) <= 1e-12), np.inf)
+
+    def gap_at(self, r: gp.PartitionResult, seconds: float) -> float:
+        return self.gap(min([cost for t, cost in r.history if t <= seconds], default=r.history[0][1]))
+
+
+# ---------------------------------------------------------------------------------------------------------------- rows
+
+
+def generated(family: str, count: int = 1, **options: Any) -> Callable[[int], Iterator[Any]]:
+    """`count` instances of a family of `graphpart.generate`."""
+    make = gp.generate.find_family(family).function
+
+    def instances(first: int) -> Iterator[Any]:
+        for seed in range(first, first + count):
+            yield f"{family} {options} seed {seed}", make(**options, seed=seed).problem, None
+
+    return instances
+
+
+def signs(n: int, share: float) -> Callable[[int], Iterator[Any]]:
+    """Cluster editing on G(n, share)."""
+
+    def instances(first: int) -> Iterator[Any]:
+        for seed in range(first, first + 3):
+            upper = np.triu(np.random.default_rng(seed).random((n, n)) < share, 1)
+            yield (
+                f"G({n}, {share}) seed {seed}",
+                gp.SetPartition.from_matrix(np.where(upper | upper.T, -1.0, 1.0)),
+                None,
+            )
+
+    return instances
+
+
+def rounded_correlations(n: int) -> Callable[[int], Iterator[Any]]:
+    """Costs -round(100 r) for the correlations r of random columns that share factors."""
+
+    def instances(first: int) -> Iterator[Any]:
+        for seed in range(first, first + 3):
+            rng = np.random.default_rng(seed)
+            data = rng.standard_normal((60, 6)) @ rng.standard_normal((6, n)) + 2 * rng.standard_normal((60, n))
+            yield (
+                f"correlations n={n} seed {seed}",
+                gp.SetPartition.from_matrix(-np.round(100 * np.corrcoef(data.T))),
+                None,
+            )
+
+    return instances
+
+
+def pace(_: int) -> Iterator[Any]:
+    """The public graphs of PACE 2021; nothing where they are not at hand."""
+    if not SHARED.is_dir():
+        return
+    with open(SHARED / "best_known.csv", newline="") as file:
+        for line in csv.DictReader(file):
+            if line["family"] == "cluster-editing":
+                p = gp.read(SHARED / line["file"])
+                yield line["file"], p, float(line["value"]) - p.offset
+
+
+ROWS: tuple[Row, ...] = (
+    Row("uniform 5, n=300", generated("uniform-integers", n=300, largest=5), 5, "same best on every seed"),
+    Row("uniform 5, n=500", generated("uniform-integers", n=500, largest=5), 15, "same best on every seed"),
+    Row("uniform 100, n=500", generated("uniform-integers", n=500, largest=100), 60, "mean gap 0.05%"),
+    Row("uniform 100, n=700", generated("uniform-integers", n=700, largest=100), 60, "mean gap 0.1%"),
+    Row("uniform 100, n=1000", generated("uniform-integers", n=1000, largest=100), 60, "mean gap 0.2%"),
+    Row("pace", pace, 10, "best known on 77 of 78", stop_at_best=True),
+    Row("correlations, n=40", rounded_correlations(40), 1, "best on every seed"),
+    Row("correlations, n=126", rounded_correlations(126), 1, "best on every seed"),
+    Row("signs, n=50", signs(50, 0.5), 1, "best on every seed"),
+    Row("signs, n=100", signs(100, 0.5), 1, "best on every seed"),
+    Row("planted, n=1000", generated("planted-partition", n=1000, subsets=50, sigma=2.5), 1,
+        "below joining + KL in the time of bioimage-cpp's", ("bioimage KL", "bioimage fusion", "chszlablib")),
+    Row("planted, n=3000", generated("planted-partition", n=3000, subsets=100, sigma=3.0), 5,
+        "below joining + KL in the time of bioimage-cpp's", ("bioimage KL", "chszlablib")),
+    Row("sparse random 10^4", generated("sparse-random", n=10**4, m=10**5), 0.5,
+        "below Leiden in a third of its time", ("igraph Leiden", "bioimage KL", "bioimage fusion", "chszlablib")),
+    Row("sparse random 10^5", generated("sparse-random", n=10**5, m=10**6), 10,
+        "below Leiden in a third of its time", ("igraph Leiden", "bioimage KL", "chszlablib")),
+    Row("grid 1000x1000", generated("grid", height=1000, width=1000, regions=2000), 20,
+        "below all peers in 20 s", ("bioimage KL", "chszlablib")),
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------------------- peers
+
+
+def bioimage(p: gp.SetPartition, solver: str) -> np.ndarray:
+    from bioimage_cpp.graph import UndirectedGraph, multicut
+
+    u, v, cost = p.pairs()
+    graph = UndirectedGraph.from_unique_edges(p.n, np.stack([u, v], 1).astype(np.uint64))
+    objective = multicut.MulticutObjective(graph, -cost)
+    chosen = multicut.ChainedMulticutSolvers(
+        [multicut.GreedyAdditiveMulticut(), multicut.KernighanLinMulticut()]
+        if solver == "KL"
+        else [
+            multicut.GreedyAdditiveMulticut(),
+            multicut.FusionMoveMulticut(proposal_generator=multicut.GreedyAdditiveProposalGenerator()),
+        ]
+    )
+    return np.asarray(chosen.optimize(objective)).astype(np.int64)
+
+
+def leiden(p: gp.SetPartition) -> np.ndarray:
+    import random
+
+    import igraph
+
+    random.seed(0)
+    u, v, cost = p.pairs()
+    graph = igraph.Graph(p.n, np.stack([u, v], 1))
+    found = graph.community_leiden("CPM", weights=(-cost).tolist(), resolution=0.0, n_iterations=-1)
+    return np.array(found.membership)
+
+
+def chszlab(p: gp.SetPartition) -> np.ndarray:
+    from chszlablib import Decomposition, Graph
+
+    starts, neighbours, costs = p.rows()
+    weights = np.rint(-1000 * costs).astype(np.int64)
+    graph = Graph.from_csr(starts, neighbours.astype(np.int64), edge_weights=weights)
+    return np.asarray(Decomposition.correlation_clustering(graph, seed=0).assignment)
+
+
+PEERS: dict[str, Callable[[gp.SetPartition], np.ndarray]] = {
+    "bioimage KL": lambda p: bioimage(p, "KL"),
+    "bioimage fusion": lambda p: bioimage(p, "fusion"),
+    "igraph Leiden": leiden,
+    "chszlablib": chszlab,
+}
+
+
+# ------------------------------------------------------------------------------------------------------------- running
+
+
+def measure(row: Row, seconds: float, seeds: int, first: int, say: Callable[[str], None]) -> list[Runs]:
+    """Run the search and the peers on all instances of a row."""
+    measured = []
+    for name, p, published in row.instances(first):
+        runs = Runs(name, row, published)
+        for peer in row.peers:
+            try:
+                started = time.perf_counter()
+                labels = PEERS[peer](p)
+            except ImportError:
+                continue
+            runs.peers[peer] = (p.evaluate(labels), time.perf_counter() - started)
+        for seed in range(1 if row.stop_at_best else seeds):
+            started = time.process_time()
+            target = published if row.stop_at_best else None
+            runs.results.append(gp.partition.search(p, time_limit=seconds, seed=seed, target=target))
+            runs.cpu.append(time.process_time() - started)
+        measured.append(runs)
+        say(f"{name}: {min(r.cost for r in runs.results):.10g} (best {runs.best:.10g})")
+    return measured
+
+
+def table(measured: list[tuple[Row, float, list[Runs]]]) -> Iterator[str]:
+    yield "| work | limit | best reached | mean gap | worst gap | median s to best | CPU s | peers | target |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for row, seconds, all_runs in measured:
+        pairs = [(runs, r) for runs in all_runs for r in runs.results]
+        if not pairs:
+            continue
+        gaps = [runs.gap(r.cost) for runs, r in pairs]
+        reached = sum(gap <= 1e-12 for gap in gaps)
+        soon = median(runs.time_to_best(r) for runs, r in pairs)
+        peers = "; ".join(
+            f"{peer} {runs.gap(cost):.3%} in {took:.2f} s"
+            for runs in all_runs
+            for peer, (cost, took) in runs.peers.items()
+        )
+        cpu = mean(x for runs in all_runs for x in runs.cpu)
+        yield (
+            f"| {row.name} | {seconds:g} s | {reached} of {len(gaps)} | {mean(gaps):.4%} | {max(gaps):.4%} "
+            f"| {soon:.2f} | {cpu:.1f} | {peers} | {row.target} |"
+        )
+
+
+def gaps_over_time(measured: list[tuple[Row, float, list[Runs]]]) -> Iterator[str]:
+    yield "| mean gap at | " + " | ".join(f"{f:.0%} of the limit" for f in FRACTIONS) + " |"
+    yield "|---" * (len(FRACTIONS) + 1) + "|"
+    for row, seconds, all_runs in measured:
+        if pairs := [(runs, r) for runs in all_runs for r in runs.results]:
+            means = (mean(runs.gap_at(r, f * seconds) for runs, r in pairs) for f in FRACTIONS)
+            yield f"| {row.name} | " + " | ".join(f"{x:.3%}" for x in means) + " |"
+
+
+def plot(measured: list[tuple[Row, float, list[Runs]]], path: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(8, 5))
+    for row, seconds, all_runs in measured:
+        times = np.geomspace(0.01 * seconds, seconds, 60)
+        pairs = [(runs, r) for runs in all_runs for r in runs.results]
+        if pairs:
+            axes.loglog(times, [1e-6 + mean(runs.gap_at(r, t) for runs, r in pairs) for t in times], label=row.name)
+    axes.set(xlabel="seconds", ylabel="mean gap + 1e-6")
+    axes.legend(fontsize="small")
+    figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", nargs="+", default=[""], help="only rows whose name contains one of these")
+    parser.add_argument("--quick", action="store_true", help="a fifth of the time, 2 seeds")
+    parser.add_argument("--seeds", type=int, default=5, help="runs on each instance")
+    parser.add_argument("--train", action="store_true", help="instances to choose parameters by")
+    parser.add_argument("--plot", metavar="FILE")
+    given = parser.parse_args()
+    measured = []
+    for row in ROWS:
+        if any(part in row.name for part in given.rows):
+            seconds = row.seconds / 5 if given.quick else row.seconds
+            seeds = 2 if given.quick else given.seeds
+            first = TRAIN if given.train else TEST
+            measured.append(
+                (row, seconds, measure(row, seconds, seeds, first, lambda text: print("  " + text, flush=True)))
+            )
+    print("\n".join(["", *table(measured), "", *gaps_over_time(measured)]))
+    if given.plot:
+        plot(measured, given.plot)
+
+
+if __name__ == "__main__":
+    main()
