@@ -49,7 +49,7 @@ LOCAL = frozenset({"initial", "max_iterations", "target"})
 
 METHODS: tuple[Method, ...] = (
     Method("auto", "partition", "graphpart.partition.auto:auto",
-           "local search, and a proof where one is within reach", frozenset({"initial", "target"})),
+           "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"})),
     Method("greedy-joining", "partition", "graphpart.partition.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL),
     Method("greedy-moving", "partition", "graphpart.partition.greedy_moving:greedy_moving",

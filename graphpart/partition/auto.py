@@ -8,6 +8,8 @@
 3. Other components, the smallest first: those with at most 14 elements are solved by brute force; larger ones by
    branch and cut, as far as they are small and time allows, even if only a bound comes of it. For the rest a packing of
    conflicted cycles gives the bound, or, where no time is left, the sum of negative costs.
+4. With a time limit, proofs get 30% of the time that is left for them. If not all is proven then, the anytime search
+   (see search.py) takes the rest.
 """
 
 from __future__ import annotations
@@ -27,12 +29,14 @@ from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search import MESSAGES, finish
 from graphpart.partition.lower_bound import lower_bound
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.search import search
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
 __all__ = ["auto"]
 
 PATIENCE = 5.0  # seconds for proofs in all, without a time limit
+SHARE = 0.3  # of the time that is left, for proofs, with a time limit
 LARGEST_EXACT = 60_000  # pairs with a cost in a component that is worth branch and cut
 
 
@@ -42,6 +46,7 @@ def auto(
     *,
     time_limit: float | None = None,
     target: float | None = None,
+    seed: int | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
     """Solve a problem by local search, and prove the result optimal if that is within reach.
@@ -56,6 +61,8 @@ def auto(
         Seconds. Without a limit, local search runs to its end, and proofs take at most 5 seconds in all.
     target : float, optional
         Stop as soon as the cost is at most this.
+    seed : int, optional
+        Of the random numbers of the search that fills a time limit; default 0.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
 
@@ -85,9 +92,12 @@ def auto(
         return finish(p, found, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=trivial_bound(p))
     blocks = p.blocks()
     q = p.contract(blocks) if len(p.must_join) else p
-    proof = Proof(q, canonical(found[np.unique(blocks, return_index=True)[1]]), stopping, time_limit is None)
+    proof = Proof(q, canonical(found[np.unique(blocks, return_index=True)[1]]), stopping)
     proof.run()
-    result = finish(p, proof.labels[blocks], stopping, "auto", Status.LOCAL_OPTIMUM)
+    labels = proof.labels[blocks]
+    if proof.open and time_limit is not None and not stopping.check(p.evaluate_labels(labels)):
+        labels = _searched(p, labels, seed, stopping)
+    result = finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM)
     status = Status.OPTIMAL if proof.open == 0 else result.status
     bound = p.evaluate_labels(blocks) + proof.bound
     return replace(
@@ -96,6 +106,23 @@ def auto(
         lower_bound=result.cost if status == Status.OPTIMAL else min(bound, result.cost),
         message=f"{MESSAGES[status]} ({proof.report()})",
     )
+
+
+def _searched(p: SetPartition, labels: Labels, seed: int | None, stopping: Stopping) -> Labels:
+    """What the anytime search makes of labels in the time that is left."""
+    offset, callback = stopping.seconds, stopping.callback
+    found = search(
+        p,
+        labels,
+        time_limit=stopping.remaining,
+        target=stopping.target,
+        seed=seed,
+        callback=callback and (lambda seconds, cost: callback(offset + seconds, cost)),
+    )
+    stopping.history.extend((offset + seconds, cost) for seconds, cost in found.history)
+    if found.status not in (Status.FEASIBLE, Status.OPTIMAL):
+        stopping.stop(found.status)
+    return found.labels
 
 
 def improve_in_turn(p: SetPartition, initial: Any, stopping: Stopping) -> Labels:
@@ -118,13 +145,13 @@ def improve_in_turn(p: SetPartition, initial: Any, stopping: Stopping) -> Labels
 class Proof:
     """Components of a problem without required joins: better labels where proofs find them, and a lower bound."""
 
-    def __init__(self, p: SetPartition, labels: Labels, stopping: Stopping, patient: bool) -> None:
+    def __init__(self, p: SetPartition, labels: Labels, stopping: Stopping) -> None:
         self.p = p
         self.labels = labels
         self.cost = p.evaluate_labels(labels)
         self.bound = 0.0
         self.stopping = stopping
-        self.until = stopping.seconds + PATIENCE if patient else math.inf
+        self.until = stopping.seconds + (PATIENCE if stopping.remaining is None else SHARE * stopping.remaining)
         self.proven_by = {"negative costs": 0, "brute force": 0, "exact": 0}
         self.open = 0
 
@@ -192,13 +219,12 @@ class Proof:
             time_limit=left,
             callback=callback and (lambda _, cost: callback(self.stopping.seconds, others + cost)),
         )
-        if found.status == Status.INTERRUPTED or (found.status == Status.TIME_LIMIT and remaining is not None):
+        if found.status == Status.INTERRUPTED:
             self.stopping.stop(found.status)
         return found
 
     def _left(self) -> float:
-        remaining = self.stopping.remaining
-        return self.until - self.stopping.seconds if remaining is None else remaining
+        return self.until - self.stopping.seconds
 
     def _bound(self, part: SetPartition) -> float:
         """A lower bound for a component that is not solved."""
