@@ -74,3 +74,18 @@ def test_average_linkage_of_the_records_study_is_scipys():
         if len(set(study.decide(n, pairs, costs).tolist())) == 1:
             found = study.average_linkage(n, pairs, costs)
             assert gp.metrics.adjusted_rand_index(expected, found) == 1.0
+
+
+def test_restore_image(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    study = example("restore_image")
+    f, rows = study.study(quick=True, figure=tmp_path / "restored.png")
+    assert (tmp_path / "restored.png").read_bytes()[:4] == b"\x89PNG"
+    assert [name for name, *_ in rows] == ["noisy", "after ICM", "optimum", "without noise"]
+    seen, icm, best, truth = (energy for _, _, energy, *_ in rows)
+    assert best <= icm < seen and best <= truth
+    assert rows[2][3] == best and rows[2][4] < rows[0][4]
+    assert all(f.evaluate(labels) == energy for _, labels, energy, *_ in rows)
+    study.main(["--quick"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6 and lines[4].startswith(f"| optimum | {best:.2f} | {best:.2f} |")
