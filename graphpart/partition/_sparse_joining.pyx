@@ -463,6 +463,8 @@ def join_sparse(
                 continue
             a = find(&parent[0], pair.u)
             b = find(&parent[0], pair.v)
+            for k in range(min(5, queue.size)):      # the first of the queue, and those that may follow it
+                prefetch(&tables.pairs[queue.heap[k].edge])
             if tables.of[a].size < tables.of[b].size:
                 swap = a
                 a = b
