@@ -30,12 +30,12 @@ __all__ = ["Relaxation", "solve_relaxation"]
 Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
 COMPLETE_FROM = 0.2  # share of pairs with a cost, from which on they are anyway
-ITERATIONS = 200  # between two restarts
+ITERATIONS = 50  # between two restarts
 VIOLATED = 0.02  # by so much a point has to violate an inequality that is added
 SLACK = 0.2  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, STARS = 4, 0.2  # inequalities added in a round, per variable
 LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
-IDLE = 8
+IDLE = 12
 BASIC = 1  # how HiGHS calls an inequality that is not tight
 
 
