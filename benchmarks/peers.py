@@ -42,6 +42,7 @@ import graphpart as gp
 
 Arrays = dict[str, np.ndarray]
 Run = Callable[[], Any]
+Contestant = tuple[str, Callable[[Arrays], Run], int]
 
 
 # ------------------------------------------------------------------------------------------------------------ instances
@@ -241,7 +242,7 @@ GAEC, GAEC_KL, LEIDEN, SCC = "bioimage-cpp GAEC", "bioimage-cpp GAEC + KL", "igr
 SOLVE, KERNELS = "1000 calls of solve", "1000 calls of the kernels"
 
 #: name: (module that must be importable, function, times it is run in one process)
-CONTESTANTS: dict[str, tuple[str, Callable[[Arrays], Run], int]] = {
+CONTESTANTS: dict[str, Contestant] = {
     FLOOR: ("numpy", numpy_sum, 5),
     JOINING: ("graphpart", joining, 1),
     BOTH: ("graphpart", joining_kl, 1),
@@ -446,10 +447,12 @@ def resident(field: str) -> int:
     raise RuntimeError(f"/proc/self/status has no {field}: memory is measured on Linux only")
 
 
-def child(row: Row, contestant: str, folder: Path, clock: Callable[[], float]) -> None:
+def child(
+    row: Row, contestant: str, folder: Path, clock: Callable[[], float], contestants: dict[str, Contestant]
+) -> None:
     """Measure one contestant once and print the figures as JSON."""
     arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
-    _, function, times = CONTESTANTS[contestant]
+    _, function, times = contestants[contestant]
     began = clock()
     run = function(arrays)
     build = clock() - began
@@ -469,7 +472,13 @@ def child(row: Row, contestant: str, folder: Path, clock: Callable[[], float]) -
 
 
 def measure(
-    row: Row, sizes: dict[str, dict[str, Any]], rounds: int, limit: float, clock: str
+    row: Row,
+    sizes: dict[str, dict[str, Any]],
+    rounds: int,
+    limit: float,
+    clock: str,
+    contestants: dict[str, Contestant],
+    script: str,
 ) -> tuple[Measurements, list[str]]:
     """Run all contestants of a row `rounds` times, and say who was left out."""
     measurements = Measurements()
@@ -484,11 +493,11 @@ def measure(
                     if who in notes:
                         continue
                     try:
-                        import_module(CONTESTANTS[who][0])
+                        import_module(contestants[who][0])
                     except ImportError:
                         notes[who] = f"{who}: not installed"
                         continue
-                    command = [sys.executable, __file__, "--child", row.name, who, name, clock]
+                    command = [sys.executable, script, "--child", row.name, who, name, clock]
                     try:
                         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
                     except subprocess.TimeoutExpired:
@@ -534,11 +543,18 @@ def report(row: Row, r: Measurements, notes: list[str], judged: bool) -> list[li
     return lines
 
 
-def main() -> None:
-    names = [row.name for row in ROWS]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(
+    all_rows: tuple[Row, ...] = ROWS,
+    contestants: dict[str, Contestant] = CONTESTANTS,
+    packages: tuple[str, ...] = ("numpy", "bioimage-cpp", "igraph", "networkx", "chszlablib"),
+    about: str | None = __doc__,
+    script: str = __file__,
+) -> None:
+    """Measure and report; another script calls this with its own rows and contestants."""
+    names = [row.name for row in all_rows]
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="+", choices=names, default=names, metavar="ROW", help=", ".join(names))
-    parser.add_argument("--without", nargs="+", default=[], choices=CONTESTANTS, metavar="NAME", help="leave out")
+    parser.add_argument("--without", nargs="+", default=[], choices=contestants, metavar="NAME", help="leave out")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each contestant (default 5)")
     parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is stopped (default 600)")
@@ -546,13 +562,13 @@ def main() -> None:
     parser.add_argument("--csv", type=Path, help="also write all figures here")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    rows = {row.name: row for row in ROWS}
+    rows = {row.name: row for row in all_rows}
     if options.child:
         name, contestant, folder, clock = options.child
-        child(rows[name], contestant, Path(folder), getattr(time, clock))
+        child(rows[name], contestant, Path(folder), getattr(time, clock), contestants)
         return
     versions = [f"graphpart {gp.__version__}"]
-    for package in ("numpy", "bioimage-cpp", "igraph", "networkx", "chszlablib"):
+    for package in packages:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions.append(f"{package} {metadata.version(package)}")
     print(
@@ -565,7 +581,7 @@ def main() -> None:
         sizes = row.quick if options.quick else row.sizes
         clock = "process_time" if options.cpu else "perf_counter"
         row = replace(row, contestants=tuple(who for who in row.contestants if who not in options.without))
-        measurements, notes = measure(row, sizes, options.rounds, options.limit, clock)
+        measurements, notes = measure(row, sizes, options.rounds, options.limit, clock, contestants, script)
         lines += report(row, measurements, notes, judged=not options.quick)
     if options.csv:
         with open(options.csv, "w", newline="") as file:

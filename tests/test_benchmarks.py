@@ -12,10 +12,10 @@ import graphpart
 PEERS = Path(__file__).resolve().parent.parent / "benchmarks" / "peers.py"
 
 
-def peers(*options: str) -> subprocess.CompletedProcess[str]:
+def peers(*options: str, script: Path = PEERS) -> subprocess.CompletedProcess[str]:
     """Run the script with the same graphpart as this test."""
     environment = os.environ | {"PYTHONPATH": str(Path(graphpart.__file__).parent.parent)}
-    command = [sys.executable, str(PEERS), *options]
+    command = [sys.executable, str(script), *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=environment)
 
 
@@ -28,6 +28,18 @@ def test_peers_quick(tmp_path):
     lines = table.read_text().splitlines()
     assert sum(",figure," in line for line in lines) == 3
     assert sum(",graphpart joining," in line for line in lines) == 2
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+def test_factor_graphs_quick(tmp_path):
+    table = tmp_path / "measured.csv"
+    options = ("--quick", "--rounds", "1", "--csv", str(table), "--rows", "chain", "sparse", "third-order")
+    done = peers(*options, "--without", "pytoulbar2", script=PEERS.with_name("crf.py"))
+    assert done.returncode == 0, done.stderr
+    assert "failed" not in done.stdout, done.stdout
+    lines = table.read_text().splitlines()
+    assert sum(",graphpart min-sum," in line for line in lines) == 2
+    assert sum(",graphpart ICM," in line for line in lines) == 1
 
 
 def test_peers_rejects_unknown_rows():
