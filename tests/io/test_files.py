@@ -23,7 +23,7 @@ TEXT = b"MULTICUT\n0 1 1.5\n1 2 -2\n"
 def test_table_of_formats() -> None:
     assert len({known.name for known in FORMATS}) == len(FORMATS)
     for known in FORMATS:
-        assert known.problem in ("partition", "crf")
+        assert known.problem in ("partition", "crf", "either")
         assert all(suffix.startswith(".") for suffix in known.suffixes)
         assert callable(known.sniff) and callable(known.read)
         assert find_format(known.name) is known
