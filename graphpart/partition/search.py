@@ -3,7 +3,7 @@
 The start is the fixed point of greedy joining and Kernighan-Lin. A round is TASKS tasks, which run side by side and
 know nothing of each other:
 
-* anneal: simulated annealing (see annealing.py) from the best partition, as hot as needed to forget it, or less;
+* anneal: simulated annealing (see annealing.py) from the best partition, with one of several heats;
 * recombine: what two of the best partitions agree on is contracted; annealing on the small problem that remains moves
   whole blocks of elements, joins and splits subsets; annealing at a low temperature on the whole problem follows.
 
@@ -15,7 +15,8 @@ nothing better, annealing becomes slower.
 The random numbers of a task follow from the seed, the number of the round and of the task; so the result after a number
 of rounds is the same on any number of threads.
 
-Tried and left out: see the notes of :func:`search`.
+No single heat is best: cluster editing on sparse graphs needs a hotter start than random complete graphs, so tasks take
+turns.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ PATIENCE = 12  # rounds without improvement, after which a run without any limit
 SMALL = 10  # elements up to which brute force takes no time
 WORK = 2e7  # nanoseconds of annealing in a task at first
 SWEEPS = (30, 1000)  # fewest and most sweeps of annealing at first
-HOT, WARM, COOL = 0.3, 0.1, 0.03  # heat, see annealing.py
+HEATS = (0.3, 2.0, 0.1)  # in turn; which is best depends on the costs, see annealing.py
+COOL = 0.03  # after recombination
 
 
 def search(
@@ -267,16 +269,14 @@ class _Search:
         seeds = rng.integers(2**62, size=TASKS).tolist()
         fewest, most = (x * 2 ** (self.level / 2) for x in SWEEPS)
         sweeps = int(max(fewest, min(most, WORK * 2 ** (self.level / 2) / self.annealer.work(self.labels))))
-        tasks = [
-            _Task(self.labels, None, sweeps, HOT, seeds[0]),
-            _Task(self.labels, None, sweeps, WARM, seeds[1]),
-        ]
-        for seed in seeds[2:]:
-            if len(self.pool) < 3:
-                tasks.append(_Task(self.labels, None, sweeps, HOT, seed))
+        tasks = []
+        for k, seed in enumerate(seeds):
+            heat = HEATS[(k + 2 * number) % len(HEATS)]
+            if k < 2 or len(self.pool) < 3:
+                tasks.append(_Task(self.labels, None, sweeps, heat, seed))
             else:
                 i, j = sorted(rng.choice(len(self.pool), 2, replace=False).tolist())
-                tasks.append(_Task(self.pool[i][1], self.pool[j][1], sweeps, HOT, seed))
+                tasks.append(_Task(self.pool[i][1], self.pool[j][1], sweeps, heat, seed))
         return tasks
 
     def _perform(self, task: _Task, stopping: Stopping) -> Labels:
