@@ -30,6 +30,7 @@ class Method:
     summary: str
     options: frozenset[str] = frozenset()  #: of "initial", "seed", "max_iterations", "target"
     exact: bool = False  #: proves optimality when it is given the time
+    anytime: bool = False  #: ends only at a limit or target
     largest: int | None = None  #: number of elements or variables from which on it is hopeless
 
     @property
@@ -61,7 +62,8 @@ METHODS: tuple[Method, ...] = (
     Method("kernighan-lin-pairs", "partition", "graphpart.partition.kernighan_lin_pairs:kernighan_lin_pairs",
            "sequences of switches between two subsets, joins and splits", LOCAL),
     Method("search", "partition", "graphpart.partition.search:search",
-           "simulated annealing and recombination of the best partitions found", LOCAL | {"seed"}),
+           "simulated annealing and recombination of the best partitions found", LOCAL | {"seed"},
+           anytime=True),
     Method("ilp", "partition", "graphpart.partition.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100),
     Method("brute-force", "partition", "graphpart.partition.brute_force:brute_force",

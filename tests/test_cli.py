@@ -498,9 +498,9 @@ def test_bench_writes_csv(run, folder, tmp_path):
 
 def test_bench_runs_all_methods_that_end_by_themselves(run, folder):
     rows = run("bench", folder / "a.csv")[1].splitlines()[1:]
-    expected = [m.name for m in METHODS if m.problem == "partition" and not m.exact and "seed" not in m.options]
+    expected = [m.name for m in METHODS if m.problem == "partition" and not m.exact and not m.anytime]
     assert [row.split()[3] for row in rows] == expected
-    assert "auto" in expected
+    assert "auto" in expected and "search" not in expected
 
 
 def test_bench_leaves_out_methods_for_which_an_instance_is_too_large(run, tmp_path):

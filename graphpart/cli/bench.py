@@ -21,7 +21,7 @@ from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import check_writable, read_problem, write_text
 from graphpart.cli.interrupt import Interrupt
-from graphpart.cli.kinds import columns, record, size
+from graphpart.cli.kinds import columns, is_factor_graph, record, size
 from graphpart.cli.manifest import Manifests, instances_in
 from graphpart.methods import methods_for
 from graphpart.result import Status
@@ -93,12 +93,10 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
 
 def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
     """The methods to run on a problem, of those wanted."""
-    kind = problem_kind(problem)
-    methods = {method.name: method for method in methods_for(kind)}
-    if wanted is None and kind == "partition":
-        return [m.name for m in methods.values() if not m.exact and "seed" not in m.options]
+    methods = {method.name: method for method in methods_for(problem_kind(problem))}
     if wanted is None:
-        return [m.name for m in methods.values() if not m.exact or (m.name == "min-sum" and problem.is_acyclic)]
+        kept = [m.name for m in methods.values() if not m.exact and not m.anytime]
+        return [*kept, "min-sum"] if is_factor_graph(problem) and problem.is_acyclic else kept
     return [name for name in wanted if name in methods and problem.n <= (methods[name].largest or problem.n)]
 
 
