@@ -191,14 +191,14 @@ CBC, HIGHS = "CBC through PuLP", "HiGHS through PuLP"
 
 CONTESTANTS = {
     FLOOR: ("numpy", numpy_sum, 5),
-    MIN_SUM: ("graphpart", min_sum, 1),
-    BUILD: ("graphpart", building, 1),
-    ICM: ("graphpart", lambda arrays: icm(arrays, "best"), 1),
-    SWEEP: ("graphpart", lambda arrays: icm(arrays, "sweep"), 1),
+    MIN_SUM: ("graphpart", min_sum, 5),
+    BUILD: ("graphpart", building, 5),
+    ICM: ("graphpart", lambda arrays: icm(arrays, "best"), 5),
+    SWEEP: ("graphpart", lambda arrays: icm(arrays, "sweep"), 5),
     CBC: ("pulp", lambda arrays: integer_program(arrays, "cbc"), 1),
     HIGHS: ("highspy", lambda arrays: integer_program(arrays, "highs"), 1),
     TOULBAR2: ("pytoulbar2", toulbar2, 1),
-    DWAVE: ("dwave.samplers", dwave, 1),
+    DWAVE: ("dwave.samplers", dwave, 5),
     PGMPY: ("pgmpy", pgmpy, 1),
 }
 

@@ -1,11 +1,14 @@
 """The commands on factor graphs: the same as on set partition problems, with label indices that are never renamed."""
 
+import io
 import json
 import re
 
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import graphpart as gp
 from graphpart.cli import main
@@ -362,3 +365,41 @@ def test_bench_leaves_out_the_other_kind(run, folder):
     status, out, err = run("bench", folder, "--method", "kernighan-lin", "--json")
     assert status == 0 and [json.loads(line)["file"] for line in out.splitlines()] == [str(folder / "p.csv")]
     assert err.count("left out, it is too large or of another kind for kernighan-lin") == len(FILES)
+
+
+# ------------------------------------------------------------------------------------------ real files, random files
+
+
+@pytest.mark.parametrize(
+    ("file", "objective"), [("qubo/gka1a.sparse", -3414), ("qubo/bqp50-1.sparse", -2098), ("wcsp/warehouse.wcsp", 328)]
+)
+def test_published_optima(run, shared_instances, tmp_path, file, objective):
+    path = shared_instances / file
+    status, out, _ = run("solve", path, "--json", "-o", tmp_path / "best.mpe")
+    facts = json.loads(out)
+    assert (status, facts["objective"], facts["status"]) == (0, objective, "optimal")
+    assert json.loads(run("evaluate", path, tmp_path / "best.mpe", "--json")[1])["objective"] == objective
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_damaged_evidence_and_labelings_raise_errors_of_their_own(data):
+    f = gp.FactorGraph.from_arrays([2, 2, 3], [])
+    text = data.draw(st.sampled_from([b"2 0 1 2 2\n", b"2\n1 0 1\n2 2 2 0 0\n", b"MPE\n3 0 1 2\n", b"MPE\n1\n3 1 1 0"]))
+    damaged = bytearray(text)
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(damaged)))
+        damaged[at : at + data.draw(st.integers(0, 2))] = data.draw(
+            st.sampled_from([b"", b" ", b"\n", b"9", b"-1", b"1e400", b"nan", b"\x00", b"0.5", b"x", b"," * 9, b"\xff"])
+        )
+    reader = gp.read_labels if text.startswith(b"MPE") else read_evidence
+    try:
+        found = reader(io.BytesIO(bytes(damaged)), f)
+    except gp.GraphPartError as error:
+        found, message = None, str(error)
+    if found is None:
+        assert len(message.splitlines()) == 1
+    elif isinstance(found, dict):
+        assert all(0 <= label < f.domains[f.index(v)] for v, label in found.items())
+    else:
+        f.evaluate(found)
