@@ -272,7 +272,7 @@ ROWS = (
     ),
     Row(
         "small", "random binary tree, for contestants that are not for large ones", tree,
-        {"n=300": {"n": 300}}, {"n=20": {"n": 20}},
+        {"n=20": {"n": 20}}, {"n=20": {"n": 20}},
         (MIN_SUM, PGMPY, TOULBAR2, HIGHS, CBC),
         (
             Figure("min-sum: energy above HiGHS's", lambda r: r.excess(MIN_SUM, HIGHS), "<=", 1e-9),
