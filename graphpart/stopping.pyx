@@ -10,7 +10,10 @@ from libc.math cimport INFINITY
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from cpython.exc cimport PyErr_CheckSignals
 
+import contextlib
 import math
+import signal
+import threading
 
 from graphpart.errors import InvalidOption
 from graphpart.result import Status
@@ -113,6 +116,29 @@ cdef class Stopping:
             self.reason = reason
         self.stopped = True
         self.countdown = 0
+
+    @contextlib.contextmanager
+    def catching_interrupts(self):
+        """Within this context Ctrl-C ends the run instead of raising; the second one raises.
+
+        For methods that spend their time in Python, where KeyboardInterrupt could be raised between any two lines. A
+        handler that somebody else has installed stays in charge.
+        """
+        mine = threading.current_thread() is threading.main_thread()
+        if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+
+        def handler(number, frame):
+            if self.reason is not None:
+                raise KeyboardInterrupt
+            self.stop(Status.INTERRUPTED)
+
+        signal.signal(signal.SIGINT, handler)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def reraise(self):
         """Raise what the callback raised, if it did. Called once the kernel has ended in good order."""

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import pickle
+import signal
 import time
 
 import numpy as np
@@ -66,6 +67,17 @@ def test_callback_sees_recorded_costs_and_ends_the_run():
     stopping.record(2.0)
     assert stopping.check(2.0)
     assert stopping.reason is gp.Status.INTERRUPTED
+
+
+def test_interrupts_are_caught_once():
+    stopping = gp.Stopping()
+    with stopping.catching_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        assert stopping.check(0.0)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert stopping.reason is gp.Status.INTERRUPTED
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_exception_of_the_callback_waits_for_reraise():
