@@ -10,13 +10,16 @@ from libc.math cimport INFINITY
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from cpython.exc cimport PyErr_CheckSignals
 
-import contextlib
+import functools
 import math
 import signal
 import threading
+from dataclasses import replace
 
 from graphpart.errors import InvalidOption
-from graphpart.result import Status
+from graphpart.result import Result, Status
+
+cdef bint interrupted = False  # Ctrl-C came while an interruptible method ran
 
 cdef double SERVICE = 0.05     # seconds between two looks at signals and callback
 cdef long QUIET = 256          # polls that only count
@@ -117,29 +120,6 @@ cdef class Stopping:
         self.stopped = True
         self.countdown = 0
 
-    @contextlib.contextmanager
-    def catching_interrupts(self):
-        """Within this context Ctrl-C ends the run instead of raising; the second one raises.
-
-        For methods that spend their time in Python, where KeyboardInterrupt could be raised between any two lines. A
-        handler that somebody else has installed stays in charge.
-        """
-        mine = threading.current_thread() is threading.main_thread()
-        if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            yield
-            return
-
-        def handler(number, frame):
-            if self.reason is not None:
-                raise KeyboardInterrupt
-            self.stop(Status.INTERRUPTED)
-
-        signal.signal(signal.SIGINT, handler)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
     def reraise(self):
         """Raise what the callback raised, if it did. Called once the kernel has ended in good order."""
         if self.pending is not None:
@@ -149,6 +129,10 @@ cdef class Stopping:
     cdef bint look(self, double cost) noexcept nogil:
         cdef double time
         if self.stopped:
+            return True
+        if interrupted:
+            with gil:
+                self.stop(Status.INTERRUPTED)
             return True
         self.countdown = QUIET
         if cost <= self.target or self.iterations >= self.max_iterations:
@@ -184,6 +168,41 @@ cdef class Stopping:
         except BaseException as error:  # raised again by reraise, outside the kernel
             self.pending = error
             self.stop(Status.INTERRUPTED)
+
+
+def interruptible(method):
+    """Let Ctrl-C end a method in good order wherever it is, so that it returns the best it has; the second one raises.
+
+    While a method runs, the interrupt is noted instead of raised, and all `Stopping` objects see it. A handler that
+    somebody else has installed stays in charge, and so does the outermost of nested methods.
+    """
+
+    @functools.wraps(method)
+    def wrapped(*args, **options):
+        global interrupted
+        mine = threading.current_thread() is threading.main_thread()
+        if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return method(*args, **options)
+        interrupted = False
+        signal.signal(signal.SIGINT, _note_interrupt)
+        try:
+            result = method(*args, **options)
+            if interrupted and isinstance(result, Result) and result.status is not Status.INTERRUPTED:
+                # It had just ended by itself; whoever pressed Ctrl-C must learn that it was heard.
+                result = replace(result, status=Status.INTERRUPTED, message=f"interrupted ({result.message})")
+            return result
+        finally:
+            interrupted = False
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    return wrapped
+
+
+def _note_interrupt(number, frame):
+    global interrupted
+    if interrupted:
+        raise KeyboardInterrupt
+    interrupted = True
 
 
 def _number(name, value):

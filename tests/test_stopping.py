@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.stopping import interruptible
 
 
 def test_iterations():
@@ -69,15 +70,30 @@ def test_callback_sees_recorded_costs_and_ends_the_run():
     assert stopping.reason is gp.Status.INTERRUPTED
 
 
-def test_interrupts_are_caught_once():
-    stopping = gp.Stopping()
-    with stopping.catching_interrupts():
-        signal.raise_signal(signal.SIGINT)
-        assert stopping.check(0.0)
-        with pytest.raises(KeyboardInterrupt):
+def test_interrupts_are_noted_and_the_second_raises():
+    @interruptible
+    def method(times):
+        stopping = gp.Stopping()
+        for _ in range(times):
             signal.raise_signal(signal.SIGINT)
-    assert stopping.reason is gp.Status.INTERRUPTED
+        assert stopping.check(0.0) == (times > 0)
+        return dataclasses.replace(result(), status=stopping.reason or gp.Status.LOCAL_OPTIMUM)
+
+    assert method(0).status == gp.Status.LOCAL_OPTIMUM
+    assert method(1).status == gp.Status.INTERRUPTED
+    with pytest.raises(KeyboardInterrupt):
+        method(2)
+    assert method(0).status == gp.Status.LOCAL_OPTIMUM
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_at_the_very_end_is_not_lost():
+    @interruptible
+    def method():
+        signal.raise_signal(signal.SIGINT)
+        return result()
+
+    assert method().status == gp.Status.INTERRUPTED
 
 
 def test_exception_of_the_callback_waits_for_reraise():

@@ -27,7 +27,7 @@ from graphpart.crf.min_sum import min_sum
 from graphpart.errors import InfeasibleProblem
 from graphpart.partition.local_search import MESSAGES
 from graphpart.result import LabelingResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
@@ -38,6 +38,7 @@ RESTARTS = 20  # of local search, for components of up to RESTART_SIZE variables
 RESTART_SIZE = 10**5
 
 
+@interruptible
 def auto(
     problem: Any,
     *,

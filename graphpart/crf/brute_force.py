@@ -13,13 +13,14 @@ from graphpart.crf.factor_graph import as_factor_graph
 from graphpart.crf.labeling import finish, least_entries, trivial_bound
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["brute_force"]
 
 LARGEST = 2**22  # labelings
 
 
+@interruptible
 def brute_force(
     problem: Any,
     *,

@@ -23,13 +23,14 @@ from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.labeling import finish, trivial_bound
 from graphpart.errors import InvalidOption
 from graphpart.result import LabelingResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["icm", "improve"]
 
 ORDERS = {"best": _icm.best_first, "sweep": _icm.sweep}
 
 
+@interruptible
 def icm(
     problem: Any,
     initial: Any = None,

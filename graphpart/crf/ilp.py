@@ -25,7 +25,7 @@ from graphpart.crf.icm import improve
 from graphpart.crf.labeling import finish, trivial_bound
 from graphpart.errors import InfeasibleProblem
 from graphpart.result import LabelingResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -37,6 +37,7 @@ RESOLUTION = 1e-7  # relative to the largest cost: differences that solvers do n
 Floats = NDArray[np.float64]
 
 
+@interruptible
 def ilp(
     problem: Any,
     *,

@@ -26,7 +26,7 @@ from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.labeling import LabelVectors, finish, forbidden_by, places
 from graphpart.errors import InfeasibleProblem
 from graphpart.result import LabelingResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["Marginals", "Messages", "marginals", "min_sum"]
 
@@ -69,6 +69,7 @@ class Marginals:
     log_z: float
 
 
+@interruptible
 def min_sum(
     problem: Any,
     *,

@@ -22,6 +22,9 @@ cdef enum:
     SAMPLES = 20000         # elements looked at to choose temperatures
 
 
+cdef double SMALLEST = 5e-324      # where all costs are 0, moves that change nothing must not go on for ever
+
+
 cdef struct State:
     Py_ssize_t n
     const offset_t* starts
@@ -241,7 +244,7 @@ cdef class Annealing:
                 moves = 0
                 for a in range(n):
                     if s.gap[a] < -self.tolerance:
-                        moves += visit(s, <element_t>a, -2 * self.tolerance)
+                        moves += visit(s, <element_t>a, -max(2 * self.tolerance, SMALLEST))
         if ended:
             return np.array(self.best), best
         return np.array(self.label), s.cost

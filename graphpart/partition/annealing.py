@@ -47,13 +47,14 @@ class Annealer:
         return 4.0 * (n + 2 * self.p.m)
 
     def run(self, labels: Labels, sweeps: int, heat: float, seed: int, stopping: Stopping) -> Labels:
-        """Canonical labels after annealing from canonical labels.
+        """Canonical labels after annealing from any labels.
 
         `heat` is how many moves to a worse partition are accepted per element in the first sweep.
         """
         p = self.p
         if p.n < 2 or sweeps == 0:
             return labels
+        labels = canonical(labels)  # the kernels take each label below the largest for a subset in use
         rng = np.random.default_rng(seed)
         cost = p.evaluate_labels(labels)
         cold = min(COLD, heat)

@@ -31,7 +31,7 @@ from graphpart.partition.lower_bound import lower_bound
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.search import search
 from graphpart.result import PartitionResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
@@ -40,6 +40,7 @@ SHARE = 0.3  # of the time that is left, for proofs, with a time limit
 LARGEST_EXACT = 60_000  # pairs with a cost in a component that is worth branch and cut
 
 
+@interruptible
 def auto(
     problem: Any,
     initial: Any = None,

@@ -19,13 +19,14 @@ from graphpart.partition import _brute_force
 from graphpart.partition.local_search import finish
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.result import PartitionResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["LARGEST", "brute_force", "trivial_bound"]
 
 LARGEST = 14
 
 
+@interruptible
 def brute_force(
     problem: Any,
     *,

@@ -39,7 +39,7 @@ from graphpart.partition.persistency import reduce
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.relaxation import Relaxation
 from graphpart.result import PartitionResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["exact"]
 
@@ -53,6 +53,7 @@ VERTEX_TERMS = 20_000  # the simplex method takes on relaxations with at most so
 INTEGRAL = 1e-6
 
 
+@interruptible
 def exact(
     problem: Any,
     initial: Any = None,

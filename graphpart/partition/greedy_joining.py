@@ -17,11 +17,12 @@ from graphpart.partition import _dense_joining, _sparse_joining
 from graphpart.partition.local_search import improve
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["greedy_joining"]
 
 
+@interruptible
 def greedy_joining(
     problem: Any,
     initial: Any = None,

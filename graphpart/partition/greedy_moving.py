@@ -21,11 +21,12 @@ from graphpart.partition.greedy_joining import joined
 from graphpart.partition.local_search import improve
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["greedy_moving"]
 
 
+@interruptible
 def greedy_moving(
     problem: Any,
     initial: Any = None,

@@ -34,7 +34,7 @@ from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search import MESSAGES, finish
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.result import PartitionResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 if TYPE_CHECKING:
     from graphpart.partition.separation import Rows
@@ -54,6 +54,7 @@ ROWS_PER_PAIR = 2  # at most so many inequalities are added in a round, per vari
 RESOLUTION = 1e-7  # relative to the largest cost: differences that solvers do not resolve
 
 
+@interruptible
 def ilp(
     problem: Any,
     *,

@@ -17,11 +17,12 @@ from graphpart.partition.greedy_joining import joined
 from graphpart.partition.local_search import improve
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["kernighan_lin"]
 
 
+@interruptible
 def kernighan_lin(
     problem: Any,
     initial: Any = None,

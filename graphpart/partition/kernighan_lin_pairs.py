@@ -27,13 +27,14 @@ from graphpart.partition.greedy_joining import joined
 from graphpart.partition.local_search import improve
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["kernighan_lin_pairs"]
 
 PATIENCE = 300
 
 
+@interruptible
 def kernighan_lin_pairs(
     problem: Any,
     initial: Any = None,

@@ -13,7 +13,7 @@ from graphpart.partition import cycle_packing, message_passing, relaxation
 from graphpart.partition.certificate import Certificate, certify
 from graphpart.partition.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["BOUNDS", "lower_bound"]
 
@@ -44,6 +44,7 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
 }
 
 
+@interruptible
 def lower_bound(
     problem: Any,
     method: str = "cycle-packing",

@@ -39,7 +39,7 @@ from graphpart.partition.local_search import finish
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.recombination import agreement, best_of_regions
 from graphpart.result import PartitionResult, Status
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["search"]
 
@@ -53,6 +53,7 @@ HEATS = (0.3, 2.0, 0.1)  # in turn; which is best depends on the costs, see anne
 COOL = 0.03  # after recombination
 
 
+@interruptible
 def search(
     problem: Any,
     initial: Any = None,
