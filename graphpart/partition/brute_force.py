@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
 from graphpart.partition import _brute_force
+from graphpart.partition.derived import cut_huge
 from graphpart.partition.local_search import finish
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.result import PartitionResult, Status
@@ -75,11 +76,11 @@ def brute_force(
         joined = "" if elements == p.n else " after required joins"
         raise InvalidProblem(f"{elements} elements{joined}: brute force takes at most {LARGEST}; use ilp instead")
     stopping = Stopping(time_limit, None, None, callback)
-    q = p if blocks is None else p.contract(blocks)
+    q = cut_huge(p if blocks is None else p.contract(blocks))
     if stopping.check(np.inf):
         labels = np.arange(elements, dtype=np.int32)
     else:
-        labels = _brute_force.enumerate_partitions(matrix_of(q), p.tolerance, stopping)
+        labels = _brute_force.enumerate_partitions(matrix_of(q), q.tolerance, stopping)
     if blocks is not None:
         labels = labels[blocks]
     bound = trivial_bound(p) if stopping.reason else p.evaluate_labels(labels)

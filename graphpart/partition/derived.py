@@ -81,3 +81,21 @@ def restrict(p: SetPartition, elements: NDArray[np.integer[Any]]) -> SetPartitio
     a, b = place[p.u], place[p.v]
     kept = (a >= 0) & (b >= 0)
     return p.from_pairs(len(names), (a[kept], b[kept]), p.cost[kept], names, must_join=joins, dense=False)
+
+
+HUGE = 2.0**20  # a cost that is so many times all that attracts an element would drown every tolerance
+
+
+def cut_huge(p: SetPartition) -> SetPartition:
+    """The same problem, with pairs of a huge cost required to be cut instead; for problems without required joins.
+
+    A pair that costs more than all that attracts one of its elements is cut in every optimum, so optima stay the same.
+    Tolerances then no longer follow a cost that nobody will pay.
+    """
+    u, v, cost = p.pairs()
+    attraction = -(np.bincount(u, np.minimum(cost, 0.0), p.n) + np.bincount(v, np.minimum(cost, 0.0), p.n))
+    limit = HUGE * float(attraction.max(initial=0.0))
+    huge = (cost > limit) & (cost < np.inf)
+    if limit == 0.0 or not huge.any():
+        return p
+    return p.from_pairs(p.n, (u, v), np.where(huge, np.inf, cost), dense=p.is_dense)

@@ -30,6 +30,7 @@ from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
 from graphpart.partition.brute_force import matrix_of, trivial_bound
 from graphpart.partition.components import split
+from graphpart.partition.derived import cut_huge
 from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search import MESSAGES, finish
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
@@ -120,7 +121,7 @@ def ilp(
         raise InvalidOption(f"formulation is {formulation!r}: expected one of {', '.join(FORMULATIONS)}")
     chosen = milp.pick_solver(solver, solver_options)
     blocks = p.blocks()
-    q = p if not len(p.must_join) else p.contract(blocks)
+    q = cut_huge(p if not len(p.must_join) else p.contract(blocks))
     parts = split(q, q.components())
     if formulation == "full" and (largest := max((part.n for _, part in parts), default=0)) > LARGEST_FULL:
         raise InvalidProblem(
@@ -130,6 +131,8 @@ def ilp(
     if start.status == Status.INTERRUPTED:
         stopping.stop(Status.INTERRUPTED)
     start_of_block = canonical(start.labels[np.unique(blocks, return_index=True)[1]])
+    if not math.isfinite(q.evaluate_labels(start_of_block)):
+        start_of_block = kernighan_lin(q, time_limit=stopping.remaining).labels
     cost, done, labels = start.cost, [], start_of_block.astype(np.int64)
     for elements, part in sorted(parts, key=lambda one: one[1].n):  # what is small is proven even in little time
         component = Component(part, canonical(start_of_block[elements]), chosen, stopping, formulation == "full")

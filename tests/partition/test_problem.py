@@ -384,3 +384,24 @@ class TestDerived:
         p = gp.SetPartition.from_pairs(4, [(0, 1), (0, 2), (1, 3)], [3.0, -4.0, 1.0], must_cut=[(2, 3)])
         assert p.magnitude == 7
         assert p.tolerance == 7 * 2.0**-50
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("huge", [1e7, 1e12, 1e18])
+@pytest.mark.parametrize("method", ["brute-force", "ilp"])
+def test_a_huge_cost_does_not_hide_small_ones(seed, huge, method):
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(8, 1)
+    costs = np.where(rng.random(len(u)) < 0.15, huge, rng.normal(size=len(u)))
+    p = gp.SetPartition.from_pairs(8, (u, v), costs)
+    expected = gp.solve(gp.SetPartition.from_pairs(8, (u, v), np.where(costs == huge, math.inf, costs)), "brute-force")
+    result = gp.solve(p, method)
+    assert str(result.status) == "optimal"
+    assert result.cost == pytest.approx(expected.cost, abs=1e-6)
+    assert result.lower_bound <= expected.cost + 1e-6
+
+
+def test_a_huge_cost_elsewhere():
+    p = gp.SetPartition.from_pairs(6, [(0, 1), (2, 3), (3, 4), (2, 4)], [1e18, -3.0, -2.0, 4.0])
+    for method in ("brute-force", "ilp", "auto", "exact"):
+        assert gp.solve(p, method).cost == -3
