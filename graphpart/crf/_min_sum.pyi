@@ -21,6 +21,7 @@ def collect(
     parent: I32,
     scattered: bool,
     largest: int,
+    compact: bool,
     stopping: Stopping,
 ) -> tuple[F64, U8, float, int, int]: ...
 def assign(
@@ -37,6 +38,7 @@ def assign(
     roots: I32,
     scattered: bool,
     largest_arity: int,
+    compact: bool,
     belief: F64,
     choice: U8,
     labels: I32,

@@ -13,20 +13,10 @@ two or three binary variables, which are kept as bits.
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.string cimport memset
 
+from graphpart.kernels.memory cimport large_pages, prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define GRAPHPART_PREFETCH(p) __builtin_prefetch(p)
-    #else
-    #define GRAPHPART_PREFETCH(p)
-    #endif
-    """
-    void prefetch "GRAPHPART_PREFETCH" (const void*) noexcept nogil
 
 cdef enum:
     BLOCK = 4096    # factors between two looks at the clock
@@ -107,11 +97,15 @@ def collect(
     const element_t[::1] parent,
     bint scattered,
     offset_t largest,
+    bint compact,
     Stopping stopping,
 ):
     """The pass to the roots: (beliefs, argmins as bits, sum taken out, factors eliminated, impossible factor).
 
-    `scattered` says that `order` jumps about, `largest` is the size of the largest table. The impossible factor is -1, or the first one whose message is inf for all labels of its parent; then the pass ends.
+    `scattered` says that `order` jumps about, `largest` is the size of the largest table. With `compact`, which needs
+    binary variables, factors of at most two of them and finite tables, only the difference of the two beliefs of each
+    variable is kept: half the memory to wait for. The impossible factor is -1, or the first one whose message is inf
+    for all labels of its parent; then the pass ends.
     """
     cdef Graph g = graph_of(domains, width, first, scope_start, scope, table_start, tables, run)
     cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, steps = order.shape[0], f, t = 0, end
@@ -121,28 +115,37 @@ def collect(
     cdef double total = 0.0, low = 0.0
     cdef cost_t* b
     cdef const cost_t* table
-    belief_array = np.empty(width * n if width or n == 0 else first[n])     # np.empty gets large pages, np.zeros none
+    belief_array = np.zeros(n if compact else width * n if width or n == 0 else first[n])     # pages that nobody has touched yet
     choice_array = np.empty(steps, np.uint8)
     cdef cost_t[::1] belief = belief_array
+    if belief.shape[0]:
+        large_pages(&belief[0], belief.shape[0] * sizeof(cost_t))
     cdef unsigned char[::1] choice = choice_array
     cdef cost_t[::1] work = np.empty(largest)     # a message, or a table with one axis minimised out
     with nogil:
-        if belief.shape[0]:
-            memset(&belief[0], 0, belief.shape[0] * sizeof(cost_t))
         f = 0
         while f < m:
             look_up(&g, f)
             if g.arity == 1:
                 for f in range(f, g.end):
                     p = scope_of(&g, f)[0]
-                    b = &belief[place(&g, p)]
                     table = table_of(&g, f)
+                    if compact:
+                        belief[p] += table[1] - table[0]
+                        total += table[0]
+                        continue
+                    b = &belief[place(&g, p)]
                     for y in range(g.size):
                         b[y] += table[y]
             f = g.end
         while t < steps and low < INFINITY and not stopping.poll(INFINITY):
             end = min(t + BLOCK, steps)
             while t < end and low < INFINITY:
+                look_up(&g, order[t])
+                if width == 2 and g.arity == 2:
+                    t = binary_pairs(&g, &order[0], &parent[0], t, end, steps - 1, scattered, compact, &belief[0],
+                                     &choice[0], &total, &low)
+                    continue
                 if t + 2 * AHEAD < steps:
                     prefetch(&belief[place(&g, parent[t + 2 * AHEAD])])
                 if scattered and t + 2 * AHEAD < steps:
@@ -161,11 +164,8 @@ def collect(
                 table = table_of(&g, f)
                 if g.arity == 2:
                     c = members[0] ^ members[1] ^ p
-                    if width == 2:
-                        low = binary_pair(table, &belief[2 * c], &belief[2 * p], 1 + (members[0] == c), &choice[t])
-                    else:
-                        low = pair(table, &belief[place(&g, c)], labels_of(&g, c), &belief[place(&g, p)],
-                                   labels_of(&g, p), members[0] == c, &work[0])
+                    low = pair(table, &belief[place(&g, c)], labels_of(&g, c), &belief[place(&g, p)], labels_of(&g, p),
+                               members[0] == c, &work[0])
                 elif g.arity == 3 and width == 2:
                     low = binary_triple(members, table, p, &belief[0], &choice[t])
                 else:
@@ -173,6 +173,42 @@ def collect(
                 total += low
                 t += 1
     return belief_array, choice_array, total, t, order[t - 1] if low == INFINITY else -1
+
+
+cdef Py_ssize_t binary_pairs(
+    const Graph* g, const element_t* order, const element_t* parent, Py_ssize_t t, Py_ssize_t end, Py_ssize_t last,
+    bint scattered, bint compact, cost_t* belief, unsigned char* choice, double* total, double* low,
+) noexcept nogil:
+    """Steps t to end, as far as their factors are pairs of binary variables of one run; the first step not done."""
+    cdef offset_t begin = g.begin, beyond = g.end, f
+    cdef const element_t* scope = g.scope + g.scopes - 2 * begin
+    cdef const cost_t* tables = g.tables + g.entries - 4 * begin
+    cdef offset_t width = 1 if compact else 2
+    cdef double passed = 0.0, least = 0.0
+    cdef element_t c, p
+    while t < end and begin <= order[t] < beyond and least < INFINITY:
+        prefetch(&belief[width * parent[min(t + 2 * AHEAD, last)]])
+        if scattered:
+            f = order[min(t + 2 * AHEAD, last)]
+            prefetch(&scope[2 * f])         # of another run: a useless request, but no fault
+            prefetch(&tables[4 * f])
+            f = order[min(t + AHEAD, last)]
+            if begin <= f < beyond:
+                c = scope[2 * f] ^ scope[2 * f + 1] ^ parent[min(t + AHEAD, last)]
+                prefetch(&belief[width * c])
+        f = order[t]
+        p = parent[t]
+        c = scope[2 * f] ^ scope[2 * f + 1] ^ p
+        if compact:
+            least = compact_pair(&tables[4 * f], belief[c], &belief[p], 1 + (scope[2 * f] == c), &choice[t])
+        else:
+            least = binary_pair(&tables[4 * f], &belief[2 * <offset_t>c], &belief[2 * <offset_t>p],
+                                1 + (scope[2 * f] == c), &choice[t])
+        passed += least
+        t += 1
+    total[0] += passed
+    low[0] = least
+    return t
 
 
 cdef inline double binary_pair(
@@ -190,6 +226,19 @@ cdef inline double binary_pair(
         parent[0] += x0 - low
         parent[1] += z0 - low
     return low
+
+
+cdef inline double compact_pair(
+    const cost_t* table, double child, cost_t* parent, int stride, unsigned char* choice
+) noexcept nogil:
+    """The same where beliefs are differences; what is taken out is the message for label 0."""
+    cdef double x0 = table[0], x1 = table[stride] + child
+    cdef double z0 = table[3 - stride], z1 = table[3] + child
+    choice[0] = (x1 < x0) | ((z1 < z0) << 1)
+    x0 = x1 if x1 < x0 else x0
+    z0 = z1 if z1 < z0 else z0
+    parent[0] += z0 - x0
+    return x0
 
 
 cdef inline double binary_triple(
@@ -334,6 +383,7 @@ def assign(
     const element_t[::1] roots,
     bint scattered,
     offset_t largest_arity,
+    bint compact,
     const cost_t[::1] belief,
     const unsigned char[::1] choice,
     element_t[::1] labels,
@@ -356,6 +406,10 @@ def assign(
     with nogil:
         for t in range(roots.shape[0]):
             p = roots[t]
+            if compact:
+                labels[p] = belief[p] < 0.0
+                total += min(belief[p], 0.0)
+                continue
             b = &belief[place(&g, p)]
             best = 0
             for y in range(1, labels_of(&g, p)):
@@ -364,7 +418,13 @@ def assign(
             total += b[best]
             if b[best] == INFINITY and impossible < 0:
                 impossible = p
-        for t in range(order.shape[0] - 1, -1, -1):
+        t = order.shape[0]
+        while t > 0:
+            look_up(&g, order[t - 1])
+            if width == 2 and g.arity == 2:
+                t = read_binary_pairs(&g, &order[0], &parent[0], t, scattered, &choice[0], &labels[0])
+                continue
+            t -= 1
             if scattered and t >= 2 * AHEAD:
                 look_up(&g, order[t - 2 * AHEAD])
                 prefetch(scope_of(&g, order[t - 2 * AHEAD]))
@@ -375,9 +435,7 @@ def assign(
             members = scope_of(&g, f)
             if g.arity == 2:
                 c = members[0] ^ members[1] ^ p
-                if width == 2:
-                    labels[c] = (choice[t] >> labels[p]) & 1
-                elif members[0] == c:
+                if members[0] == c:
                     labels[c] = argmin(&table_of(&g, f)[labels[p]], labels_of(&g, p), &belief[place(&g, c)],
                                        labels_of(&g, c))
                 else:
@@ -391,6 +449,25 @@ def assign(
             else:
                 assign_children(&g, f, p, &belief[0], &labels[0], &odometer[0])
     return total, impossible
+
+
+cdef Py_ssize_t read_binary_pairs(
+    const Graph* g, const element_t* order, const element_t* parent, Py_ssize_t t, bint scattered,
+    const unsigned char* choice, element_t* labels,
+) noexcept nogil:
+    """The way back over the steps before t, as far as in `binary_pairs`; the first step done."""
+    cdef offset_t begin = g.begin, beyond = g.end, f
+    cdef const element_t* scope = g.scope + g.scopes - 2 * begin
+    cdef element_t p
+    while t > 0 and begin <= order[t - 1] < beyond:
+        t -= 1
+        prefetch(&labels[parent[max(t - 2 * AHEAD, 0)]])
+        if scattered:
+            prefetch(&scope[2 * <offset_t>order[max(t - 2 * AHEAD, 0)]])
+        f = order[t]
+        p = parent[t]
+        labels[scope[2 * f] ^ scope[2 * f + 1] ^ p] = (choice[t] >> labels[p]) & 1
+    return t
 
 
 cdef inline element_t argmin(const cost_t* table, offset_t stride, const cost_t* child, offset_t d) noexcept nogil:

@@ -23,7 +23,7 @@ from graphpart.crf.derive import rows_of, split
 from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.icm import improve, random_labels
 from graphpart.crf.labeling import finish, least_entries, trivial_bound
-from graphpart.crf.min_sum import min_sum
+from graphpart.crf.min_sum import by_min_sum
 from graphpart.errors import InfeasibleProblem
 from graphpart.partition.local_search import MESSAGES
 from graphpart.result import LabelingResult, Status
@@ -86,15 +86,15 @@ def auto(
     start = None if initial is None else f.labels(initial)
     stopping = Stopping(time_limit, callback=callback)
     if f.is_acyclic:
-        r = min_sum(f, time_limit=time_limit, callback=callback)
-        return replace(r, method="auto", message=f"{r.message}: acyclic, by min-sum")
+        r = by_min_sum(f, stopping, "auto", start)
+        return replace(r, message=f"{r.message}: acyclic, by min-sum")
     least_entries(f)
     simple = f.simplify()
     scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
     order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
     graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
     belief, choice, taken, steps, factor = _min_sum.collect(
-        *graph, order, parent, scattered, layout.largest_table, stopping
+        *graph, order, parent, scattered, layout.largest_table, False, stopping
     )
     if factor >= 0:
         raise InfeasibleProblem("every labeling is forbidden: min-sum over its acyclic part leaves none")
@@ -106,7 +106,7 @@ def auto(
     inside, bound = solver.run(None if start is None else start[members])
     labels[members] = inside
     roots, variable = _min_sum.assign(
-        *graph, order, parent, scheme.roots, scattered, layout.largest_arity, belief, choice, labels
+        *graph, order, parent, scheme.roots, scattered, layout.largest_arity, False, belief, choice, labels
     )
     if variable >= 0:
         name = f.variables[variable]

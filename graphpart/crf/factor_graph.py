@@ -35,7 +35,8 @@ class Layout:
     """Where the labels of all variables stand in one flat vector, and what is largest.
 
     Those of variable v begin at ``width * v`` if all variables have `width` labels, else, where width is 0, at
-    ``first[v]``. For `runs` see `_structure.runs`.
+    ``first[v]``. For `runs` see `_structure.runs`. With `pairs_only` all variables are binary, all factors have at most
+    two, and no entry is infinite.
     """
 
     width: int
@@ -44,6 +45,7 @@ class Layout:
     largest_table: int
     largest_arity: int
     runs: NDArray[np.int64]
+    pairs_only: bool
 
 
 @dataclass(frozen=True)
@@ -626,13 +628,15 @@ class FactorGraph:
                 np.cumsum(domains, out=place[1:])
             runs = _structure.runs(scope_start, start)
             shapes = runs[:-1, 1:3] if len(runs) else np.stack([np.diff(scope_start), np.diff(start)], 1)
+            largest_arity = int(shapes[:, 0].max(initial=1))
             self._cache["layout"] = Layout(
                 width=most if least == most else 0,
                 first=place,
                 size=most * self.n if least == most else int(place[-1]),
                 largest_table=max(most, int(shapes[:, 1].max(initial=1))),
-                largest_arity=int(shapes[:, 0].max(initial=1)),
+                largest_arity=largest_arity,
                 runs=runs,
+                pairs_only=least == most == 2 and largest_arity <= 2 and not self.has_forbidden,
             )
         layout: Layout = self._cache["layout"]
         return layout

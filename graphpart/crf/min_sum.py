@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from graphpart.crf import _messages, _min_sum
 from graphpart.crf.derive import rows_of
 from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
-from graphpart.crf.labeling import LabelVectors, finish, forbidden_by, places
+from graphpart.crf.labeling import LabelVectors, finish, forbidden_by, places, trivial_bound
 from graphpart.errors import InfeasibleProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -120,14 +120,36 @@ def min_sum(
     >>> r.info["min_marginals"][1]
     array([3. , 2.5, 3. ])
     """
-    stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
     f.check_acyclic()
+    r = by_min_sum(f, Stopping(time_limit, callback=callback), "min-sum")
+    info: dict[str, Any] = {}
+    if messages:
+        *_, info["messages"] = _both_ways(f, soft=False, normalise=False, keep=True)
+    if min_marginals:
+        values, total, _ = _both_ways(f, soft=False, normalise=True, keep=False)
+        start = places(f)
+        least = np.minimum.reduceat(values, start[:-1]) if f.n else values
+        optimum = r.cost  # exact; if the run was stopped early, the sum of what the passes took out stands in
+        if r.status != Status.OPTIMAL:
+            optimum = math.fsum([f.constant, total, *least[f._scheme().roots].tolist()])
+        values += optimum - np.repeat(least, f.domains)
+        info["min_marginals"] = LabelVectors(f, values)
+    return replace(r, info=info)
+
+
+def by_min_sum(
+    f: FactorGraph,
+    stopping: Stopping,
+    method: str,
+    initial: NDArray[np.int32] | None = None,
+) -> LabelingResult:
+    """The two passes over an acyclic factor graph; if stopped early, the result is not worse than `initial`."""
     scheme, layout, flat = f._scheme(), f._layout(), f._flat()
     order, parent, roots = scheme.order, scheme.parent, scheme.roots
     graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
     belief, choice, _, steps, factor = _min_sum.collect(
-        *graph, order, parent, scheme.scattered, layout.largest_table, stopping
+        *graph, order, parent, scheme.scattered, layout.largest_table, layout.pairs_only, stopping
     )
     if factor >= 0:
         raise _impossible(f, factor)
@@ -140,20 +162,15 @@ def min_sum(
         order, parent = order[:steps], parent[:steps]
     labels = np.empty(f.n, np.int32)
     _, variable = _min_sum.assign(
-        *graph, order, parent, roots, scheme.scattered, layout.largest_arity, belief, choice, labels
+        *graph, order, parent, roots, scheme.scattered, layout.largest_arity, layout.pairs_only, belief, choice, labels
     )
-    if done and variable >= 0:
-        raise _no_label(f, variable)
-    info: dict[str, Any] = {}
-    if messages:
-        *_, info["messages"] = _both_ways(f, soft=False, normalise=False, keep=True)
-    if min_marginals:
-        values, _, _ = _both_ways(f, soft=False, normalise=True, keep=False)
-        start = places(f)
-        least = np.minimum.reduceat(values, start[:-1]) if f.n else values
-        values += f.evaluate_labels(labels) - np.repeat(least, f.domains)
-        info["min_marginals"] = LabelVectors(f, values)
-    return finish(f, labels, stopping, "min-sum", Status.OPTIMAL if done else Status.FEASIBLE, info=info)
+    if done:
+        if variable >= 0:
+            raise _no_label(f, variable)
+        return finish(f, labels, stopping, method, Status.OPTIMAL)
+    if initial is not None and f.evaluate_labels(initial) < f.evaluate_labels(labels):
+        labels = initial.copy()
+    return finish(f, labels, stopping, method, Status.FEASIBLE, lower_bound=trivial_bound(f))
 
 
 def marginals(problem: Any) -> Marginals:

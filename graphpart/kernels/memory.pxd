@@ -8,3 +8,21 @@ cdef extern from *:
     #endif
     """
     void prefetch "GRAPHPART_PREFETCH" (const void*) noexcept nogil
+
+
+# Asking for large pages for memory that nobody has touched yet: fewer faults and fewer misses of the address cache.
+cdef extern from *:
+    """
+    #if defined(__linux__)
+    #include <stdint.h>
+    #include <sys/mman.h>
+    #endif
+    static inline void graphpart_large_pages(void *p, size_t bytes) {
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+        uintptr_t begin = ((uintptr_t)p + 4095) & ~(uintptr_t)4095;
+        if ((uintptr_t)p + bytes >= begin + ((size_t)1 << 22))
+            (void)madvise((void *)begin, (uintptr_t)p + bytes - begin, MADV_HUGEPAGE);
+    #endif
+    }
+    """
+    void large_pages "graphpart_large_pages" (void*, size_t) noexcept nogil

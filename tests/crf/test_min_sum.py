@@ -39,6 +39,26 @@ def test_thousands_of_random_forests(block):
             )
 
 
+@pytest.mark.parametrize("block", range(4))
+def test_forests_of_binary_pairs_alone(block):
+    """These have a shorter way: differences of beliefs."""
+    rng = np.random.default_rng([1, block])
+    for _ in range(250):
+        n = int(rng.integers(1, 10))
+        new = np.flatnonzero(rng.random(n - 1) < 0.9) + 1
+        scopes = np.stack([rng.integers(0, new), new], 1)
+        scopes = rng.permuted(rng.permutation(n)[scopes], axis=1)[rng.permutation(len(new))]
+        tables = rng.integers(-3, 4, (len(new), 2, 2)) * (1.0 if block % 2 else 2.0**40)
+        unary = rng.integers(-3, 4, (n, 2)) + rng.random((n, 2)) * (block == 3)
+        groups = [(scopes, tables), (np.arange(n)[:, None], unary)][: 1 + block % 3]
+        f = gp.FactorGraph.from_arrays(np.full(n, 2), groups[:: rng.choice([-1, 1])], constant=1.0)
+        assert f._layout().pairs_only
+        r = min_sum(f, min_marginals=True)
+        assert r.status == gp.Status.OPTIMAL
+        assert r.cost == pytest.approx(all_energies(f).min(), rel=1e-12, abs=1e-9)
+        assert all(r.info["min_marginals"][i].min() == pytest.approx(r.cost, rel=1e-9) for i in range(n))
+
+
 @given(factor_graphs(forest=True))
 @settings(max_examples=150)
 def test_messages_satisfy_their_equations(f):
@@ -168,3 +188,19 @@ def test_no_time_still_gives_a_labeling():
     r = min_sum(f, time_limit=0)
     assert r.status == gp.Status.TIME_LIMIT
     assert r.cost == f.evaluate(r.labels) and r.lower_bound < r.cost
+    assert r.lower_bound > -np.inf
+    full = min_sum(f, min_marginals=True)
+    marginals_of_none = min_sum(f, min_marginals=True, time_limit=0).info["min_marginals"]
+    np.testing.assert_allclose(marginals_of_none.flat, full.info["min_marginals"].flat, rtol=1e-9)
+
+
+def test_auto_without_time_is_not_worse_than_its_start():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    scopes = np.stack([np.arange(n - 1), np.arange(1, n)], 1)
+    f = gp.FactorGraph.from_arrays(np.full(n, 2), [(scopes, rng.standard_normal((n - 1, 2, 2)))])
+    best = gp.solve(f)
+    for given in ({}, {0: int(best.labels[0])}):
+        r = gp.crf.solve_given(f, given, initial=best, time_limit=0)
+        assert r.cost <= best.cost and r.status == gp.Status.TIME_LIMIT
+        assert -np.inf < r.lower_bound <= best.cost
