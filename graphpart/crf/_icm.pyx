@@ -12,18 +12,9 @@ import numpy as np
 
 from libc.math cimport INFINITY, fabs
 
+from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define GRAPHPART_PREFETCH(p) __builtin_prefetch(p)
-    #else
-    #define GRAPHPART_PREFETCH(p)
-    #endif
-    """
-    void prefetch "GRAPHPART_PREFETCH" (const void*) noexcept nogil
 
 cdef double ROUNDING = 2.0**-50     # relative to the sum of absolute entries of a variable
 
@@ -32,19 +23,28 @@ cdef struct Change:
     element_t count         # change of the number of forbidding factors
     element_t variable
 
+cdef enum:
+    ALONE = -1              # instead of the other variable: there is none
+    SEVERAL = -2
+
+cdef struct Link:           # one place of a variable in a scope
+    offset_t stride         # of the variable in the table
+    element_t factor
+    element_t other         # the other variable of a pair
+
 cdef struct Search:
     Py_ssize_t n
     Py_ssize_t m
     bint has_forbidden
+    bint plain                      # all variables binary, all entries finite
     offset_t width                  # the number of labels, if all variables have the same; else 0
     const element_t* domains
     const offset_t* first
     const offset_t* scope_start
     const element_t* scope
     const cost_t* tables
-    const offset_t* rows            # incidence of variables: factors, and places within their scopes
-    const element_t* factors
-    const element_t* slots
+    const offset_t* rows            # the links of variable v: links[rows[v]:rows[v + 1]], factors ascending
+    const Link* links
     offset_t* at                    # the entry of each table that the labels select
     element_t* labels
     cost_t* local
@@ -62,11 +62,18 @@ cdef inline offset_t place(Search* s, element_t v) noexcept nogil:
     return s.width * v if s.width else s.first[v]
 
 
-cdef inline offset_t stride_of(Search* s, offset_t f, element_t slot) noexcept nogil:
-    cdef offset_t stride = 1, i
-    for i in range(s.scope_start[f] + slot + 1, s.scope_start[f + 1]):
-        stride *= labels_of(s, s.scope[i])
-    return stride
+cdef void connect(Search* s, const element_t* factors, const element_t* slots, Link* links) noexcept nogil:
+    cdef offset_t v, i, j, begin, end
+    for v in range(s.n):
+        for i in range(s.rows[v], s.rows[v + 1]):
+            begin, end = s.scope_start[factors[i]], s.scope_start[factors[i] + 1]
+            links[i].factor = factors[i]
+            links[i].other = ALONE if end - begin == 1 else SEVERAL
+            if end - begin == 2:
+                links[i].other = s.scope[begin + 1 - slots[i]]
+            links[i].stride = 1
+            for j in range(begin + slots[i] + 1, end):
+                links[i].stride *= labels_of(s, s.scope[j])
 
 
 # ---------------------------------------------------------------------------------------------------- the best change
@@ -90,6 +97,11 @@ cdef inline Change best_change(Search* s, element_t v, element_t* label) noexcep
     best.count = 0x7fffffff
     now.count = 0
     label[0] = s.labels[v]
+    if s.plain:
+        best.delta = local[1 - own] - local[own]
+        best.count = 0
+        label[0] = 1 - label[0]
+        return best
     for y in range(d):
         if y == own:
             continue
@@ -110,14 +122,26 @@ cdef inline double refresh(Search* s, element_t v, cost_t* local, element_t* for
     """Sum the entries of all tables of v anew, factors ascending; what counts as zero among these sums."""
     cdef offset_t d = labels_of(s, v), own = s.labels[v], i, y, stride
     cdef const cost_t* table
-    cdef double x, magnitude = 0.0
+    cdef double x, z, magnitude = 0.0, low = 0.0, high = 0.0
+    if s.plain:
+        for i in range(s.rows[v], s.rows[v + 1]):
+            stride = s.links[i].stride
+            table = &s.tables[s.at[s.links[i].factor] - own * stride]
+            x = table[0]
+            z = table[stride]
+            low += x
+            high += z
+            magnitude += fabs(x) + fabs(z)
+        local[0] = low
+        local[1] = high
+        return ROUNDING * magnitude
     for y in range(d):
         local[y] = 0.0
         if s.has_forbidden:
             forbidden[y] = 0
     for i in range(s.rows[v], s.rows[v + 1]):
-        stride = stride_of(s, s.factors[i], s.slots[i])
-        table = &s.tables[s.at[s.factors[i]] - own * stride]
+        stride = s.links[i].stride
+        table = &s.tables[s.at[s.links[i].factor] - own * stride]
         for y in range(d):
             x = table[y * stride]
             if x == INFINITY:
@@ -136,6 +160,10 @@ cdef inline void exchange(
     cdef cost_t* local = &s.local[place(s, u)]
     old -= s.labels[u] * stride
     new -= s.labels[u] * stride
+    if s.plain:
+        local[0] += new[0] - old[0]
+        local[1] += new[stride] - old[stride]
+        return
     for y in range(d):
         if s.has_forbidden:
             if old[y * stride] == INFINITY:
@@ -225,11 +253,18 @@ cdef void apply_change(Search* s, element_t v, element_t label, bint best_first)
     cdef const cost_t* old
     cdef const cost_t* new
     for i in range(s.rows[v], s.rows[v + 1]):
-        f = s.factors[i]
-        stride = stride_of(s, f, s.slots[i])
+        f = s.links[i].factor
+        u = s.links[i].other
+        stride = s.links[i].stride
         old = &s.tables[s.at[f]]
         s.at[f] += (label - s.labels[v]) * stride
         new = &s.tables[s.at[f]]
+        if u == ALONE:
+            continue
+        if u != SEVERAL:
+            exchange(s, u, labels_of(s, v) if stride == 1 else 1, old, new)     # if u has one label, either will do
+            enter(s, u, 0.0)
+            continue
         begin = s.scope_start[f]
         stride = 1
         for j in range(s.scope_start[f + 1] - 1, begin - 1, -1):
@@ -243,21 +278,22 @@ cdef void apply_change(Search* s, element_t v, element_t label, bint best_first)
 
 cdef inline void ask_for(Search* s, element_t v) noexcept nogil:
     """Request at once, in two rounds, the memory that a change of v will read one after the other."""
-    cdef offset_t i, f
+    cdef offset_t i
     cdef element_t u
     for i in range(s.rows[v], s.rows[v + 1]):
-        prefetch(&s.at[s.factors[i]])
-        prefetch(&s.scope_start[s.factors[i]])
-    for i in range(1, min(5, s.size)):      # one of these is likely to be next
-        prefetch(&s.rows[s.heap[i].variable])
-    for i in range(s.rows[v], s.rows[v + 1]):
-        f = s.factors[i]
-        prefetch(&s.tables[s.at[f]])
-        if s.scope_start[f + 1] - s.scope_start[f] == 2:
-            u = s.scope[s.scope_start[f] + 1 - s.slots[i]]
+        prefetch(&s.at[s.links[i].factor])
+        u = s.links[i].other
+        if u >= 0:
             prefetch(&s.local[place(s, u)])
             prefetch(&s.where[u])
             prefetch(&s.labels[u])
+    for i in range(1, min(5, s.size)):      # one of these is likely to be next
+        u = s.heap[i].variable
+        prefetch(&s.links[s.rows[u]])
+    for i in range(5, min(21, s.size)):
+        prefetch(&s.rows[s.heap[i].variable])
+    for i in range(s.rows[v], s.rows[v + 1]):
+        prefetch(&s.tables[s.at[s.links[i].factor]])
 
 
 def best_first(
@@ -287,11 +323,12 @@ def best_first(
     cdef bint ended = False
     at_array = np.empty(scope_start.shape[0] - 1, np.int64)
     cdef offset_t[::1] at = at_array
+    cdef char[::1] link = np.empty(factors.shape[0] * sizeof(Link), np.int8)
     cdef cost_t[::1] local = np.empty(size)
     cdef element_t[::1] forbidden = np.empty(size if has_forbidden else 0, np.int32)
     cdef char[::1] heap = np.empty(labels.shape[0] * sizeof(Change), np.int8)
     cdef element_t[::1] where = np.full(labels.shape[0], -1, np.int32)
-    set_up(&s, domains, width, first, scope_start, scope, tables, rows, factors, slots, labels, has_forbidden, at)
+    set_up(&s, domains, width, first, scope_start, scope, tables, rows, labels, has_forbidden, at, link)
     if s.n == 0:
         return
     s.local = &local[0]
@@ -301,6 +338,8 @@ def best_first(
     s.size = 0
     with nogil:
         select(&s, &table_start[0])
+        if s.m:
+            connect(&s, &factors[0], &slots[0], <Link*>s.links)
         for f in range(s.m):
             forbidding += tables[at[f]] == INFINITY
         if forbidding:
@@ -358,8 +397,9 @@ def sweep(
     cdef bint again = True
     at_array = np.empty(scope_start.shape[0] - 1, np.int64)
     cdef offset_t[::1] at = at_array
+    cdef char[::1] link = np.empty(factors.shape[0] * sizeof(Link), np.int8)
     cdef unsigned char[::1] dirty = np.ones(labels.shape[0], np.uint8)
-    set_up(&s, domains, width, first, scope_start, scope, tables, rows, factors, slots, labels, has_forbidden, at)
+    set_up(&s, domains, width, first, scope_start, scope, tables, rows, labels, has_forbidden, at, link)
     if s.n == 0:
         return
     # The sums of one variable at a time, seen as if they were those of all.
@@ -368,6 +408,8 @@ def sweep(
     cdef element_t[::1] forbidden = np.empty(widest, np.int32)
     with nogil:
         select(&s, &table_start[0])
+        if s.m:
+            connect(&s, &factors[0], &slots[0], <Link*>s.links)
         for f in range(s.m):
             forbidding += tables[at[f]] == INFINITY
         if forbidding:
@@ -385,8 +427,8 @@ def sweep(
                 if not improves(&change, tolerance):
                     continue
                 for i in range(s.rows[v], s.rows[v + 1]):
-                    f = s.factors[i]
-                    at[f] += (label - s.labels[v]) * stride_of(&s, f, s.slots[i])
+                    f = s.links[i].factor
+                    at[f] += (label - s.labels[v]) * s.links[i].stride
                     for j in range(s.scope_start[f], s.scope_start[f + 1]):
                         if s.scope[j] != v:
                             dirty[s.scope[j]] = True
@@ -408,25 +450,24 @@ cdef int set_up(
     const element_t[::1] scope,
     const cost_t[::1] tables,
     const offset_t[::1] rows,
-    const element_t[::1] factors,
-    const element_t[::1] slots,
     element_t[::1] labels,
     bint has_forbidden,
     offset_t[::1] at,
+    char[::1] links,
 ) except -1:
     s.n = labels.shape[0]
     s.m = scope_start.shape[0] - 1
     s.has_forbidden = has_forbidden
     s.width = width
+    s.plain = width == 2 and not has_forbidden
     s.domains = &domains[0] if s.n else NULL
     s.first = &first[0] if first.shape[0] else NULL
     s.scope_start = &scope_start[0]
     s.rows = &rows[0]
     s.scope = &scope[0] if s.m else NULL
     s.tables = &tables[0] if s.m else NULL
-    s.factors = &factors[0] if s.m else NULL
-    s.slots = &slots[0] if s.m else NULL
     s.at = &at[0] if s.m else NULL
+    s.links = <Link*>&links[0] if s.m else NULL
     s.labels = &labels[0] if s.n else NULL
     return 0
 
