@@ -200,7 +200,7 @@ def test_auto_without_time_is_not_worse_than_its_start():
     scopes = np.stack([np.arange(n - 1), np.arange(1, n)], 1)
     f = gp.FactorGraph.from_arrays(np.full(n, 2), [(scopes, rng.standard_normal((n - 1, 2, 2)))])
     best = gp.solve(f)
-    for given in ({}, {0: int(best.labels[0])}):
-        r = gp.crf.solve_given(f, given, initial=best, time_limit=0)
+    for evidence in ({}, {0: int(best.labels[0])}):
+        r = gp.crf.solve_given(f, evidence, initial=best, time_limit=0)
         assert r.cost <= best.cost and r.status == gp.Status.TIME_LIMIT
         assert -np.inf < r.lower_bound <= best.cost
