@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 from graphpart.stopping import Stopping
 
-def against(
-    starts: Any, neighbours: Any, costs: Any, u: Any, v: Any, cost: Any, stopping: Stopping
-) -> NDArray[np.float64]: ...
+_Pairs = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.integer[Any]]]
+
+def persistent(
+    n: int, starts: Any, neighbours: Any, costs: Any, exact: bool, largest: int, stopping: Stopping
+) -> tuple[_Pairs, _Pairs]: ...
