@@ -32,8 +32,8 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["auto"]
 
 ENUMERATE = 2**12  # labelings of a component that is enumerated
-SMALL = 5000  # entries of all tables of a component that the integer program gets
-PATIENCE = 60.0  # seconds for all integer programs, if there is no time limit
+SMALL = 50_000  # entries of all tables of a component that the integer program gets
+PATIENCE = 20.0  # seconds for all integer programs, if there is no time limit
 RESTARTS = 20  # of local search, for components of up to RESTART_SIZE variables; fewer for larger ones
 RESTART_SIZE = 10**5
 
@@ -57,7 +57,7 @@ def auto(
     seed : int, optional
         For restarts of local search; default 0.
     time_limit : float, optional
-        Seconds. Without it, integer programs get at most a minute in all.
+        Seconds. Without it, integer programs get at most 20 seconds in all.
     callback : callable, optional
         ``callback(seconds, cost)``; a true return value ends the run.
 
