@@ -1,4 +1,4 @@
-"""Kernels that find violated inequalities for a matrix of pair variables in [0, 1]: triangles and 2-partitions."""
+"""Kernels that find violated inequalities for a matrix of pair variables in [0, 1]."""
 
 import numpy as np
 
@@ -42,68 +42,169 @@ def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
     return rows_array[:found], amounts_array[:found]
 
 
-def stars(const double[:, ::1] y, double tolerance, Stopping stopping):
-    """2-partition inequalities of one element s and a set T, grown greedily (after Grötschel & Wakabayashi 1989).
+def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stopping stopping):
+    """2-partition inequalities by local search from S = {s}, T = {t} (after Grötschel & Wakabayashi 1989, 1990).
 
-    For each s and each first element of T, the element with the largest ``y[s, t] - sum of y[t, T]`` joins T while that
-    is positive; the most violated set for each s is kept, and its disjoint second.
-    Returns (starts, elements with s first, violations).
+    With b = -1 on S, 1 on T and 0 elsewhere, ``y(S, T) - y(S) - y(T) - |S|`` rises most by adding an element to S or T,
+    or by removing one, which ``h[i] = sum of b[j] y[i, j]`` tells; that is done while it rises. For each s, the elements
+    t of a set T that was found are not tried again. Triangles are left out, and S and T have at most `largest` elements.
+    Returns (starts, splits, elements with S first, violations). O(n) for each step of a search
     """
-    cdef Py_ssize_t n = y.shape[0], s, i, j, k, count, size, chosen, best_size, first
-    cdef double value, gain
-    elements, starts, amounts = [], [0], []
-    cdef element_t[::1] near = np.empty(n + 1, np.int32)
-    cdef double[::1] room = np.empty(n + 1)
-    cdef element_t[::1] grown = np.empty(n + 1, np.int32)
-    cdef element_t[::1] kept = np.empty(n + 1, np.int32)
-    cdef unsigned char[::1] inside = np.zeros(n + 1, np.uint8)
-    cdef unsigned char[::1] covered = np.zeros(n + 1, np.uint8)
-    cdef double best
+    cdef Py_ssize_t n = y.shape[0], s, t, i, chosen
+    cdef int S, T, side, move
+    cdef double value, gain, most
     cdef const double* row
+    elements, starts, splits, amounts = [], [0], [], []
+    cdef double[::1] h = np.empty(n)
+    cdef signed char[::1] b = np.zeros(n, np.int8)
+    cdef unsigned char[::1] covered = np.zeros(n, np.uint8)
     for s in range(n):
-        if stopping.poll(INFINITY):
-            break
-        count = 0
-        for i in range(n):
-            if i != s and y[s, i] > tolerance and y[s, i] < 1.0 - tolerance:
-                near[count] = <element_t>i
-                covered[count] = 0
-                count += 1
-        if count < 3:
-            continue
-        for first in range(count):
-            if covered[first]:
+        covered[:] = 0
+        for t in range(n):
+            if t == s or covered[t] or y[s, t] <= tolerance or y[s, t] >= 1.0 - tolerance:
                 continue
+            if stopping.poll(INFINITY):
+                break
             with nogil:
-                for i in range(count):
-                    room[i] = y[s, near[i]]
-                    inside[i] = 0
-                size, chosen, value = 0, first, 0.0
+                for i in range(n):
+                    b[i] = 0
+                    h[i] = y[t, i] - y[s, i]
+                b[s], b[t] = -1, 1
+                S = T = 1
+                value = y[s, t] - 1.0
                 while True:
-                    value += room[chosen]
-                    grown[size] = near[chosen]
-                    size += 1
-                    inside[chosen] = 1
-                    row = &y[near[chosen], 0]
-                    gain = tolerance
-                    k = -1
-                    for i in range(count):
-                        if not inside[i]:
-                            room[i] -= row[near[i]]
-                            if room[i] > gain:
-                                gain = room[i]
-                                k = i
-                    if k < 0:
+                    most, chosen, move = tolerance, -1, 0
+                    for i in range(n):
+                        if b[i] == 0:
+                            if S + T >= largest:
+                                continue
+                            gain = h[i]
+                            if -gain > most:
+                                most, chosen, move = -gain, i, 1
+                            elif gain - 1.0 > most:
+                                most, chosen, move = gain - 1.0, i, -1
+                        elif b[i] == 1:
+                            if h[i] > most and T > 1:
+                                most, chosen, move = h[i], i, -1
+                        elif 1.0 - h[i] > most and S > 1:
+                            most, chosen, move = 1.0 - h[i], i, 1
+                    if chosen < 0:
                         break
-                    chosen = k
-            if size >= 3 and value > 1.0 + tolerance:
-                for i in range(count):
-                    if inside[i]:
+                    value += most
+                    if b[chosen] == 0:
+                        b[chosen] = move
+                        S += move < 0
+                        T += move > 0
+                    else:
+                        S -= b[chosen] < 0
+                        T -= b[chosen] > 0
+                        b[chosen] = 0
+                    row = &y[chosen, 0]
+                    for i in range(n):
+                        h[i] += move * row[i]
+                for i in range(n):
+                    if b[i] == 1:
                         covered[i] = 1
-                elements.append(s)
-                elements.extend(np.sort(np.asarray(grown[:size])).tolist())
+                covered[t] = 1
+            if value > tolerance and S + T > 3:
+                for side in (-1, 1):
+                    for i in range(n):
+                        if b[i] == side:
+                            elements.append(i)
                 starts.append(len(elements))
-                amounts.append(value - 1.0)
-            else:
-                covered[first] = 1
+                splits.append(S)
+                amounts.append(value + S - min(S, T))
+    return (np.array(starts, np.int64), np.array(splits, np.int32), np.array(elements, np.int32),
+            np.array(amounts, np.float64))
+
+
+def odd_wheels(const double[:, ::1] y, double tolerance, Stopping stopping):
+    """Odd wheel inequalities by shortest paths in a doubled graph (Chopra & Rao 1993).
+
+    Around the hub w, a pair {a, b} has the length ``1/2 + y[a, b] - (y[w, a] + y[w, b]) / 2``, not negative where no
+    triangle inequality is violated. A cycle of odd length k is violated iff it is shorter than 1/2. Each element has two
+    copies and each pair connects unequal copies, so a path from one copy of a to the other is a closed walk of odd
+    length; the shortest contains an odd cycle. Elements on one that was found are no more started from.
+    Returns (starts, elements with the hub first, violations).
+    """
+    cdef Py_ssize_t n = y.shape[0], w, i, j, q, a, x, next_x, found
+    cdef double least, length, limit = 0.5 - tolerance
+    cdef element_t[::1] near = np.empty(n, np.int32)
+    cdef double[::1] spoke = np.empty(n)
+    cdef double[::1] distance = np.empty(2 * n)
+    cdef element_t[::1] before = np.empty(2 * n, np.int32)
+    cdef unsigned char[::1] settled = np.empty(2 * n, np.uint8)
+    cdef unsigned char[::1] covered = np.empty(n, np.uint8)
+    cdef const double* row
+    elements, starts, amounts = [], [0], []
+    for w in range(n):
+        q = 0
+        for i in range(n):
+            if i != w and y[w, i] > tolerance:
+                near[q], spoke[q], covered[q] = i, y[w, i], 0
+                q += 1
+        for a in range(q if q >= 3 else 0):
+            if covered[a]:
+                continue
+            if stopping.poll(INFINITY):
+                break
+            with nogil:
+                for x in range(2 * q):
+                    distance[x], settled[x] = INFINITY, 0
+                distance[2 * a] = 0.0
+                found = -1
+                while True:
+                    least, x = limit, -1
+                    for i in range(2 * q):
+                        if not settled[i] and distance[i] < least:
+                            least, x = distance[i], i
+                    if x < 0:
+                        break
+                    if x == 2 * a + 1:
+                        found = x
+                        break
+                    settled[x] = 1
+                    i = x // 2
+                    row = &y[near[i], 0]
+                    for j in range(q):
+                        if j != i:
+                            length = 0.5 + row[near[j]] - 0.5 * (spoke[i] + spoke[j])
+                            length = least + (length if length > 0 else 0.0)
+                            next_x = 2 * j + 1 - x % 2
+                            if length < limit and length < distance[next_x]:
+                                distance[next_x], before[next_x] = length, <element_t>x
+            if found < 0:
+                continue
+            walk = [found // 2]
+            while x != 2 * a:
+                x = before[x]
+                walk.append(x // 2)
+            rim = _odd_cycle(walk)
+            for i in rim:
+                covered[i] = 1
+            elements.append(w)
+            elements.extend([near[i] for i in rim])
+            starts.append(len(elements))
+            length = -0.5 * (len(rim) - 1)
+            j = rim[len(rim) - 1]
+            for i in rim:
+                length += spoke[i] - y[near[i], near[j]]
+                j = i
+            amounts.append(length)
     return np.array(starts, np.int64), np.array(elements, np.int32), np.array(amounts, np.float64)
+
+
+def _odd_cycle(walk):
+    """A cycle of odd length within a closed walk of odd length, whose first and last element are the same."""
+    cycle, place = [], {}
+    for a in walk:
+        if a in place:
+            start = place[a]
+            if (len(cycle) - start) % 2:
+                return cycle[start:]
+            for b in cycle[start:]:
+                del place[b]
+            del cycle[start:]
+        place[a] = len(cycle)
+        cycle.append(a)
+    raise AssertionError("no odd cycle")

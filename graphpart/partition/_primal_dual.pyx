@@ -1,50 +1,118 @@
-"""Kernel of the primal-dual method for linear programs over pairs: many iterations on flat arrays, no allocation."""
+"""Kernels over the inequalities of a relaxation, row by row on flat arrays: the primal-dual method, and sums.
+
+Row k has the variables ``pairs[starts[k]:middles[k]]`` with sign +, those up to ``starts[k + 1]`` with sign -.
+"""
+
+import numpy as np
 
 from libc.math cimport INFINITY
+from libc.stdint cimport uint64_t
 
-from graphpart.kernels.types cimport offset_t
+from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 
-def iterate(const offset_t[::1] row_starts, const offset_t[::1] row_pairs, const double[::1] row_signs,
-            const offset_t[::1] pair_starts, const offset_t[::1] pair_rows, const double[::1] pair_signs,
-            const double[::1] cost, const double[::1] rhs, const double[::1] lower, const double[::1] upper,
-            const double[::1] pair_steps, const double[::1] row_steps,
-            double[::1] y, double[::1] prices, double[::1] y_sum, double[::1] prices_sum, double[::1] ahead,
+def arrange(const offset_t[::1] starts, const element_t[::1] pairs, const signed char[::1] signs, const uint64_t[::1] words):
+    """Rows with their + terms first: (middles, pairs, hash of each row from a random word for each variable)."""
+    cdef Py_ssize_t rows = starts.shape[0] - 1, k
+    cdef offset_t i, at
+    cdef uint64_t total
+    middles_array, out_array, hashes_array = np.empty(rows, np.int64), np.empty(pairs.shape[0], np.int32), np.empty(rows, np.uint64)
+    cdef offset_t[::1] middles = middles_array
+    cdef element_t[::1] out = out_array
+    cdef uint64_t[::1] hashes = hashes_array
+    with nogil:
+        for k in range(rows):
+            at = starts[k]
+            total = 0
+            for i in range(starts[k], starts[k + 1]):
+                if signs[i] > 0:
+                    out[at] = pairs[i]
+                    total += words[pairs[i]]
+                    at += 1
+            middles[k] = at
+            for i in range(starts[k], starts[k + 1]):
+                if signs[i] < 0:
+                    out[at] = pairs[i]
+                    total -= words[pairs[i]]
+                    at += 1
+            hashes[k] = total
+    return middles_array, out_array, hashes_array
+
+
+def left(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] y):
+    """The left-hand side of each row at a point."""
+    cdef Py_ssize_t k
+    out_array = np.empty(middles.shape[0])
+    cdef double[::1] out = out_array
+    with nogil:
+        for k in range(middles.shape[0]):
+            out[k] = product(starts[k], middles[k], starts[k + 1], &pairs[0], &y[0])
+    return out_array
+
+
+cdef inline double product(offset_t start, offset_t middle, offset_t end, const element_t* pairs, const double* y) noexcept nogil:
+    cdef double plus = 0.0, minus = 0.0
+    cdef offset_t i
+    for i in range(start, middle):
+        plus += y[pairs[i]]
+    for i in range(middle, end):
+        minus += y[pairs[i]]
+    return plus - minus
+
+
+cdef inline void add(double amount, offset_t start, offset_t middle, offset_t end, const element_t* pairs, double* out) noexcept nogil:
+    cdef offset_t i
+    for i in range(start, middle):
+        out[pairs[i]] += amount
+    for i in range(middle, end):
+        out[pairs[i]] -= amount
+
+
+def add_rows(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] prices,
+             double[::1] out):
+    """Adds to each variable the sum of its signs times the prices of the rows."""
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(middles.shape[0]):
+            if prices[k] != 0:
+                add(prices[k], starts[k], middles[k], starts[k + 1], &pairs[0], &out[0])
+
+
+def iterate(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
+            const double[::1] lower, const double[::1] upper, const double[::1] pair_steps, const double[::1] row_steps,
+            double[::1] y, double[::1] prices, double[::1] reduced, double[::1] y_sum, double[::1] prices_sum,
             int iterations, Stopping stopping):
-    """`iterations` steps from (y, prices), in place; adds each iterate to the sums. Returns the number of steps made.
+    """`iterations` steps from (y, prices) and the reduced costs, in place. Returns the number of steps made.
 
     A step: y moves against its reduced costs and is clipped to its bounds, then the prices move along the violation at
-    the extrapolated point ``2 y_new - y`` and are clipped at 0.
+    the extrapolated point ``2 y_new - y`` and are clipped at 0. Each iterate is added to the sums.
     """
-    cdef Py_ssize_t m = cost.shape[0], rows = rhs.shape[0], e, k
-    cdef offset_t i
-    cdef double reduced, value, violation
+    cdef Py_ssize_t m = y.shape[0], rows = rhs.shape[0], e, k
+    cdef double value, change
+    cdef double[::1] ahead = np.empty(m)
     cdef int done = 0, step
+    if not m or not rows:
+        return 0
     with nogil:
         for step in range(iterations):
-            if stopping.poll(INFINITY):
+            if stopping.look(INFINITY):
                 break
             for e in range(m):
-                reduced = cost[e]
-                for i in range(pair_starts[e], pair_starts[e + 1]):
-                    reduced += pair_signs[i] * prices[pair_rows[i]]
-                value = y[e] - pair_steps[e] * reduced
-                if value < lower[e]:
-                    value = lower[e]
-                if value > upper[e]:
-                    value = upper[e]
+                value = y[e] - pair_steps[e] * reduced[e]
+                value = lower[e] if value < lower[e] else value
+                value = upper[e] if value > upper[e] else value
                 ahead[e] = 2 * value - y[e]
                 y[e] = value
                 y_sum[e] += value
             for k in range(rows):
-                violation = -rhs[k]
-                for i in range(row_starts[k], row_starts[k + 1]):
-                    violation += row_signs[i] * ahead[row_pairs[i]]
-                value = prices[k] + row_steps[k] * violation
-                if value < 0:
-                    value = 0
-                prices[k] = value
+                value = product(starts[k], middles[k], starts[k + 1], &pairs[0], &ahead[0]) - rhs[k]
+                value = prices[k] + row_steps[k] * value
+                value = value if value > 0 else 0.0
+                change = value - prices[k]
+                if change != 0:
+                    prices[k] = value
+                    add(change, starts[k], middles[k], starts[k + 1], &pairs[0], &reduced[0])
                 prices_sum[k] += value
             done += 1
     return done

@@ -248,7 +248,7 @@ class Tree:
         if not self._decide(decisions):
             return []
         r.bound = -math.inf
-        r.offer(r.prices)
+        r.offer(r.rows.prices)
         idle, vertex, tolerance = 0, False, 0.05
         while not self.closed(r.bound):
             if self.stopping.check(self.search.cost):
@@ -275,7 +275,7 @@ class Tree:
             progress = r.bound - before > PROGRESS * (self.cost - r.bound)
             idle = 0 if progress else idle + 1
             if idle > IDLE:
-                if self.simplex is None or vertex or r.matrix.nnz > VERTEX_TERMS:
+                if self.simplex is None or vertex or len(r.rows.pairs) > VERTEX_TERMS:
                     break
                 vertex, idle = True, 0
             elif not added:
@@ -307,8 +307,8 @@ class Tree:
     def _fix(self, everywhere: bool) -> bool:
         """Fix pairs that no better partition of this part has the other way; False if there is none left."""
         r = self.relaxation
-        reduced = r.reduced(r.prices)
-        hopeless = r.proves(r.prices) + np.abs(reduced) >= self.cost - self.resolution
+        reduced = r.reduced(r.rows.prices)
+        hopeless = r.proves(r.rows.prices) + np.abs(reduced) >= self.cost - self.resolution
         free = r.lower < r.upper
         r.upper[free & hopeless & (reduced > 0)] = 0.0
         r.lower[free & hopeless & (reduced < 0)] = 1.0

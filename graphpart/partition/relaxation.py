@@ -8,10 +8,15 @@ Prices l_k >= 0 of any inequalities prove the bound of a `certificate`, whatever
 every iterate has a bound. The iteration is that of Chambolle & Pock 2011 with the diagonal steps of Pock & Chambolle
 2011, restarted from its average or its last point, whichever proves more, as in Applegate et al. 2021; each iteration
 is a pass over the terms of the inequalities. At each restart, violated inequalities are added, and those with price 0
-that are far from tight dropped.
+that are far from tight dropped. A pair in no inequality takes no part: its cost says what it is.
 
-Inequalities: triangles, and 2-partitions with one element on one side (Grötschel & Wakabayashi 1989, 1990), where all
-pairs are variables; cycles found along shortest paths (Chopra & Rao 1993) where only those with a cost are.
+Where all pairs are variables, the inequalities are triangles, then 2-partitions by local search (Grötschel &
+Wakabayashi 1989, 1990), then, where these are exhausted, odd wheels (Chopra & Rao 1993). Where only pairs with a cost
+are, they are cycles found along shortest paths.
+
+On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality, so triangles
+alone, like message passing, prove no more than half the sum of negative costs; 2-partitions, those with several
+elements on both sides among them, make the difference.
 """
 
 from __future__ import annotations
@@ -20,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.partition import _cuts, _primal_dual
-from graphpart.partition.inequalities import TWO_PARTITION, Inequalities
+from graphpart.partition.inequalities import TWO_PARTITION, WHEEL, Inequalities
 from graphpart.partition.message_passing import pass_messages
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.rows import Rows
 from graphpart.stopping import Stopping
 
 __all__ = ["Relaxation", "solve_relaxation"]
@@ -32,11 +38,12 @@ COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
 COMPLETE_FROM = 0.2  # share of pairs with a cost, from which on they are anyway
 ITERATIONS = 50  # between two restarts
 VIOLATED = 0.02  # by so much a point has to violate an inequality that is added
-SLACK = 0.2  # an inequality with price 0 and more room than this is dropped
-TRIANGLES, STARS = 4, 0.2  # inequalities added in a round, per variable
+SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
+TRIANGLES, SETS, WHEELS = 4.0, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
+LARGEST = 12  # elements in a 2-partition
+SCALE = 0.2  # of prices to variables
 LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
 IDLE = 12
-BASIC = 1  # how HiGHS calls an inequality that is not tight
 
 
 class Relaxation:
@@ -48,9 +55,10 @@ class Relaxation:
         The variables and their costs; 0 for pairs that must be cut, whose upper bound is 0.
     lower, upper : ndarray of float64, shape (m,)
         Bounds of the variables; may be changed between rounds.
-    rows : Inequalities
-    prices, y : ndarray of float64
-        The current point.
+    rows : Rows
+        The inequalities, and their prices now.
+    y : ndarray of float64, shape (m,)
+        The point now.
     bound : float
         The best bound that any prices proved so far, for the bounds of the variables as they were then.
     best : (Inequalities, ndarray)
@@ -71,70 +79,68 @@ class Relaxation:
         elif not self.complete:
             kept = np.flatnonzero(cost)
             self.u, self.v, cost = self.u[kept], self.v[kept], cost[kept]
-        self.keys = self.u.astype(np.int64) * p.n + self.v
+            self._keys = self.u.astype(np.int64) * p.n + self.v
         cut = cost == np.inf
         self.cost = np.where(cut, 0.0, cost)
         self.lower, self.upper = np.zeros(len(cost)), np.where(cut, 0.0, 1.0)
         self.y = np.where(self.cost < 0, 0.5, 0.0)
-        self.scale = 0.3 * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
-        self.rows, self.prices = Inequalities.none(), np.zeros(0)
-        self.row_status = np.zeros(0, np.int8)
-        self._write_out()
+        self.scale = SCALE * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
+        self.rows = Rows(p.n, len(cost), self._positions)
         self.bound = -np.inf
-        self.best = (self.rows, self.prices)
-        self.rounds = self.cuts = 0
+        self.best = (self.rows.inequalities, self.rows.prices)
+        self.rounds = 0
         self.violation = np.inf
 
-    def start(self, rows: Inequalities, prices: Floats) -> None:
+    def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the pairs ``{a, b}`` with keys ``a * n + b`` stand among the variables."""
+        if not self.complete:
+            return np.searchsorted(self._keys, keys)
+        a, b = keys // self.n, keys % self.n
+        return a * (2 * self.n - a - 1) // 2 + b - a - 1
+
+    def start(self, inequalities: Inequalities, prices: Floats) -> None:
         """Begin with given inequalities and prices."""
-        self.rows, self.prices = rows, prices.copy()
-        self.row_status = np.full(len(prices), BASIC, np.int8)
-        self._write_out()
-        self.offer(self.prices)
-
-    def _write_out(self) -> None:
-        starts, terms, signs, self.rhs = self.rows.terms(self.n)
-        pairs = np.searchsorted(self.keys, terms)
-        shape = (len(self.rows), len(self.keys))
-        from scipy.sparse import csr_array  # not at the top: import graphpart loads no SciPy
-
-        self.matrix = csr_array((signs.astype(np.float64), pairs, starts), shape=shape)
-        self.transposed = self.matrix.T.tocsr()
-        self._row_steps = self.scale / np.maximum(np.diff(starts), 1)
-        self._pair_steps = 1.0 / (self.scale * np.maximum(np.diff(self.transposed.indptr), 1))
+        self.rows.add(inequalities, prices)
+        self.offer(self.rows.prices)
 
     def proves(self, prices: Floats) -> float:
         """The bound that prices prove, less all that rounding may have added to it."""
         reduced = self.reduced(prices)
         parts = np.where(reduced < 0, reduced * self.upper, reduced * self.lower)
-        paid = float(prices @ self.rhs)
-        weight = float(np.abs(self.cost).sum() + prices @ np.diff(self.matrix.indptr) + prices @ self.rhs)
-        deepest = int(np.diff(self.transposed.indptr).max(initial=0)) + 64
+        paid = float((prices * self.rows.rhs).sum())  # sums of NumPy err by a few dozen roundings
+        weight = float(np.abs(self.cost).sum() + (prices * self.rows.lengths).sum()) + paid
+        deepest = int(self.rows.counts.max(initial=0)) + 64
         return float(parts.sum()) - paid - 2.0**-52 * deepest * weight
 
     def reduced(self, prices: Floats) -> Floats:
         """Reduced costs."""
-        out: Floats = self.cost + self.transposed @ prices
-        return out
+        return self.rows.reduced(self.cost, prices)
 
     def offer(self, prices: Floats) -> float:
         """Keep prices if they prove the best bound so far; the bound they prove."""
         bound = self.proves(prices)
         if bound > self.bound:
-            self.bound, self.best = bound, (self.rows, prices.copy())
+            self.bound, self.best = bound, (self.rows.inequalities, prices.copy())
         return bound
 
     def round(self, iterations: int = ITERATIONS) -> None:
         """Iterate and restart."""
-        m, k = len(self.cost), len(self.prices)
-        y, prices = np.clip(self.y, self.lower, self.upper), self.prices.copy()
-        y_sum, prices_sum = np.zeros(m), np.zeros(k)
-        by_row, by_pair = self.matrix, self.transposed
+        rows = self.rows
+        # A variable in no inequality costs the iteration nothing: it stays where its cost is least.
+        self.y = np.where(rows.counts > 0, self.y, np.where(self.cost < 0, self.upper, self.lower))
+        used = np.flatnonzero(rows.counts)
+        pairs = rows.pairs
+        if len(used) < len(self.y):
+            place = np.empty(len(self.y), np.int32)
+            place[used] = np.arange(len(used))
+            pairs = place[pairs]
+        lower, upper = self.lower[used], self.upper[used]
+        y, prices = np.clip(self.y[used], lower, upper), rows.prices.copy()
+        y_sum, prices_sum = np.zeros(len(y)), np.zeros(len(prices))
         done = _primal_dual.iterate(
-            by_row.indptr.astype(np.int64), by_row.indices.astype(np.int64), by_row.data,
-            by_pair.indptr.astype(np.int64), by_pair.indices.astype(np.int64), by_pair.data,
-            self.cost, self.rhs, self.lower, self.upper, self._pair_steps, self._row_steps,
-            y, prices, y_sum, prices_sum, np.empty(m), iterations, self.stopping,
+            rows.starts, rows.middles, pairs, rows.rhs, lower, upper,
+            1.0 / (self.scale * rows.counts[used]), self.scale / rows.lengths,
+            y, prices, self.reduced(prices)[used], y_sum, prices_sum, iterations, self.stopping,
         )  # fmt: skip
         self.rounds += 1
         if not done:
@@ -142,33 +148,32 @@ class Relaxation:
         last, average = self.offer(prices), self.offer(prices_sum / done)
         if average >= last:
             y, prices = y_sum / done, prices_sum / done
-        self.y, self.prices = y, prices
+        self.y[used], rows.prices = y, prices
 
     def separate(self, tolerance: float = VIOLATED) -> int:
         """Add inequalities that y violates, and drop those that do nothing; the number added."""
-        room = self.rhs - self.matrix @ self.y
-        kept = (self.prices > 0) | (room < SLACK)
-        found = self._dense_cuts(tolerance) if self.complete else self._cycles(tolerance)
-        self.rows = self.rows.take(kept) + found
-        self.prices = np.concatenate([self.prices[kept], np.zeros(len(found))])
-        self.row_status = np.concatenate([self.row_status[kept], np.full(len(found), BASIC, np.int8)])
-        self._write_out()
-        self.cuts += len(found)
-        return len(found)
+        rows = self.rows
+        rows.keep((rows.prices > 0) | (rows.rhs - rows.left(self.y) < SLACK))
+        return rows.add(self._dense_cuts(tolerance) if self.complete else self._cycles(tolerance))
 
     def _dense_cuts(self, tolerance: float) -> Inequalities:
         Y = np.zeros((self.n, self.n))
         Y[self.u, self.v] = Y[self.v, self.u] = self.y
         m = len(self.cost)
-        triangles, amounts = _cuts.triangles(Y, tolerance, self.stopping)
-        most = np.argsort(-amounts, kind="stable")[: TRIANGLES * m + 100]
-        triangles = triangles[most]
-        out = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
-        starts, elements, excess = _cuts.stars(Y, tolerance, self.stopping)
-        count = len(excess)
-        stars = Inequalities(np.full(count, TWO_PARTITION, np.uint8), starts, elements, np.ones(count, np.int32))
-        self.violation = max(float(amounts.max(initial=0.0)), float(excess.max(initial=0.0)))
-        return out + stars.take(np.argsort(-excess, kind="stable")[: int(STARS * m) + 100])
+        triangles, by_triangle = _cuts.triangles(Y, tolerance, self.stopping)
+        found = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
+        out = found.take(_most(by_triangle, TRIANGLES * m))
+        starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, int(LARGEST), self.stopping)
+        found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
+        out = out + found.take(_most(by_sets, SETS * m))
+        self.violation = max(float(by_triangle.max(initial=0.0)), float(by_sets.max(initial=0.0)))
+        if not len(out):  # they take longer to find, and add little to the others
+            starts, elements, by_wheel = _cuts.odd_wheels(Y, tolerance, self.stopping)
+            ones = np.ones(len(by_wheel), np.int32)
+            found = Inequalities(np.full(len(ones), WHEEL, np.uint8), starts, elements, ones)
+            out = out + found.take(_most(by_wheel, WHEELS * m))
+            self.violation = max(self.violation, float(by_wheel.max(initial=0.0)))
+        return out
 
     def _cycles(self, tolerance: float) -> Inequalities:
         length = np.maximum(1.0 - self.y, 0.0) + 1e-7
@@ -194,6 +199,11 @@ class Relaxation:
                     rows.append((0, 0, nodes))
                     self.violation = max(self.violation, float(1.0 - self.y[e] - distance[self.v[e]]))
         return Inequalities.of(rows)
+
+
+def _most(amounts: Floats, limit: float) -> NDArray[np.int64]:
+    """Positions of the largest amounts, not many more than a limit."""
+    return np.sort(np.argsort(-amounts, kind="stable")[: int(limit) + 100])
 
 
 def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:

@@ -43,21 +43,21 @@ class Simplex:
 
     def solve(self, relaxation: Relaxation) -> bool:
         """Replace the point of a relaxation by an optimal vertex; True if one was found in time."""
-        hs, r = self._module, relaxation
+        hs, r, rows = self._module, relaxation, relaxation.rows
         lp = hs.HighsLp()
-        lp.num_col_, lp.num_row_ = len(r.cost), len(r.rhs)
+        lp.num_col_, lp.num_row_ = len(r.cost), len(rows)
         lp.col_cost_, lp.col_lower_, lp.col_upper_ = r.cost / r.scale, r.lower, r.upper
-        lp.row_lower_, lp.row_upper_ = np.full(len(r.rhs), -hs.kHighsInf), r.rhs
+        lp.row_lower_, lp.row_upper_ = np.full(len(rows), -hs.kHighsInf), rows.rhs
         lp.a_matrix_.format_ = hs.MatrixFormat.kRowwise
-        lp.a_matrix_.start_ = r.matrix.indptr.astype(np.int32)
-        lp.a_matrix_.index_ = r.matrix.indices.astype(np.int32)
-        lp.a_matrix_.value_ = r.matrix.data
+        lp.a_matrix_.start_ = rows.starts.astype(np.int32)
+        lp.a_matrix_.index_ = rows.pairs
+        lp.a_matrix_.value_ = rows.signs()
         highs = self._highs
         highs.passModel(lp)
         if len(self._columns) == len(r.cost):
             basis = hs.HighsBasis()
             basis.col_status = self._columns
-            basis.row_status = [hs.HighsBasisStatus(status) for status in r.row_status.tolist()]
+            basis.row_status = [hs.HighsBasisStatus(status) for status in rows.status.tolist()]
             basis.valid = True
             highs.setBasis(basis)
         remaining = r.stopping.remaining
@@ -70,9 +70,9 @@ class Simplex:
         r.offer(prices)
         basis = highs.getBasis()
         self._columns = basis.col_status
-        r.row_status = np.array([int(status) for status in basis.row_status], np.int8)
+        rows.status = np.array([int(status) for status in basis.row_status], np.int8)
         if highs.getModelStatus() == hs.HighsModelStatus.kOptimal:
-            r.prices = prices
+            rows.prices = prices
             r.y = np.clip(np.array(solution.col_value), r.lower, r.upper)
             return True
         return False
