@@ -276,8 +276,10 @@ def common_step(p: SetPartition) -> float:
     """
     costs = _finite_costs(p)
     for finest in (1.0, 2.0**-20):
+        if p.magnitude * max(p.n, 1) / finest >= LARGEST_WHOLE:
+            break
         scaled = np.abs(costs) / finest
-        if (scaled == np.floor(scaled)).all() and p.magnitude * max(p.n, 1) / finest < LARGEST_WHOLE:
+        if (scaled == np.floor(scaled)).all():
             return float(np.gcd.reduce(scaled.astype(np.int64)) or 1) * finest if costs.any() else 1.0
     return 0.0
 

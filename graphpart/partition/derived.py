@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,3 +100,20 @@ def cut_huge(p: SetPartition) -> SetPartition:
     if limit == 0.0 or not huge.any():
         return p
     return p.from_pairs(p.n, (u, v), np.where(huge, np.inf, cost), dense=p.is_dense)
+
+
+EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
+
+
+def in_fitting_unit(p: SetPartition) -> tuple[SetPartition, int]:
+    """The same problem with costs divided by ``2**exponent``, and the exponent; itself and 0 unless costs are extreme.
+
+    For problems without required joins.
+    """
+    exponent = min(math.frexp(p.magnitude)[1], 1000)
+    if abs(exponent) < EXTREME:
+        return p, 0
+    u, v, cost = p.pairs()
+    with np.errstate(under="ignore"):
+        scaled = np.ldexp(cost, -exponent)
+    return p.from_pairs(p.n, (u, v), scaled, dense=p.is_dense), exponent

@@ -30,7 +30,7 @@ from graphpart.partition import simplex
 from graphpart.partition.brute_force import trivial_bound
 from graphpart.partition.certificate import common_step, round_up
 from graphpart.partition.components import Part, split
-from graphpart.partition.derived import connected
+from graphpart.partition.derived import connected, in_fitting_unit
 from graphpart.partition.greedy_joining import greedy_joining
 from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search import MESSAGES, finish
@@ -118,10 +118,10 @@ def exact(
     if start.status in (Status.INTERRUPTED, Status.TARGET):
         stopping.stop(start.status)
     small = reduce(p, time_limit=stopping.remaining)
-    q = small.problem
+    q, exponent = in_fitting_unit(small.problem)
     # The start need not agree with the one optimal partition that the smaller problem keeps.
     labels = kernighan_lin(q, time_limit=stopping.remaining).labels
-    search = Search(q, labels, stopping, threads, small.constant)
+    search = Search(q, labels, stopping, threads, small.constant, 2.0**exponent)
     search.run()
     found = finish(p, small.lift(search.labels), stopping, "exact", Status.OPTIMAL, start=(start.labels, start.cost))
     # What is proven does not depend on why the run ended.
@@ -141,9 +141,11 @@ def exact(
 class Search:
     """All components of a problem without required joins: the best labels, and the bound as a sum."""
 
-    def __init__(self, p: SetPartition, labels: Labels, stopping: Stopping, threads: int, constant: float) -> None:
+    def __init__(
+        self, p: SetPartition, labels: Labels, stopping: Stopping, threads: int, constant: float, unit: float
+    ) -> None:
         self.p, self.labels, self.stopping, self.threads = p, labels, stopping, threads
-        self.constant = constant
+        self.constant, self.unit = constant, unit  # what partitions cost beside p, and in which unit p is
         self.parts = self.rounds = self.cuts = 0
         self.bounds: list[tuple[float, float]] = []
         self.bound = -math.inf
@@ -169,11 +171,11 @@ class Search:
     @property
     def cost(self) -> float:
         """Of the best partition known."""
-        return self.constant + sum(tree.cost for tree in self._trees)
+        return self.constant + self.unit * sum(tree.cost for tree in self._trees)
 
     def record(self) -> None:
         """Remember the bound as it is now."""
-        self.bound = self.constant + sum(tree.cost if tree.proven else tree.bound for tree in self._trees)
+        self.bound = self.constant + self.unit * sum(tree.cost if tree.proven else tree.bound for tree in self._trees)
         self.bounds.append((self.stopping.seconds, self.bound))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption
 from graphpart.partition import cycle_packing, message_passing, relaxation
 from graphpart.partition.certificate import Certificate, certify
+from graphpart.partition.derived import in_fitting_unit
 from graphpart.partition.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.stopping import Stopping, interruptible
@@ -89,12 +90,14 @@ def lower_bound(
     if method not in BOUNDS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(BOUNDS)}")
     stopping = Stopping(time_limit, None, None, callback)
-    if not len(p.must_join):
-        found, multipliers = BOUNDS[method](p, stopping)
-    else:
-        blocks = p.blocks()
-        first = np.unique(blocks, return_index=True)[1]
-        found, multipliers = BOUNDS[method](p.contract(blocks), stopping)
-        found = found.renamed(first)
+    blocks = p.blocks() if len(p.must_join) else None
+    q, exponent = in_fitting_unit(p if blocks is None else p.contract(blocks))
+    found, multipliers = BOUNDS[method](q, stopping)
     stopping.reraise()
+    if exponent:
+        with np.errstate(over="ignore", under="ignore"):
+            multipliers = np.ldexp(multipliers, exponent)
+        multipliers[~np.isfinite(multipliers)] = 0.0
+    if blocks is not None:
+        found = found.renamed(np.unique(blocks, return_index=True)[1])
     return certify(p, method, found, multipliers)

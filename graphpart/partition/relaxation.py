@@ -84,7 +84,8 @@ class Relaxation:
         self.cost = np.where(cut, 0.0, cost)
         self.lower, self.upper = np.zeros(len(cost)), np.where(cut, 0.0, 1.0)
         self.y = np.where(self.cost < 0, 0.5, 0.0)
-        self.scale = SCALE * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
+        scale = SCALE * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
+        self.scale = max(scale, 1e-250)  # costs may be tiny here if they are huge elsewhere
         self.rows = Rows(p.n, len(cost), self._positions)
         self.bound = -np.inf
         self.best = (self.rows.inequalities, self.rows.prices)

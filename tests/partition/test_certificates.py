@@ -259,3 +259,44 @@ def test_message_passing_only_raises_the_bound(p):
     packing, passed = (gp.partition.lower_bound(p, method) for method in ("cycle-packing", "message-passing"))
     assert passed.bound >= packing.bound - p.n * p.tolerance
     passed.check(p, exact=True)
+
+
+def extreme_problems():
+    rng = np.random.default_rng(8)
+    u, v = np.triu_indices(6, 1)
+    for unit in (1e306, 1e300, 1e150, 1e-150, 1e-300, 2e-308, 5e-324):
+        yield unit, gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], np.array([-2.0, -3.0, 4.0]) * unit)
+        whole, real = rng.integers(-3, 4, len(u)) * unit, rng.normal(size=len(u)) * unit
+        yield unit, gp.SetPartition.from_pairs(6, (u, v), whole, dense=False)
+        yield unit, gp.SetPartition.from_pairs(6, (u, v), real, must_join=[(0, 1)], must_cut=[(2, 3)])
+    for seed in range(6):
+        mixed = rng.choice([-1, 1], len(u)) * 10.0 ** rng.uniform(-320, 305, len(u))
+        yield seed, gp.SetPartition.from_pairs(6, (u, v), mixed, dense=seed % 2 == 0)
+        mixed = rng.choice([-1e300, 1e300, 5e-324, -5e-324, 1.0, -1.0], len(u))
+        yield seed, gp.SetPartition.from_pairs(6, (u, v), mixed, must_cut=[(2, 3)], dense=seed % 2 == 1)
+    yield 4e307, gp.SetPartition.from_pairs(2, [(0, 1)], [-4e307])
+    yield 4e307, gp.SetPartition.from_pairs(3, [(0, 1), (0, 2)], [-2e307, 2e307], must_cut=[(1, 2)])
+
+
+@pytest.mark.parametrize("method", BOUNDS)
+def test_huge_and_tiny_costs(method, tmp_path):
+    for number, (unit, p) in enumerate(extreme_problems()):
+        certificate = gp.partition.lower_bound(p, method)
+        assert np.isfinite(certificate.bound), unit
+        best = optimum(p)
+        check_certificate(p, certificate, best.labels.tolist())
+        certificate.check(p)
+        certificate.save(tmp_path / f"{number}.json")
+        gp.partition.Certificate.load(tmp_path / f"{number}.json").check(p)
+
+
+@pytest.mark.parametrize("unit", [1e306, 1e300, 1.0, 1e-300])
+def test_bounds_do_not_depend_on_the_unit(unit):
+    rng = np.random.default_rng(9)
+    u, v = np.triu_indices(8, 1)
+    cost = rng.integers(-3, 4, len(u)) * 1.0
+    for method in BOUNDS:
+        one, other = (gp.partition.lower_bound(gp.SetPartition.from_pairs(8, (u, v), c), method)
+                      for c in (cost, cost * unit))  # fmt: skip
+        assert other.bound >= (one.bound - 1 - 1e-9) * unit  # whole costs round up
+        assert other.bound <= one.bound * unit * (1 - 1e-12)
