@@ -20,7 +20,7 @@ with atheris.instrument_imports(include=["graphpart.io"]):
     import numpy as np
 
     import graphpart as gp
-    from graphpart.io import FORMATS, cplib, csv, json, labels, metis, multicut, npy, npz, pace  # noqa: F401  be traced
+    from graphpart.io import FORMATS, cplib, csv, json, labels, metis, multicut, npy, npz, pace, qubo, uai, wcsp  # noqa: F401  be traced
 
 STATED = (gp.FormatError, gp.InfeasibleProblem)
 MEMORY = 64 << 20  # pretend that the machine is small, such that nothing honest but large slows the run
@@ -40,15 +40,33 @@ def same(p: gp.SetPartition, q: gp.SetPartition) -> bool:
     )
 
 
+def same_factors(f: gp.FactorGraph, g: gp.FactorGraph) -> bool:
+    """Whether two factor graphs have the same variables, factors and objective, factors in any order."""
+
+    def content(h: gp.FactorGraph) -> list[tuple[str, ...]]:
+        return sorted((repr(scope), repr(table.tolist())) for scope, table in map(h.factor, range(h.m)))
+
+    return (
+        list(f.variables) == list(g.variables)
+        and f.domains.tolist() == g.domains.tolist()
+        and content(f) == content(g)
+        and (f.constant, f.offset, f.sense) == (g.constant, g.offset, g.sense)
+    )
+
+
 def test_problem(data: bytes, format: str | None) -> None:
     """Read a file and, if it holds a problem, write it and read it again."""
     try:
         p = gp.read(io.BytesIO(data), format)
     except STATED:
         return
-    if not isinstance(p, gp.SetPartition) or p.n > 1000:
+    if p.n > 1000:
         return
     stream = io.BytesIO()
+    if isinstance(p, gp.FactorGraph):
+        gp.write(p, stream, "json")
+        assert same_factors(p, gp.read(io.BytesIO(stream.getvalue()), "json"))
+        return
     try:
         gp.write(p, stream, "npz")
     except gp.InvalidProblem:  # nodes that it cannot hold
@@ -73,6 +91,12 @@ def seeds(format: str) -> list[bytes]:
         gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-1.0, 1.0, 1.0]),
         gp.SetPartition.from_pairs(4, [(0, 1), (1, 2)], [-2.5, 1e-300], must_join=[(2, 3)]),
         gp.SetPartition.from_pairs(3, [(0, 1)], [math.inf], ["a", "b c", "d"], offset=2.0, sense=-1),
+        gp.FactorGraph.from_arrays(
+            [2, 3], [([[1]], [[0.5, 1.0, math.inf]]), ([[0, 1]], [[[1.0, 2.0, 0.0], [0.0, 3.0, 1.0]]])]
+        ),
+        gp.FactorGraph.from_arrays(
+            [2, 2], [([[0], [1]], [[0.0, 1.0], [0.0, -2.0]]), ([[0, 1]], [[[0.0, 0.0], [0.0, 3.0]]])]
+        ),
     ]
     files = [b"u,v,sign\n1,2,1\n2,3,-1\n", b"u,v,weight\n1,2,1.5\n", b"%c\n2 1 1\n2 3\n1 3\n", b"c x\np cep 2 1\n1 2\n"]
     for known in FORMATS:
