@@ -91,6 +91,8 @@ def arrays_of_graph(
         if a == b:
             raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
         try:
+            if isinstance(value, str | bytes):  # float() would read it
+                raise TypeError
             cost = convert(value)
         except (TypeError, ValueError, OverflowError):
             what = "is missing" if value is None else f"is {value!r}"
@@ -145,7 +147,10 @@ def is_own(matrix: Any) -> bool:
 def names_of(nodes: Iterable[Hashable] | None, n: int) -> Sequence[Hashable]:
     if nodes is None:
         return range(n)
-    names = list(nodes)
+    try:
+        names = list(nodes)
+    except TypeError:
+        raise InvalidProblem(f"nodes is {nodes!r}: expected one name for each element") from None
     if len(names) != n:
         raise InvalidProblem(f"{len(names)} nodes for {n} elements: expected one name for each")
     if len(set(names)) != n:

@@ -65,7 +65,10 @@ def _labels_of_mapping(p: SetPartition, mapping: Mapping[Hashable, Any]) -> Labe
     except KeyError as error:
         raise InvalidPartition(f"{error.args[0]!r} has no label") from None
     names: dict[Any, int] = {}
-    return np.array([names.setdefault(label, len(names)) for label in given], np.int32)
+    try:
+        return np.array([names.setdefault(label, len(names)) for label in given], np.int32)
+    except TypeError:
+        raise InvalidPartition("a label cannot be hashed: expected integers or names") from None
 
 
 def _labels_of_sets(p: SetPartition, subsets: list[Iterable[Hashable]]) -> Labels:
@@ -104,6 +107,8 @@ def check_feasible(p: SetPartition, labels: Labels) -> None:
 
 def _iterate(partition: Any) -> Iterable[Any]:
     try:
+        if isinstance(partition, str | bytes):
+            raise TypeError
         elements: Iterable[Any] = iter(partition)
         return elements
     except TypeError:

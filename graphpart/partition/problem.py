@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable, Iterable, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -267,7 +268,10 @@ class SetPartition:
         if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(p, np.ndarray) for p in pairs):
             u, v = pairs
         else:
-            array = np.asarray(pairs)
+            try:
+                array = np.asarray(pairs)
+            except ValueError:
+                raise InvalidProblem("pairs has rows of different lengths: expected (m, 2)") from None
             if array.size == 0:
                 array = np.zeros((0, 2), np.int64)
             if array.ndim != 2 or array.shape[1] != 2:
@@ -314,8 +318,8 @@ class SetPartition:
         >>> SetPartition.from_similarity(G, threshold=0.5).evaluate([0, 0])
         -0.25
         """
-        if not math.isfinite(threshold):
-            raise InvalidProblem(f"threshold is {threshold}: expected a finite number")
+        if not isinstance(threshold, Real) or not math.isfinite(threshold):
+            raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
         self = cls.__new__(cls)
         nodes, u, v, costs = arrays_of_graph(graph, weight, lambda similarity: threshold - float(similarity))
         self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense)
@@ -387,6 +391,8 @@ class SetPartition:
     def _indices(self, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArray[np.int32]:
         """Pairs of nodes as an (k, 2) array of indices, smaller first."""
         rows = []
+        if not isinstance(pairs, Iterable):
+            raise InvalidProblem(f"must_join or must_cut is {pairs!r}: expected pairs of nodes")
         for pair in pairs:
             try:
                 a, b = pair

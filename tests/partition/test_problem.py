@@ -79,6 +79,7 @@ class TestFromGraph:
             (nx.Graph([(0, 1, {"cost": "high"})]), r"attribute 'cost' of edge \(0, 1\) is 'high': expected a number"),
             (nx.Graph([(0, 1, {"cost": math.nan})]), r"attribute 'cost' of edge \(0, 1\) is nan"),
             (nx.Graph([(0, 1, {"cost": 10**400})]), "expected a number"),
+            (nx.Graph([(0, 1, {"cost": "3"})]), r"attribute 'cost' of edge \(0, 1\) is '3': expected a number"),
             ([(0, 1)], "got list: expected a networkx graph"),
         ],
     )
@@ -97,6 +98,8 @@ class TestFromGraph:
             gp.SetPartition.from_similarity(G, weight="strength")
         with pytest.raises(gp.InvalidProblem, match="threshold is inf"):
             gp.SetPartition.from_similarity(G, threshold=math.inf)
+        with pytest.raises(gp.InvalidProblem, match="threshold is 'high': expected a finite number"):
+            gp.SetPartition.from_similarity(G, threshold="high")
 
 
 class TestFromMatrix:
@@ -405,3 +408,17 @@ def test_a_huge_cost_elsewhere():
     p = gp.SetPartition.from_pairs(6, [(0, 1), (2, 3), (3, 4), (2, 4)], [1e18, -3.0, -2.0, 4.0])
     for method in ("brute-force", "ilp", "auto", "exact"):
         assert gp.solve(p, method).cost == -3
+
+
+def test_arguments_of_the_wrong_kind():
+    with pytest.raises(gp.InvalidProblem, match="pairs has rows of different lengths"):
+        gp.SetPartition.from_pairs(3, [(0, 1), (1,)], [1.0, 2.0])
+    with pytest.raises(gp.InvalidProblem, match="nodes is 2: expected one name for each element"):
+        gp.SetPartition.from_pairs(3, [(0, 1)], [1.0], 2)
+    with pytest.raises(gp.InvalidProblem, match="must_join or must_cut is 5: expected pairs of nodes"):
+        gp.SetPartition.from_pairs(3, [(0, 1)], [1.0], must_join=5)
+    p = gp.SetPartition.from_pairs(3, [(0, 1)], [1.0])
+    with pytest.raises(gp.InvalidPartition, match="a label cannot be hashed"):
+        p.evaluate({0: [1], 1: [2], 2: [1]})
+    with pytest.raises(gp.InvalidPartition, match="got str: expected labels"):
+        p.evaluate("aab")
