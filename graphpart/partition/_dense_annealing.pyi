@@ -6,16 +6,14 @@ from graphpart.stopping import Stopping
 LARGEST: int
 
 class Annealing:
-    hot: float
-    cold: float
-    def __init__(self, matrix: NDArray[np.int32]) -> None: ...
+    moves: int
+    def __init__(self, matrix: NDArray[np.int32], variates: NDArray[np.float32]) -> None: ...
     def run(
         self,
         labels: NDArray[np.int32],
         sweeps: int,
-        hot_rate: float,
-        cold_rate: float,
-        variates: NDArray[np.float64],
+        hot: float,
+        cold: float,
         seed: int,
         cost: float,
         scale: float,

@@ -3,9 +3,12 @@
 An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A sweep
 offers every element to every subset: row by row, the elements whose change of cost is at most a random threshold
 move. The threshold is the temperature times an exponential variate, so a move that costs d is accepted with
-probability exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt & Vecchi 1983). A move changes two rows
-by one row of the matrix. Both loops run over contiguous 32-bit integers, several at a time, and sums of integers are
-exact, so that an emptied row is zero again and serves as the empty set.
+probability exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt & Vecchi 1983). The variates come from a
+table, for each row from another place on. The table has to be long: were its largest entry only 7, a step that costs
+more than 7 temperatures would never be made, but still be unmade in several small ones, and annealing would end where
+it is hard to leave in one step, not where the cost is least. A move changes two rows by one row of the matrix. Both
+loops run over contiguous 32-bit numbers, several at a time, and sums of integers are exact, so that an emptied row is
+zero again and serves as the empty set.
 """
 
 import numpy as np
@@ -16,17 +19,14 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from graphpart.kernels.random cimport random_below
-from graphpart.kernels.temperature cimport temperature_for
 from graphpart.kernels.types cimport element_t
 from graphpart.stopping cimport Stopping
 
 cdef enum:
     BLOCK = 32          # elements looked at together
-    HOLD = 4            # sweeps at one temperature
-    SAMPLES = 30000     # moves looked at to choose temperatures
 
 LARGEST = 2**29         # sums of absolute costs of one element stay below
-cdef int32_t LARGEST_NOISE = 2**29
+cdef double HOTTEST = 2**25      # variates stay below 2**5
 
 
 cdef struct State:
@@ -44,6 +44,8 @@ cdef struct State:
     Py_ssize_t unuseds
     int64_t cost            # since the start
     uint64_t random
+    const float* variates
+    uint64_t shifts         # places in the table of variates where a row may start
     bint failed
 
 
@@ -133,34 +135,41 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
 
 
 cdef Py_ssize_t next_accepted(
-    const int32_t* row, const int32_t* own, const element_t* label, const int32_t* threshold, element_t U,
-    Py_ssize_t b, Py_ssize_t n
+    const int32_t* row, const int32_t* own, const element_t* label, const float* variates, float temperature,
+    int32_t least, element_t U, Py_ssize_t b, Py_ssize_t n
 ) noexcept nogil:
-    """The first element from b on, outside subset U, whose change of cost is at most its threshold; n if none."""
+    """The first element from b on, outside subset U, whose change of cost is accepted; n if none.
+
+    Without a temperature, `least` is what a move has to gain.
+    """
     cdef Py_ssize_t k
     cdef int32_t any
     while b + BLOCK <= n:
         any = 0
         for k in range(b, b + BLOCK):
-            any |= <int32_t>(row[k] - own[k] <= threshold[k]) & <int32_t>(label[k] != U)
+            any |= (
+                <int32_t>(row[k] - own[k] <= <int32_t>(temperature * variates[k]) - least)
+                & <int32_t>(label[k] != U)
+            )
         if any:
             for k in range(b, b + BLOCK):
-                if row[k] - own[k] <= threshold[k] and label[k] != U:
+                if row[k] - own[k] <= <int32_t>(temperature * variates[k]) - least and label[k] != U:
                     return k
         b += BLOCK
     while b < n:
-        if row[b] - own[b] <= threshold[b] and label[b] != U:
+        if row[b] - own[b] <= <int32_t>(temperature * variates[b]) - least and label[b] != U:
             return b
         b += 1
     return n
 
 
-cdef int64_t offer(State* s, element_t U, const int32_t* threshold) noexcept nogil:
+cdef int64_t offer(State* s, element_t U, float temperature, int32_t least) noexcept nogil:
     """Offer all elements to a subset, or to the empty set; the number of moves."""
     cdef Py_ssize_t n = s.n, b = 0
     cdef int64_t moves = 0
+    cdef const float* variates = s.variates + random_below(&s.random, s.shifts)
     while True:
-        b = next_accepted(s.table + U * n, s.own, s.label, threshold, U, b, n)
+        b = next_accepted(s.table + U * n, s.own, s.label, variates, temperature, least, U, b, n)
         if b >= n:
             return moves
         if s.size[U] > 0 or s.size[s.label[b]] > 1:
@@ -169,20 +178,30 @@ cdef int64_t offer(State* s, element_t U, const int32_t* threshold) noexcept nog
         b += 1
 
 
-cdef int64_t sweep(State* s, const int32_t* thresholds, uint64_t shifts) noexcept nogil:
-    """Offer all elements to all subsets and to the empty set."""
-    cdef Py_ssize_t i, first
-    cdef element_t U
+cdef int64_t sweep(State* s, float temperature) noexcept nogil:
+    """Offer all elements to random subsets and the empty set, to as many as there are."""
+    cdef Py_ssize_t i, k
     cdef int64_t moves = 0
-    first = random_below(&s.random, s.subsets)
-    for i in range(s.n):
-        if i >= s.subsets:
-            break
-        U = s.active[(first + i) % s.subsets]
-        moves += offer(s, U, thresholds + random_below(&s.random, shifts))
-    if s.unuseds == 0 and (s.capacity > s.n or not grow(s)):
-        return moves
-    return moves + offer(s, s.unused[s.unuseds - 1], thresholds + random_below(&s.random, shifts))
+    for i in range(s.subsets + 1):
+        if s.unuseds == 0:
+            grow(s)
+            if s.failed:
+                break
+        k = random_below(&s.random, s.subsets + 1)
+        moves += offer(s, s.active[k] if k < s.subsets else s.unused[s.unuseds - 1], temperature, 0)
+    return moves
+
+
+cdef bint descend(State* s) noexcept nogil:
+    """Offer all elements to all subsets and the empty set, accepting only what gains; whether anything did."""
+    cdef Py_ssize_t i = 0
+    cdef bint moved = False
+    if s.unuseds == 0:
+        grow(s)
+    while i <= s.subsets and not s.failed:
+        moved |= offer(s, s.active[i] if i < s.subsets else s.unused[s.unuseds - 1], 0.0, 1) > 0
+        i += 1
+    return moved
 
 
 cdef class Annealing:
@@ -192,23 +211,27 @@ cdef class Annealing:
     ----------
     matrix : ndarray of int32, shape (n, n)
         Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST``.
+    variates : ndarray of float32, more than n
+        Exponential variates.
     """
     cdef State s
     cdef list kept
     cdef object labels, best_array
     cdef element_t[::1] label, best
-    cdef readonly double hot, cold      # temperatures of the last run
+    cdef readonly int64_t moves         # of the last run
 
-    def __cinit__(self, const int32_t[:, ::1] matrix):
+    def __cinit__(self, const int32_t[:, ::1] matrix, const float[::1] variates):
         cdef Py_ssize_t n = matrix.shape[0]
         cdef element_t[::1] size, active, place, unused
         cdef int32_t[::1] own
         self.label, self.best = np.zeros(n, np.int32), np.zeros(n, np.int32)
         size, active, place = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
         unused, own = np.zeros(n + 2, np.int32), np.zeros(n, np.int32)
-        self.kept = [matrix, size, active, place, unused, own]
+        self.kept = [matrix, variates, size, active, place, unused, own]
         self.s.n = n
         self.s.matrix = &matrix[0, 0]
+        self.s.variates = &variates[0]
+        self.s.shifts = variates.shape[0] - n
         self.s.table = NULL
         self.s.own = &own[0]
         self.s.label = &self.label[0]
@@ -220,35 +243,12 @@ cdef class Annealing:
     def __dealloc__(self):
         free(self.s.table)
 
-    cdef void choose_temperatures(self, double hot_rate, double cold_rate) noexcept nogil:
-        """Let that many moves to a worse partition be accepted per element and sweep, were all as at the start."""
-        cdef State* s = &self.s
-        cdef Py_ssize_t a = 0, i, count = 0, looked = 0
-        cdef Py_ssize_t step = 1 + (s.n * s.subsets) // SAMPLES
-        cdef int32_t delta
-        cdef double* deltas = <double*>malloc((s.n // step + 1) * s.subsets * sizeof(double))
-        if deltas == NULL:
-            s.failed = True
-            return
-        while a < s.n:
-            looked += 1
-            for i in range(s.subsets):
-                delta = s.table[s.active[i] * s.n + a] - s.own[a]
-                if delta > 0:
-                    deltas[count] = delta
-                    count += 1
-            a += step
-        self.hot = temperature_for(deltas, count, hot_rate * looked)
-        self.cold = min(self.hot, temperature_for(deltas, count, cold_rate * looked))
-        free(deltas)
-
     def run(
         self,
         const element_t[::1] labels,
         long long sweeps,
-        double hot_rate,
-        double cold_rate,
-        const double[::1] variates,
+        double hot,
+        double cold,
         unsigned long long seed,
         double cost,
         double scale,
@@ -256,17 +256,14 @@ cdef class Annealing:
     ):
         """Labels after so many sweeps from canonical labels, and a descent; and their cost less that of the start.
 
-        A run that is stopped early gives the best partition that a sweep ended with. `variates` are more than n
-        exponential variates; a row's may start at any of the first ones. The cost of the start and the scale serve
-        `stopping` only.
+        A run that is stopped early gives the best partition that a sweep ended with. The cost of the start and the scale
+        serve `stopping` only.
         """
         cdef State* s = &self.s
-        cdef Py_ssize_t n = s.n, k
         cdef long long t
-        cdef double temperature, x
+        cdef double temperature
         cdef int64_t best = 0
         cdef bint ended = False
-        cdef int32_t[::1] thresholds = np.zeros(variates.shape[0], np.int32)
         free(s.table)
         s.table = NULL
         with nogil:
@@ -275,17 +272,13 @@ cdef class Annealing:
             s.cost = 0
             s.random = seed
             s.failed = False
-            if build(s):
-                self.choose_temperatures(hot_rate, cold_rate)
+            self.moves = 0
+            build(s)
             for t in range(sweeps):
                 if s.failed:
                     break
-                if t % HOLD == 0:
-                    temperature = self.hot * pow(self.cold / self.hot, t / <double>max(1, sweeps - 1))
-                    for k in range(variates.shape[0]):
-                        x = temperature * variates[k]
-                        thresholds[k] = <int32_t>x if x < LARGEST_NOISE else LARGEST_NOISE
-                sweep(s, &thresholds[0], variates.shape[0] - n)
+                temperature = min(HOTTEST, hot * pow(cold / hot, t / <double>max(1, sweeps - 1)))
+                self.moves += sweep(s, temperature)
                 if s.cost < best:
                     best = s.cost
                     self.best[:] = self.label
@@ -293,9 +286,7 @@ cdef class Annealing:
                     ended = True
                     break
             # What is left to gain without accepting anything worse.
-            for k in range(variates.shape[0]):
-                thresholds[k] = -1
-            while not ended and not s.failed and sweep(s, &thresholds[0], variates.shape[0] - n):
+            while not ended and not s.failed and descend(s):
                 pass
         if s.failed:
             raise MemoryError()

@@ -4,8 +4,6 @@ from numpy.typing import NDArray
 from graphpart.stopping import Stopping
 
 class Annealing:
-    hot: float
-    cold: float
     def __init__(
         self,
         starts: NDArray[np.int64],
@@ -17,8 +15,8 @@ class Annealing:
         self,
         labels: NDArray[np.int32],
         sweeps: int,
-        hot_rate: float,
-        cold_rate: float,
+        hot: float,
+        cold: float,
         variates: NDArray[np.float64],
         seed: int,
         cost: float,

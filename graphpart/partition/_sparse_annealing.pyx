@@ -14,13 +14,8 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.random cimport random_below
-from graphpart.kernels.temperature cimport temperature_for
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
-
-cdef enum:
-    SAMPLES = 20000         # elements looked at to choose temperatures
-
 
 cdef double SMALLEST = 5e-324      # where all costs are 0, moves that change nothing must not go on for ever
 
@@ -114,7 +109,6 @@ cdef class Annealing:
     cdef State s
     cdef list kept
     cdef element_t[::1] label, best
-    cdef readonly double hot, cold      # temperatures of the last run
     cdef double tolerance
 
     def __cinit__(
@@ -157,46 +151,12 @@ cdef class Annealing:
                 s.unuseds += 1
         s.cost = 0.0
 
-    cdef bint choose_temperatures(self, double hot_rate, double cold_rate) noexcept nogil:
-        """Let that many moves to a worse partition be accepted per element and sweep, were all as at the start."""
-        cdef State* s = &self.s
-        cdef Py_ssize_t i, count = 0, looked = 0, a = 0, step = 1 + s.n // SAMPLES, room = 0
-        cdef double delta, own
-        cdef double* deltas
-        while a < s.n:
-            room += s.starts[a + 1] - s.starts[a] + 1
-            a += step
-        deltas = <double*>malloc((room + 1) * sizeof(double))
-        if deltas == NULL:
-            return False
-        a = 0
-        while a < s.n:
-            looked += 1
-            look_at(s, <element_t>a)
-            own = s.sums[s.label[a]]
-            for i in range(s.links):
-                if s.linked[i] == s.label[a]:
-                    continue
-                delta = s.sums[s.linked[i]] - own
-                if self.tolerance < delta < INFINITY:
-                    deltas[count] = delta
-                    count += 1
-            if s.size[s.label[a]] > 1 and self.tolerance < -own:
-                deltas[count] = -own
-                count += 1
-            clear_look(s)
-            a += step
-        self.hot = temperature_for(deltas, count, hot_rate * looked)
-        self.cold = min(self.hot, temperature_for(deltas, count, cold_rate * looked))
-        free(deltas)
-        return True
-
     def run(
         self,
         const element_t[::1] labels,
         long long sweeps,
-        double hot_rate,
-        double cold_rate,
+        double hot,
+        double cold,
         const double[::1] variates,
         unsigned long long seed,
         double cost,
@@ -219,11 +179,8 @@ cdef class Annealing:
             self.best[:] = labels
             s.random = seed
             self.start()
-            if not self.choose_temperatures(hot_rate, cold_rate):
-                with gil:
-                    raise MemoryError()
             for t in range(sweeps):
-                temperature = self.hot * pow(self.cold / self.hot, t / <double>max(1, sweeps - 1))
+                temperature = hot * pow(cold / hot, t / <double>max(1, sweeps - 1))
                 for a in range(n):
                     if a % 4096 == 0:
                         shift = random_below(&s.random, mask + 1)

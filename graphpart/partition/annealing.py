@@ -1,5 +1,11 @@
 """Simulated annealing on a set partition problem: which kernel, in which numbers, at which temperatures.
 
+The temperature falls geometrically, from one at which `heat` moves to a worse partition would be accepted per element
+and sweep, were all as at the start, to one at which COLD would be. A move that changes the cost by less than the unit
+counts for as much less. Without that, many moves that cost next to nothing would make both temperatures next to
+nothing. The unit is the weighted median of absolute costs: half of their sum is due to larger ones. The few largest
+are left out.
+
 A dense problem is annealed in 32-bit integers. A pair that costs more than all that attracts one of its elements is
 worth no join, whatever else is in the subset; so its cost is lowered to the smaller of the two sums, and one unit
 more. The same stands for a required cut: while one is violated, there is an element that gains by being alone.
@@ -9,6 +15,7 @@ Integer costs stay exact; other costs are rounded at about 2**-28 of the largest
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +27,12 @@ from graphpart.stopping import Stopping
 __all__ = ["Annealer"]
 
 ROWS = 256  # of a matrix, that are converted at a time
-SHIFTS = 1024  # places in the table of variates where a row may start
-VARIATES = 65536  # in the table for sparse problems, a power of 2
+VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
 COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep
+SAMPLES = 10_000  # moves, or costs, that are looked at to choose temperatures and the unit
+OUTLIERS = 0.01  # of all costs, the largest, that the unit leaves out
+SHARE = 0.25  # of all worsening moves, at most accepted in the first sweep
+RANGE = (1e-3, 1e3)  # least and greatest temperature, in units
 
 
 class Annealer:
@@ -38,6 +48,11 @@ class Annealer:
         self.scale = 1.0
         if p.matrix is not None:
             self.matrix, self.scale = _in_integers(p.matrix)
+            self.variates = _variates(VARIATES + p.n).astype(np.float32)
+            costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
+        else:
+            costs = p.pairs()[2][:: max(1, p.m // SAMPLES)]
+        self.unit = _weighted_median(np.abs(costs[np.isfinite(costs)]))
 
     def work(self, labels: Labels) -> float:
         """About how many nanoseconds a sweep takes."""
@@ -46,27 +61,85 @@ class Annealer:
             return 0.3 * n * (int(labels.max()) + 1) + 0.1 * n * n
         return 4.0 * (n + 2 * self.p.m)
 
-    def run(self, labels: Labels, sweeps: int, heat: float, seed: int, stopping: Stopping) -> Labels:
-        """Canonical labels after annealing from any labels.
+    def run(
+        self, labels: Labels, sweeps: int, heat: float, seed: int, stopping: Stopping, start: Labels | None = None
+    ) -> Labels:
+        """Canonical labels after annealing.
 
-        `heat` is how many moves to a worse partition are accepted per element in the first sweep.
+        Temperatures are chosen for `labels`, from which annealing starts unless another start is given. `heat` is how
+        many moves to a worse partition are accepted per element in the first sweep.
         """
         p = self.p
         if p.n < 2 or sweeps == 0:
             return labels
         labels = canonical(labels)  # the kernels take each label below the largest for a subset in use
-        rng = np.random.default_rng(seed)
-        cost = p.evaluate_labels(labels)
-        cold = min(COLD, heat)
+        hot, cold = self.temperatures(labels, heat, min(COLD, heat))
+        start = labels if start is None else canonical(start)
+        cost = p.evaluate_labels(start)
         if p.matrix is not None:
-            variates = rng.standard_exponential(p.n + SHIFTS)
-            dense = _dense_annealing.Annealing(self.matrix)
-            out, _ = dense.run(labels, sweeps, heat, cold, variates, seed, cost, self.scale, stopping)
+            dense = _dense_annealing.Annealing(self.matrix, self.variates)
+            out, _ = dense.run(start, sweeps, hot * self.scale, cold * self.scale, seed, cost, self.scale, stopping)
         else:
-            variates = rng.standard_exponential(VARIATES)
             sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance)
-            out, _ = sparse.run(labels, sweeps, heat, cold, variates, seed, cost, stopping)
+            out, _ = sparse.run(start, sweeps, hot, cold, _variates(VARIATES), seed, cost, stopping)
         return canonical(out)
+
+    def temperatures(self, labels: Labels, *rates: float) -> list[float]:
+        """For each rate the temperature at which so many worsening moves per element are accepted. O(SAMPLES + n)"""
+        deltas, elements = self._deltas(labels)
+        deltas = deltas[(deltas > 0) & (deltas < np.inf)] / self.unit
+        weights = np.minimum(1.0, deltas)
+        found = []
+        for rate in rates:
+            wanted = min(rate * elements, SHARE * len(deltas))
+            low, high = RANGE
+            while high > 1.02 * low:
+                middle = math.sqrt(low * high)
+                if float(weights @ np.exp(-deltas / middle)) < wanted:
+                    low = middle
+                else:
+                    high = middle
+            found.append(low * self.unit)
+        return found
+
+    def _deltas(self, labels: Labels) -> tuple[NDArray[np.float64], int]:
+        """Changes of cost by moves of some elements to subsets they are linked to or empty ones, and how many."""
+        p, k = self.p, int(labels.max()) + 1
+        size = np.bincount(labels)
+        if p.matrix is not None:
+            a = np.unique(np.linspace(0, p.n - 1, min(p.n, max(16, SAMPLES // (k + 1)))).astype(np.int64))
+            order = np.argsort(labels, kind="stable")
+            sums = np.add.reduceat(self.matrix[a][:, order], np.cumsum(size) - size, axis=1, dtype=np.int64)
+            own = sums[np.arange(len(a)), labels[a]]
+            alone = np.where(size[labels[a]] > 1, -own, 0)
+            return np.append(sums - own[:, None], alone) / self.scale, len(a)
+        starts, neighbours, costs = p.rows()
+        degree = 1 + 2 * p.m / p.n
+        a = np.unique(np.linspace(0, p.n - 1, min(p.n, 16 + int(SAMPLES / degree))).astype(np.int64))
+        degrees = starts[a + 1] - starts[a]
+        row = np.repeat(np.arange(len(a)), degrees)
+        at = np.arange(len(row)) + np.repeat(starts[a] - np.cumsum(degrees) + degrees, degrees)
+        keys, place = np.unique(row * np.int64(k) + labels[neighbours[at]], return_inverse=True)
+        sums = np.bincount(place, costs[at], len(keys))
+        mine = keys % k == labels[a][keys // k]
+        own = np.zeros(len(a))
+        own[keys[mine] // k] = sums[mine]
+        alone = np.where(size[labels[a]] > 1, -own, 0.0)
+        return np.append((sums - own[keys // k])[~mine], alone), len(a)
+
+
+@cache
+def _variates(count: int) -> NDArray[np.float64]:
+    """Exponential variates, always the same: it is the places where they are taken from that are random."""
+    return np.random.default_rng(0).standard_exponential(count)
+
+
+def _weighted_median(values: NDArray[np.float64]) -> float:
+    """The value up to which half of the sum of all but the largest values lies; 1 if there is none."""
+    values = np.sort(values[values > 0])
+    values = values[: max(1, len(values) - 1 - int(OUTLIERS * len(values)))]
+    scaled = np.cumsum(values / values[-1]) if len(values) else values
+    return float(values[np.searchsorted(scaled, scaled[-1] / 2)]) if len(scaled) else 1.0
 
 
 def _in_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
@@ -75,23 +148,29 @@ def _in_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]
     attraction = np.empty(n)
     for top in range(0, n, ROWS):
         attraction[top : top + ROWS] = -np.minimum(matrix[top : top + ROWS], 0.0).sum(axis=1)
+    some = slice(0, n, max(1, n * n // SAMPLES))
+    rows = np.abs(_limited(matrix, attraction, some, 0.0)).ravel()
+    more = _weighted_median(rows if rows.any() else matrix[np.isfinite(matrix) & (matrix > 0)])
     largest = 0.0
     for top in range(0, n, ROWS):
-        largest = max(largest, float(np.abs(_limited(matrix, attraction, top)).sum(axis=1).max(initial=0.0)))
-    # Every cost may be rounded up by a half, and gets one unit more if it is limited.
-    room = _dense_annealing.LARGEST - 2 * n
+        rows = _limited(matrix, attraction, slice(top, top + ROWS), more)
+        largest = max(largest, float(np.abs(rows).sum(axis=1).max(initial=0.0)))
+    room = _dense_annealing.LARGEST - n  # every cost may be rounded up by a half
     exponent = math.frexp(room)[1] - math.frexp(largest)[1] - 1 if largest > 0 else 0
     scale = math.ldexp(1.0, max(-1000, min(1000, exponent)))
     integers = np.empty((n, n), np.int32)
     for top in range(0, n, ROWS):
-        rows = _limited(matrix, attraction, top)
+        rows = _limited(matrix, attraction, slice(top, top + ROWS), more)
         rows *= scale
         integers[top : top + ROWS] = np.rint(rows, out=rows)
-        integers[top : top + ROWS] += matrix[top : top + ROWS] > _limited(matrix, attraction, top)
+    np.fill_diagonal(integers, 0)
     return integers, scale
 
 
-def _limited(matrix: NDArray[np.float64], attraction: NDArray[np.float64], top: int) -> NDArray[np.float64]:
-    """Some rows of a matrix, with costs lowered to what attracts one of the two elements."""
-    limit = np.minimum(attraction[top : top + ROWS, None], attraction[None, :])
-    return np.minimum(matrix[top : top + ROWS], limit, out=limit)
+def _limited(
+    matrix: NDArray[np.float64], attraction: NDArray[np.float64], rows: slice, more: float
+) -> NDArray[np.float64]:
+    """Some rows of a matrix, with costs lowered to what attracts one of the two elements, and a little more."""
+    limit = np.minimum(attraction[rows, None], attraction[None, :])
+    limit += more
+    return np.minimum(matrix[rows], limit, out=limit)

@@ -49,8 +49,10 @@ PATIENCE = 12  # rounds without improvement, after which a run without any limit
 SMALL = 10  # elements up to which brute force takes no time
 WORK = 2e7  # nanoseconds of annealing in a task at first
 SWEEPS = (30, 1000)  # fewest and most sweeps of annealing at first
-HEATS = (0.3, 2.0, 0.1)  # in turn; which is best depends on the costs, see annealing.py
+SHORTEST = 60  # sweeps of each run where a task is many
+HEATS = (0.3, 1.0, 0.1, 5.0)  # in turn; which is best depends on the costs, see annealing.py
 COOL = 0.03  # after recombination
+REDUCIBLE = 3e7  # steps in looking at all triangles, from which on a reduction takes too long
 
 
 @interruptible
@@ -159,7 +161,8 @@ def _processors() -> int:
 class _Task:
     start: Labels
     other: Labels | None  # to recombine with
-    sweeps: int
+    runs: int  # of annealing, one after the other
+    sweeps: int  # of each
     heat: float
     seed: int
 
@@ -272,12 +275,13 @@ class _Search:
         sweeps = int(max(fewest, min(most, WORK * 2 ** (self.level / 2) / self.annealer.work(self.labels))))
         tasks = []
         for k, seed in enumerate(seeds):
-            heat = HEATS[(k + 2 * number) % len(HEATS)]
+            heat = HEATS[(k + 3 * number) % len(HEATS)]
             if k < 2 or len(self.pool) < 3:
-                tasks.append(_Task(self.labels, None, sweeps, heat, seed))
+                runs = 2 ** int(rng.integers(1 + max(0, (sweeps // SHORTEST).bit_length() - 1)))
+                tasks.append(_Task(self.labels, None, runs, sweeps // runs, heat, seed))
             else:
                 i, j = sorted(rng.choice(len(self.pool), 2, replace=False).tolist())
-                tasks.append(_Task(self.pool[i][1], self.pool[j][1], sweeps, heat, seed))
+                tasks.append(_Task(self.pool[i][1], self.pool[j][1], 1, sweeps, heat, seed))
         return tasks
 
     def _perform(self, task: _Task, stopping: Stopping) -> Labels:
@@ -286,7 +290,7 @@ class _Search:
         if stopping.check(np.inf):
             return labels
         if task.other is None:
-            labels = self.annealer.run(labels, task.sweeps, task.heat, task.seed, stopping)
+            labels = self._anneal(task, stopping)
         else:
             blocks = agreement(labels, task.other)
             small = Annealer(self.p.contract(blocks))
@@ -297,12 +301,25 @@ class _Search:
             labels = canonical(improve_by_sequences(self.p, labels, stopping))
         return labels
 
+    def _anneal(self, task: _Task, stopping: Stopping) -> Labels:
+        """The best of each region of several runs."""
+        best: Labels | None = None
+        for k in range(task.runs):
+            kind = (task.seed + k) % 4
+            start = np.zeros_like(task.start) if kind == 2 else np.arange(self.p.n, dtype=np.int32)
+            start = task.start if kind < 2 or self.p.has_must_cut else start
+            found = self.annealer.run(task.start, task.sweeps, task.heat, task.seed + k, stopping, start)
+            best = found if best is None else best_of_regions(self.p, best, found)
+            if stopping.check(np.inf):
+                break
+        assert best is not None
+        return best
+
     def _take(self, labels: Labels) -> bool:
         """Let labels join the pool; whether they are the best."""
         p, best = self.p, self.pool[0][0]
         labels = canonical(labels)
-        if not p.is_dense:
-            labels = best_of_regions(p, self.labels, labels)
+        labels = best_of_regions(p, self.labels, labels)
         cost = p.evaluate_labels(labels)
         if cost == np.inf or any(abs(cost - other) <= p.tolerance for other, _ in self.pool):
             return False

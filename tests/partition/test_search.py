@@ -57,6 +57,37 @@ def test_annealing_is_feasible_and_ends_where_no_move_helps(p: gp.SetPartition) 
         assert gp.partition.greedy_moving(q, initial=labels).cost >= cost - 1e-6 * q.magnitude
 
 
+def costs_of_a_kind(kind: str, rng: np.random.Generator, m: int) -> np.ndarray:
+    costs = rng.normal(size=m)
+    if kind == "next to nothing":  # once, such moves made all temperatures next to nothing
+        costs[rng.random(m) < 0.6] = 1e-16
+    elif kind == "outlier":
+        costs[rng.integers(m)] = 1e6 * rng.choice([-1, 1])
+    elif kind == "signs":
+        costs = rng.choice([-1.0, 1.0], m)
+    elif kind == "few attract":  # most elements are best alone, and must not keep annealing busy
+        costs = np.where(rng.random(m) < 0.1, -1.0, 1.0)
+    elif kind == "tiny":
+        costs *= 1e-150
+    return costs
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("kind", ["normal", "next to nothing", "outlier", "signs", "few attract", "tiny"])
+def test_annealing_finds_optima(kind: str, dense: bool) -> None:
+    """Most runs end in an optimum, and for every problem at least one of thirty."""
+    u, v = np.triu_indices(9, 1)
+    shares = []
+    for number in range(8):
+        rng = np.random.default_rng(number)
+        p = gp.SetPartition.from_pairs(9, (u, v), costs_of_a_kind(kind, rng, len(u)), dense=dense)
+        annealer, optimum = Annealer(p), gp.partition.brute_force(p).cost
+        local, alone = gp.partition.kernighan_lin(p).labels, np.arange(p.n, dtype=np.int32)
+        costs = [p.evaluate_labels(annealer.run(local, 200, 1.0, seed, Stopping(), alone)) for seed in range(30)]
+        shares.append(np.mean(np.array(costs) <= optimum + 1e-6 * abs(optimum)))
+    assert min(shares) > 0 and np.mean(shares) > 0.6, shares
+
+
 @given(partitions(min_n=1, max_n=8, dense=True, kinds=("integer", "real", "huge", "tiny")))
 @settings(max_examples=60, derandomize=True, deadline=None)
 def test_integers_order_partitions_as_costs_do(p: gp.SetPartition) -> None:
