@@ -204,6 +204,15 @@ def test_tables_and_progress_on_a_terminal(triangles, tmp_path):
     assert re.search(r"[01]/2", text)  # the progress line
 
 
+def test_a_line_per_second_on_a_terminal(tmp_path):
+    path = tmp_path / "noisy.npz"
+    argv = [*GRAPHPART, "generate", "planted-partition", "--n", 120, "--subsets", 12, "--sigma", 3, "-o", path]
+    subprocess.run(list(map(str, argv)), check=True, timeout=100)
+    status, text = on_terminal([*GRAPHPART, "solve", path, "--method", "exact", "--time-limit", 3])
+    assert status == 0
+    assert re.search(r"\n1 s  cost -\S+  lower bound -\S+  gap \S+%  \d+ nodes, \d+ rounds, \d+ cuts", text)
+
+
 def test_errors_on_a_terminal_are_lines(triangles):
     status, text = on_terminal([*GRAPHPART, "solve", "missing.csv", triangles, "--method", "kernighan-lin"])
     assert status == 1

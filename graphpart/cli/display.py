@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import sys
@@ -15,6 +16,7 @@ from graphpart.cli.console import emit, shown
 __all__ = ["Progress", "Table", "percent"]
 
 Callback = Callable[[float, float], object]
+LOGGER = logging.getLogger("graphpart")
 WIDTHS = {":": 14, ".": 13}  # at least, by the mark of the column; plain rows are printed before later ones are known
 
 
@@ -97,8 +99,23 @@ class Table:
         emit(capture.get())
 
 
+class Lines(logging.Handler):
+    """What methods tell their loggers, a line each, above the progress of a rich console."""
+
+    def __init__(self, console: Any) -> None:
+        super().__init__(logging.INFO)
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one line."""
+        self._console.print(record.getMessage(), markup=False, highlight=False)
+
+
 class Progress:
-    """What is being worked on, for how long, at what cost: on standard error if that is a terminal, else nowhere."""
+    """What is being worked on, for how long, at what cost: on standard error if that is a terminal, else nowhere.
+
+    There, too, go the lines that long methods write every second.
+    """
 
     def __init__(self, total: int) -> None:
         self._rich: Any = None
@@ -113,14 +130,20 @@ class Progress:
                 console=Console(stderr=True), transient=True, redirect_stdout=False,
             )  # fmt: skip
             self._task = self._rich.add_task("", total=total)
+            self._lines = Lines(self._rich.console)
 
     def __enter__(self) -> Progress:
         if self._rich is not None:
             self._rich.start()
+            LOGGER.addHandler(self._lines)
+            self._level = LOGGER.level
+            LOGGER.setLevel(logging.INFO)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._rich is not None:
+            LOGGER.removeHandler(self._lines)
+            LOGGER.setLevel(self._level)
             self._rich.stop()
 
     def start(self, what: str) -> Callback | None:

@@ -6,6 +6,8 @@ derived from the prices, never read from the solver.
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from graphpart.partition.relaxation import Relaxation
 
 __all__ = ["Simplex", "is_available"]
+
+SERVICE = 0.05  # seconds between two looks at limits and signals
 
 
 def is_available() -> bool:
@@ -30,6 +34,8 @@ class Simplex:
         import highspy
 
         self._module = highspy
+        # Threads are shared by all of a process, and whoever used HiGHS before may have asked for another number.
+        highspy.Highs.resetGlobalScheduler(True)
         self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call,unused-ignore]
         for option, value in (
             ("output_flag", False),
@@ -40,6 +46,17 @@ class Simplex:
         ):
             self._highs.setOptionValue(option, value)
         self._columns: list[Any] = []
+        self._stopping: Any = None
+        self._looked = -math.inf
+        self._highs.setCallback(self._look, None)
+        self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
+
+    def _look(self, kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
+        """Called at every step of the simplex method: Ctrl-C, callbacks and limits are seen in the midst of it."""
+        now = time.perf_counter()
+        if now > self._looked + SERVICE:
+            self._looked = now
+            into.user_interrupt = self._stopping.check(np.inf)
 
     def solve(self, relaxation: Relaxation) -> bool:
         """Replace the point of a relaxation by an optimal vertex; True if one was found in time."""
@@ -60,8 +77,7 @@ class Simplex:
             basis.row_status = [hs.HighsBasisStatus(status) for status in rows.status.tolist()]
             basis.valid = True
             highs.setBasis(basis)
-        remaining = r.stopping.remaining
-        highs.setOptionValue("time_limit", hs.kHighsInf if remaining is None else highs.getRunTime() + remaining)
+        self._stopping = r.stopping
         highs.run()
         solution = highs.getSolution()
         if not solution.dual_valid:

@@ -1,7 +1,10 @@
 """Branch and cut against brute force and the integer program; limits, interrupts, and real instances."""
 
 import csv
+import logging
 import math
+import re
+import signal
 import time
 
 import networkx as nx
@@ -12,7 +15,9 @@ from strategies import is_close, partitions
 
 import graphpart as gp
 from graphpart.generate import planted_partition
-from graphpart.partition import brute_force, exact, ilp, simplex
+from graphpart.partition import brute_force, exact, ilp, simplex, tree
+from graphpart.partition.relaxation import Relaxation
+from graphpart.stopping import Stopping, interruptible
 from graphpart.testing import check_method, check_result, partition_problems, tolerance_of
 
 
@@ -71,7 +76,8 @@ def test_branching_is_needed_and_sound():
     rng = np.random.default_rng(1)
     p = gp.SetPartition.from_pairs(26, np.transpose(np.triu_indices(26, 1)), rng.normal(size=325))
     r = exact(p)
-    assert r.status == "optimal" and r.info["parts"] > 1 and r.iterations == r.info["parts"]
+    assert r.status == "optimal" and r.info["nodes"] > 1 and r.iterations == r.info["nodes"]
+    assert r.info["cuts"] > 0 and r.info["rounds"] >= r.info["nodes"] and 0 < r.info["lp_seconds"] < r.seconds
     reference = ilp(p, solver="highs", time_limit=5)
     assert reference.lower_bound <= r.cost + tolerance_of(p) and r.cost <= reference.cost + tolerance_of(p)
 
@@ -104,6 +110,81 @@ def test_callbacks_see_costs_and_end_the_run():
     seen = []
     r = exact(p, callback=lambda seconds, cost: seen.append(cost) or len(seen) > 10)
     assert r.status == "interrupted" and all(math.isfinite(cost) for cost in seen)
+
+
+class Press:
+    """A callback that presses Ctrl-C, once, after some seconds, and notes when it did."""
+
+    def __init__(self, after):
+        self.after, self.at = after, None
+
+    def __call__(self, seconds, cost):
+        if self.at is None and seconds > self.after:
+            self.at = time.perf_counter()
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_ends_it_in_good_order():
+    p = planted_partition(120, 12, 3, seed=2).problem
+    press = Press(0.7)
+    r = exact(p, callback=press)
+    assert time.perf_counter() - press.at < 3 and r.status == "interrupted"
+    assert -math.inf < r.lower_bound < r.cost == p.evaluate(r.labels)
+
+
+def a_large_relaxation(stopping):
+    r = Relaxation(random_problem(1000, 70, 1.0), stopping)
+    for _ in range(4):
+        r.round(10)
+        r.separate()
+    return r
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_simplex_method_ends_at_once(threads):
+    r = a_large_relaxation(Stopping())
+    for how in ("interrupt", "time limit"):
+        press = Press(0.3)
+        r.stopping = Stopping(None, None, None, press) if how == "interrupt" else Stopping(0.3, None, None, None)
+        solver = simplex.Simplex(threads)
+        started = time.perf_counter()
+        assert not interruptible(solver.solve)(r)
+        assert time.perf_counter() - started < 3 and str(r.stopping.reason) == how.replace(
+            "interrupt", "interrupted"
+        ).replace(" ", "_")
+
+
+def test_threads_give_the_same_answer():
+    p = random_problem(7, 24, 1.0)
+    one, two, one_again = exact(p), exact(p, threads=2), exact(p)
+    assert one.status == two.status == "optimal" and one.cost == two.cost
+    assert one.info["rounds"] == one_again.info["rounds"] and np.array_equal(one.labels, one_again.labels)
+
+
+def test_a_line_per_second_goes_to_the_logger(caplog):
+    with caplog.at_level(logging.INFO, "graphpart.partition.exact"):
+        r = exact(planted_partition(120, 12, 3, seed=2).problem, time_limit=3.5)
+    lines = [record.getMessage() for record in caplog.records]
+    assert 1 <= len(lines) <= 3 and len({line.split()[0] for line in lines}) == len(lines)
+    assert all(
+        re.fullmatch(r"\d s  cost -\S+  lower bound -\S+  gap \S+%  \d+ nodes, \d+ rounds, \d+ cuts", line)
+        for line in lines
+    )
+    assert r.status == "time_limit"
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_dives_change_the_order_only(every, monkeypatch):
+    monkeypatch.setattr(tree, "DIVE", every)
+    monkeypatch.setattr(tree, "IDLE", 0)  # divides early: more nodes
+    monkeypatch.setattr(tree, "VERTEX_TERMS", 0)
+    most = 0
+    for seed in range(8):
+        p = random_problem(seed, 14, 1.0)
+        r = exact(p)
+        most = max(most, r.info["nodes"])
+        assert r.status == "optimal" and abs(r.cost - brute_force(p).cost) <= tolerance_of(p)
+    assert most > 1
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "many"])
