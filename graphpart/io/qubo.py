@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from graphpart.crf.factor_graph import FactorGraph
     from graphpart.io.files import Source
 
+GAPS = 1000  # more variables than 1000 for each entry, and a million besides, are no plausible file
+
 
 def sniff(head: bytes) -> bool:
     """Whether the first line has two whole numbers and the second one three numbers."""
@@ -33,6 +35,8 @@ def read(source: Source) -> FactorGraph:
     stream = NumberStream(source, "n m, then lines i j q", comment="#")
     n = stream.count("n, the number of variables")
     m = stream.count("m, the number of entries")
+    if n > GAPS * (m + GAPS):
+        raise source.error(None, f"{n} variables but {m} entries: expected at most {GAPS * (m + GAPS)} variables")
     first = stream.at
     rows = stream.take(3 * m, f"{m} lines i j q").reshape(-1, 3)
     stream.end(f"the end of the file, as all {m} entries are read")

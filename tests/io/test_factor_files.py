@@ -207,6 +207,7 @@ MISTAKES = [
     ("qubo", "2\n", 2, "the file ends: expected m, the number of entries"),
     ("qubo", "2 2\n1 1 1\n", 3, "the file ends: expected 2 lines i j q"),
     ("qubo", "2 999999999\n1 1 1\n", 3, "the file ends: expected 999999999 lines i j q"),
+    ("qubo", "222222201 1\n1 1 1\n", None, "222222201 variables but 1 entries: expected at most 1001000 variables"),
     ("qubo", "2 1\n0 1 1\n", 2, "found 0: expected a variable, a whole number from 1 to 2"),
     ("qubo", "2 1\n1 3 1\n", 2, "found 3: expected a variable, a whole number from 1 to 2"),
     ("qubo", "2 1\n1 2 inf\n", 2, "found inf: expected a finite number"),
