@@ -23,6 +23,7 @@ __all__ = [
     "read_labels",
     "read_model",
     "read_problem",
+    "read_start",
     "write_certificate",
     "write_labels",
     "write_model",
@@ -54,6 +55,20 @@ def read_labels(file: str, problem: Any = None) -> Any:
 
     check_input(file)
     return read_labels(file, problem)
+
+
+def read_start(file: str, problem: Any) -> Any:
+    """Labels to start from: those of a partition must be feasible."""
+    from graphpart.errors import FormatError, InvalidPartition
+    from graphpart.partition.labels import check_feasible
+
+    labels = read_labels(file, problem)
+    if problem_kind(problem) == "partition":
+        try:
+            check_feasible(problem, labels)
+        except InvalidPartition as error:
+            raise FormatError(file, None, str(error)) from None
+    return labels
 
 
 def read_evidence(file: str, problem: Any, sample: int) -> dict[Any, int]:

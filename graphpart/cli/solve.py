@@ -25,8 +25,8 @@ from graphpart.cli.files import (
     check_writable,
     labels_files,
     read_evidence,
-    read_labels,
     read_problem,
+    read_start,
     write_certificate,
     write_labels,
 )
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         for done, (file, output, initial) in enumerate(zip(args.files, outputs, initials, strict=True), 1):
             with batch.guard(file):
                 problem = read_problem(file, args.format)
-                start = None if initial is None else read_labels(initial, problem)
+                start = None if initial is None else read_start(initial, problem)
                 evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
                 with Interrupt(progress.start(f"{file}  {args.method}")) as interrupt:
                     result = solve(
