@@ -231,7 +231,7 @@ def test_the_file_of_infeasible_labels_is_named(run, tmp_path):
     problem, start = tmp_path / "p.csv", tmp_path / "start"
     problem.write_text("u,v,cost\na,b,-inf\nb,c,1\n")
     start.write_text("node,label\na,0\nb,1\nc,1\n")
-    status, out, err = run("solve", problem, "--initial", start)
+    status, _, err = run("solve", problem, "--initial", start)
     assert (status, err) == (1, f"graphpart: {start}: 'a' and 'b' must be joined but are separated\n")
 
 

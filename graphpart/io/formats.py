@@ -109,7 +109,7 @@ def format_of_source(source: Source) -> Format:
     if not head.strip():
         raise source.error(None, "the file is empty: expected a problem")
     names = ", ".join(known.name for known in candidates or FORMATS)
-    raise source.error(None, f"neither suffix nor content tell the format: state one of {names}")
+    raise source.error(None, f"neither suffix nor content tell the format: expected one of {names}")
 
 
 def format_of_target(path: PathOrStream, problem: str) -> Format:
@@ -118,7 +118,7 @@ def format_of_target(path: PathOrStream, problem: str) -> Format:
     if candidates:
         return candidates[0]
     suffixes = ", ".join(suffix for known in FORMATS if known.holds(problem) for suffix in known.suffixes)
-    raise InvalidOption(f"the suffix of {path} tells no format for this problem: expected {suffixes}, or a stated format")
+    raise InvalidOption(f"the suffix of {path} tells no format for this problem: expected {suffixes}")
 
 
 def read(path: PathOrStream, format: str | None = None) -> Any:
