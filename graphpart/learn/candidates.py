@@ -138,7 +138,7 @@ def nearest_neighbors(X: ArrayLike, k: int, metric: Any = "euclidean") -> Pairs:
 
     Parameters
     ----------
-    X : array_like, shape (n, V)
+    X : array_like or scipy.sparse matrix, shape (n, V)
         Attributes of elements.
     k : int
     metric : str or callable
@@ -160,8 +160,8 @@ def nearest_neighbors(X: ArrayLike, k: int, metric: Any = "euclidean") -> Pairs:
         raise MissingDependency("scikit-learn", "learn", "the search for nearest neighbours") from None
     if k < 1:
         raise InvalidOption(f"k is {k}: expected at least 1")
-    elements = np.asarray(X)
-    n = len(elements)
+    elements = X if hasattr(X, "tocsr") else np.asarray(X)
+    n = elements.shape[0]
     if n < 2:
         return np.zeros((0, 2), np.int64)
     near = NearestNeighbors(n_neighbors=min(k, n - 1), metric=metric).fit(elements).kneighbors(return_distance=False)
