@@ -190,11 +190,11 @@ def experiment(columns, person, seed):
     row = {"records": len(person), "candidates": len(pairs)}
     truth = np.where(known, -1, person)
     for name, method in METHODS.items():
-        scores = [
-            gp.metrics.compare(person[known], method(int(known.sum()), among, tuning - t)).joins_f1 for t in THRESHOLDS
-        ]
-        equally_good = np.flatnonzero(np.array(scores) == max(scores))
-        best = THRESHOLDS[equally_good[(len(equally_good) - 1) // 2]]
+        scores = {
+            t: gp.metrics.compare(person[known], method(int(known.sum()), among, tuning - t)).joins_f1
+            for t in THRESHOLDS
+        }
+        best = max(THRESHOLDS, key=lambda t: (scores[t], -abs(t)))
         start = time.perf_counter()
         labels = method(len(person), pairs, costs - best)
         row[f"{name}, threshold"] = best
