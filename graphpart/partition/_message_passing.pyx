@@ -1,8 +1,10 @@
-"""Kernel of message passing: pairs share their capacity among the cycles that they are on, one pair after the other.
+"""Kernel of message passing: pairs share their capacity among the inequalities that they are in, one after the other.
 
-A cycle is worth the least share that one of its pairs gives it. A pair that gives a cycle more than all its other pairs
-do wastes the excess, so it gives each cycle what the others need, scaled down if that is too much, and spreads what is
-left over. No step lowers the sum of the worths: for the shares of one pair, it is the best that can be done.
+An inequality has the amount that is the least share one of its pairs gives it. A pair that gives an inequality more than
+all its other pairs do wastes the excess, so it gives each what the others need, and spreads what is left over. If that
+is too much, inequalities of the same worth share what they use together, in proportion to what they need, and what none
+used yet goes to those of the largest worth first. No step lowers the sum of amounts times worths; if all are worth the
+same, it is the best that can be done for the shares of one pair.
 """
 
 import numpy as np
@@ -13,20 +15,25 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 
-def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::1] capacity, double[::1] worth,
-          int sweeps, Stopping stopping):
+def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::1] capacity, const double[::1] worth,
+          double[::1] amounts, int sweeps, Stopping stopping):
     """Sweeps over all pairs, forwards and backwards in turn; the number of sweeps made.
 
-    Cycle k is over ``pairs[starts[k]:starts[k + 1]]``; ``worth[k]`` is what it is worth, raised in sum.
+    Inequality k is over ``pairs[starts[k]:starts[k + 1]]``, and worth ``worth[k]`` times ``amounts[k]``, which is changed.
     """
-    cdef Py_ssize_t cycles = worth.shape[0], terms = pairs.shape[0], m = capacity.shape[0], k, e, sweep, at
-    cdef offset_t i, j, t
-    cdef double total, need, least, more
-    order_array = np.argsort(np.asarray(pairs), kind="stable")
-    cdef offset_t[::1] order = order_array                      # terms, pair by pair
+    cdef Py_ssize_t count = worth.shape[0], terms = pairs.shape[0], m = capacity.shape[0], k, e, sweep, at
+    cdef offset_t i, j, t, last
+    cdef double total, need, least, more, left, used, wanted
+    owner_array = np.repeat(np.arange(count, dtype=np.int32), np.diff(np.asarray(starts)))
+    values = np.asarray(worth)
+    if count and (values == values[0]).all():
+        order_array = np.argsort(np.asarray(pairs), kind="stable")
+    else:
+        order_array = np.lexsort((-values[owner_array], np.asarray(pairs)))
+    cdef offset_t[::1] order = order_array                      # terms, pair by pair, the largest worth first
     cdef offset_t[::1] first = np.searchsorted(np.asarray(pairs)[order_array], np.arange(m + 1)).astype(np.int64)
     cdef double[::1] shares = np.empty(terms)
-    cdef element_t[::1] cycle_of = np.repeat(np.arange(cycles, dtype=np.int32), np.diff(np.asarray(starts)))
+    cdef element_t[::1] owner = owner_array
     cdef double[::1] needs = np.empty(terms)
     cdef int done = 0
     with nogil:
@@ -35,10 +42,10 @@ def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::
                 continue
             total = 0.0
             for i in range(first[e], first[e + 1]):
-                total += worth[cycle_of[order[i]]]
+                total += amounts[owner[order[i]]]
             more = (capacity[e] - total) / (first[e + 1] - first[e])
             for i in range(first[e], first[e + 1]):
-                shares[order[i]] = worth[cycle_of[order[i]]] + (more if more > 0 else 0.0)
+                shares[order[i]] = amounts[owner[order[i]]] + (more if more > 0 else 0.0)
         for sweep in range(sweeps):
             if stopping.look(INFINITY):
                 break
@@ -49,27 +56,45 @@ def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::
                 if first[e + 1] - first[e] < 2 or capacity[e] == INFINITY:
                     continue
                 total = 0.0
+                left = capacity[e]                              # what none uses yet
                 for i in range(first[e], first[e + 1]):
                     t = order[i]
-                    k = cycle_of[t]
+                    k = owner[t]
                     need = INFINITY
                     for j in range(starts[k], starts[k + 1]):
                         if j != t and shares[j] < need:
                             need = shares[j]
                     needs[i] = need
                     total += need
-                if total > capacity[e]:
-                    for i in range(first[e], first[e + 1]):
-                        shares[order[i]] = needs[i] * (capacity[e] / total)
-                else:
+                    left -= need if need < shares[t] else shares[t]
+                if total <= capacity[e]:
                     more = (capacity[e] - total) / (first[e + 1] - first[e])
                     for i in range(first[e], first[e + 1]):
                         shares[order[i]] = needs[i] + more
+                    continue
+                i = first[e]
+                while i < first[e + 1]:
+                    used = wanted = 0.0
+                    last = i
+                    while last < first[e + 1] and worth[owner[order[last]]] == worth[owner[order[i]]]:
+                        t = order[last]
+                        used += needs[last] if needs[last] < shares[t] else shares[t]
+                        wanted += needs[last]
+                        last += 1
+                    if wanted > used:
+                        more = wanted - used if wanted - used < left else (left if left > 0 else 0.0)
+                        left -= more
+                        for j in range(i, last):
+                            shares[order[j]] = needs[j] * ((used + more) / wanted)
+                    else:
+                        for j in range(i, last):
+                            shares[order[j]] = needs[j]
+                    i = last
             done += 1
-        for k in range(cycles):
+        for k in range(count):
             least = INFINITY
             for j in range(starts[k], starts[k + 1]):
                 if shares[j] < least:
                     least = shares[j]
-            worth[k] = least
+            amounts[k] = least
     return done

@@ -60,8 +60,8 @@ def lower_bound(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     method : str
-        "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles, for
-        problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp": the linear relaxation
+        "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles and,
+        in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp": the linear relaxation
         with triangle, cycle and 2-partition inequalities; the best, for up to some hundred elements. "auto": "lp" for
         small problems, "message-passing" for others.
     time_limit : float, optional
