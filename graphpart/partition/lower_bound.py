@@ -61,9 +61,9 @@ def lower_bound(
         A graph has its costs in the edge attribute ``cost``.
     method : str
         "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles and,
-        in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp": the linear relaxation
-        with triangle, cycle and 2-partition inequalities; the best, for up to some hundred elements. "auto": "lp" for
-        small problems, "message-passing" for others.
+        in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp":
+        the linear relaxation with cutting planes; the best, for up to some hundred elements. "auto": "lp" for small
+        problems, "message-passing" for others.
     time_limit : float, optional
         Seconds, after which the best bound so far is returned. The certificate itself takes longer.
     callback : callable, optional
