@@ -1,7 +1,7 @@
 """Simulated annealing on a set partition problem: which kernel, in which numbers, at which temperatures.
 
 The temperature falls geometrically, from one at which `heat` moves to a worse partition would be accepted per element
-and sweep, were all as at the start, to one at which COLD would be. A move that changes the cost by less than the unit
+and sweep, were all as at the start, to one at which COLD, or a tenth of `heat`, would be. A move that changes the cost by less than the unit
 counts for as much less. Without that, many moves that cost next to nothing would make both temperatures next to
 nothing. The unit is the weighted median of absolute costs: half of their sum is due to larger ones. The few largest
 are left out.
@@ -73,7 +73,7 @@ class Annealer:
         if p.n < 2 or sweeps == 0:
             return labels
         labels = canonical(labels)  # the kernels take each label below the largest for a subset in use
-        hot, cold = self.temperatures(labels, heat, min(COLD, heat))
+        hot, cold = self.temperatures(labels, heat, min(COLD, heat / 10))
         start = labels if start is None else canonical(start)
         cost = p.evaluate_labels(start)
         if p.matrix is not None:

@@ -35,6 +35,7 @@ from graphpart.partition.annealing import Annealer
 from graphpart.partition.brute_force import brute_force, trivial_bound
 from graphpart.partition.greedy_joining import joined
 from graphpart.partition.kernighan_lin import improve_by_sequences
+from graphpart.partition.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search import finish
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.recombination import agreement, best_of_regions
@@ -48,11 +49,14 @@ POOL = 8  # partitions kept
 PATIENCE = 12  # rounds without improvement, after which a run without any limit ends
 SMALL = 10  # elements up to which brute force takes no time
 WORK = 2e7  # nanoseconds of annealing in a task at first
-SWEEPS = (30, 1000)  # fewest and most sweeps of annealing at first
+SWEEPS = (100, 1000)  # fewest and most sweeps of annealing at first
+FEWEST, LONGEST = 30, 5e9  # sweeps, where more would take so many nanoseconds
 SHORTEST = 60  # sweeps of each run where a task is many
 HEATS = (0.3, 1.0, 0.1, 5.0)  # in turn; which is best depends on the costs, see annealing.py
+FEW, FEW_HEATS = 300, (0.1, 0.3, 0.03, 0.01)  # with so few sweeps, more heat cannot be got rid of
+GRID_HEATS = (0.01, 0.03, 0.01, 0.1)  # where elements have few neighbours, still less of it
+BY_PAIRS = 8  # neighbours on average, below which Kernighan-Lin on pairs of subsets is faster and ends lower
 COOL = 0.03  # after recombination
-REDUCIBLE = 3e7  # steps in looking at all triangles, from which on a reduction takes too long
 
 
 @interruptible
@@ -195,6 +199,7 @@ class _Search:
         self.threads = threads
         self.stopping = stopping
         self.pool = [(p.evaluate_labels(labels), labels)]  # ascending
+        self.by_pairs = not p.is_dense and 2 * p.m < BY_PAIRS * p.n
         self.level = 0
         self.idle = 0
         self.saver: _Saver | None = None
@@ -216,7 +221,7 @@ class _Search:
         if p.n < 2:
             return Status.OPTIMAL
         if not stopping.check(self.cost):
-            self._take(improve_by_sequences(p, self.labels, self._child()))
+            self._take(self._improve(self.labels, self._child()))
         try:
             if not stopping.check(self.cost):
                 if p.n <= SMALL:
@@ -271,11 +276,13 @@ class _Search:
     def _plan(self, number: int) -> list[_Task]:
         rng = np.random.default_rng([self.seed, number])
         seeds = rng.integers(2**62, size=TASKS).tolist()
-        fewest, most = (x * 2 ** (self.level / 2) for x in SWEEPS)
-        sweeps = int(max(fewest, min(most, WORK * 2 ** (self.level / 2) / self.annealer.work(self.labels))))
+        work = self.annealer.work(self.labels)
+        fewest, most = max(FEWEST, min(SWEEPS[0], LONGEST / work)), SWEEPS[1]
+        sweeps = int(max(fewest, min(most, WORK / work)) * 2 ** (self.level / 2))
+        heats = HEATS if sweeps > FEW else GRID_HEATS if self.by_pairs else FEW_HEATS
         tasks = []
         for k, seed in enumerate(seeds):
-            heat = HEATS[(k + 3 * number) % len(HEATS)]
+            heat = heats[(k + 3 * number) % len(heats)]
             if k < 2 or len(self.pool) < 3:
                 runs = 2 ** int(rng.integers(1 + max(0, (sweeps // SHORTEST).bit_length() - 1)))
                 tasks.append(_Task(self.labels, None, runs, sweeps // runs, heat, seed))
@@ -297,9 +304,10 @@ class _Search:
             labels = canonical(labels[np.unique(blocks, return_index=True)[1]])
             labels = small.run(labels, task.sweeps, task.heat, task.seed, stopping)[blocks]
             labels = self.annealer.run(canonical(labels), task.sweeps, COOL, task.seed, stopping)
-        if self.p.is_dense:
-            labels = canonical(improve_by_sequences(self.p, labels, stopping))
-        return labels
+        return self._improve(labels, stopping) if self.p.is_dense or self.by_pairs else labels
+
+    def _improve(self, labels: Labels, stopping: Stopping) -> Labels:
+        return canonical((improve_by_pairs if self.by_pairs else improve_by_sequences)(self.p, labels, stopping))
 
     def _anneal(self, task: _Task, stopping: Stopping) -> Labels:
         """The best of each region of several runs."""
