@@ -1,10 +1,10 @@
 """Simulated annealing on a set partition problem: which kernel, in which numbers, at which temperatures.
 
 The temperature falls geometrically, from one at which `heat` moves to a worse partition would be accepted per element
-and sweep, were all as at the start, to one at which COLD, or a tenth of `heat`, would be. A move that changes the cost by less than the unit
-counts for as much less. Without that, many moves that cost next to nothing would make both temperatures next to
-nothing. The unit is the weighted median of absolute costs: half of their sum is due to larger ones. The few largest
-are left out.
+and sweep, were all as at the start, to one at which COLD, or a tenth of `heat`, would be. A move that changes the cost
+by less than the unit counts for as much less. Without that, many moves that cost next to nothing would make both
+temperatures next to nothing. The unit is the weighted median of absolute costs: half of their sum is due to larger
+ones. The few largest are left out.
 
 A dense problem is annealed in 32-bit integers. A pair that costs more than all that attracts one of its elements is
 worth no join, whatever else is in the subset; so its cost is lowered to the smaller of the two sums, and one unit
@@ -31,7 +31,7 @@ VARIATES = 65536  # exponential variates in a table, a power of 2; the largest o
 COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep
 SAMPLES = 10_000  # moves, or costs, that are looked at to choose temperatures and the unit
 OUTLIERS = 0.01  # of all costs, the largest, that the unit leaves out
-SHARE = 0.25  # of all worsening moves, at most accepted in the first sweep
+SHARE = 0.05  # of all worsening moves, at most accepted in the first sweep
 RANGE = (1e-3, 1e3)  # least and greatest temperature, in units
 
 

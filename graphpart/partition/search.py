@@ -248,7 +248,7 @@ class _Search:
                 self._attend(futures, children)
                 improved = sum(self._take(future.result()) for future in futures) > 0
                 self.idle = 0 if improved else self.idle + 1
-                if self.idle and self.idle % 2 == 0:
+                if self.idle and self.idle % 4 == 0:
                     self.level += 1
                 if self.saver:
                     self.saver.save(self.labels)
@@ -283,7 +283,7 @@ class _Search:
         tasks = []
         for k, seed in enumerate(seeds):
             heat = heats[(k + 3 * number) % len(heats)]
-            if k < 2 or len(self.pool) < 3:
+            if k < 3 or len(self.pool) < 3:
                 runs = 2 ** int(rng.integers(1 + max(0, (sweeps // SHORTEST).bit_length() - 1)))
                 tasks.append(_Task(self.labels, None, runs, sweeps // runs, heat, seed))
             else:
@@ -304,7 +304,7 @@ class _Search:
             labels = canonical(labels[np.unique(blocks, return_index=True)[1]])
             labels = small.run(labels, task.sweeps, task.heat, task.seed, stopping)[blocks]
             labels = self.annealer.run(canonical(labels), task.sweeps, COOL, task.seed, stopping)
-        return self._improve(labels, stopping) if self.p.is_dense or self.by_pairs else labels
+        return self._improve(labels, stopping) if self.by_pairs else labels
 
     def _improve(self, labels: Labels, stopping: Stopping) -> Labels:
         return canonical((improve_by_pairs if self.by_pairs else improve_by_sequences)(self.p, labels, stopping))
