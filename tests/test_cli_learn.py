@@ -189,6 +189,8 @@ COST = ["cost", "model.json", "p.csv", "-o", "c.csv"]
         (["cost", "unnamed.json", "p.csv", "-o", "c.csv"], "u,v,x\n", "does not name its attributes"),
         (["cost", "-", "-", "-o", "c.csv"], "u,v,x\n", "standard input '-' is given twice"),
         (["compare", "p.csv", "labels"], "node,label\na,1\n", "expected both or neither"),
+        (["compare", "p.csv", "labels"], "", "p.csv:1: the file is empty: expected labels"),
+        (["compare", "labels", "p.csv"], "node,label\n", "p.csv:1: the file is empty: expected labels"),
         (["compare", "labels", "p.csv"], "1\n", "1 true labels but 2 labels"),
         (["compare", "labels", "p.csv"], "one\n", "p.csv:1: found 'one': expected a label"),
     ],

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from typing import Any
 
 from graphpart.cli import arguments
 from graphpart.cli.console import emit, emit_json
 from graphpart.cli.files import read_labels
+from graphpart.errors import FormatError
 
 NAME = "compare"
 HELP = "compare a partition with the true one"
@@ -33,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from graphpart.metrics import compare
 
     arguments.check_one_input(args.labels, args.truth)
-    partition, truth = read_labels(args.labels), read_labels(args.truth)
+    partition, truth = (labels_of(path) for path in (args.labels, args.truth))
     missing = int(args.missing) if INTEGER.fullmatch(args.missing) else args.missing
     facts = asdict(compare(truth, partition, missing=missing))
     if args.json:
@@ -45,3 +47,11 @@ def run(args: argparse.Namespace) -> int:
             f"{name.replace('_', ' '):<{width}}  {f'{value:.6f}' if isinstance(value, float) else value}\n", flush=False
         )
     return 0
+
+
+def labels_of(path: str) -> Any:
+    """The labels in a file that is not empty."""
+    labels = read_labels(path)
+    if not len(labels):
+        raise FormatError(path, 1, "the file is empty: expected labels")
+    return labels

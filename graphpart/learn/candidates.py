@@ -160,7 +160,7 @@ def nearest_neighbors(X: ArrayLike, k: int, metric: Any = "euclidean") -> Pairs:
         raise MissingDependency("scikit-learn", "learn", "the search for nearest neighbours") from None
     if k < 1:
         raise InvalidOption(f"k is {k}: expected at least 1")
-    elements = X if hasattr(X, "tocsr") else np.asarray(X)
+    elements: Any = X if hasattr(X, "tocsr") else np.asarray(X)
     n = elements.shape[0]
     if n < 2:
         return np.zeros((0, 2), np.int64)

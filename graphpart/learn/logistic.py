@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.errors import FormatError, InvalidOption, InvalidProblem
 from graphpart.io.files import opened, replacing
 from graphpart.learn.descent import Trace, newton, steepest_descent
-from graphpart.learn.objective import LN2, Array, Blocks, Objective, float_rows
+from graphpart.learn.objective import LN2, Array, Blocks, Objective, check_lengths, float_rows
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -34,6 +34,8 @@ __all__ = ["LogisticRegression"]
 SOLVERS = {"newton": newton, "steepest-descent": steepest_descent}
 LIMITS = {"newton": 200, "steepest-descent": 10_000}
 FORMAT = "graphpart logistic regression"
+ROWS = 8192  # scored at a time
+NUMBERS = 1 << 22  # of a sparse matrix made dense at a time
 
 
 class LogisticRegression:
@@ -134,8 +136,9 @@ class LogisticRegression:
 
         Parameters
         ----------
-        X : array_like, shape (n, V)
-            Attributes; real numbers of any type, converted block by block. Also a data frame or a memory map.
+        X : array_like or scipy.sparse matrix, shape (n, V)
+            Attributes; real numbers of any type, converted block by block. Also a data frame or a memory map. A
+            sparse matrix is made dense some rows at a time.
         y : array_like, shape (n,)
             Decisions 0 or 1.
         sample_weight : array_like, shape (n,), optional
@@ -157,13 +160,23 @@ class LogisticRegression:
         """
         if attributes is None and hasattr(X, "columns"):
             attributes = [str(name) for name in X.columns]
-        X, y = np.asanyarray(X), np.asanyarray(y)
+        X, y, dense = _rows(X), np.asanyarray(y), not hasattr(X, "tocsr")
         weights = None if sample_weight is None else np.asanyarray(sample_weight)
         if X.ndim != 2:
             raise InvalidProblem(f"X has shape {X.shape}: expected (samples, attributes)")
 
+        if not dense:
+            check_lengths(X.shape[0], y, weights)
+
         def blocks() -> Iterator[tuple[Any, ...]]:
-            yield (X, y) if weights is None else (X, y, weights)
+            samples: tuple[Any, ...] = (X, y) if weights is None else (X, y, weights)
+            if dense:
+                yield samples
+                return
+            step = max(1, NUMBERS // max(1, X.shape[1]))
+            for first in range(0, X.shape[0], step):
+                part = [array[first : first + step] for array in samples]
+                yield (part[0].toarray(), *part[1:])
 
         return self.fit_blocks(blocks, X.shape[1], attributes=attributes, time_limit=time_limit, callback=callback)
 
@@ -228,14 +241,16 @@ class LogisticRegression:
         """f = <theta, x> for each row of X, shape (n,). O(n V)"""
         if not hasattr(self, "theta_"):
             raise InvalidOption("the model is not fitted: call fit first")
-        X = np.asanyarray(X)
+        X, dense = _rows(X), not hasattr(X, "tocsr")
         columns = len(self.theta_) - self.intercept
         if X.ndim != 2 or X.shape[1] != columns:
             raise InvalidProblem(f"X has shape {X.shape}: expected (pairs, {columns})")
-        scores = np.empty(len(X))
-        for first in range(0, len(X), 8192):
-            part = slice(first, first + 8192)
-            np.matmul(float_rows(X[part], first), self.theta_[:columns], out=scores[part])
+        scores = np.empty(X.shape[0])
+        step = ROWS if dense else min(ROWS, max(1, NUMBERS // max(1, columns)))
+        for first in range(0, len(scores), step):
+            part = slice(first, first + step)
+            block = X[part] if dense else X[part].toarray()
+            np.matmul(float_rows(block, first), self.theta_[:columns], out=scores[part])
         if self.intercept:
             scores += self.theta_[-1]
         return scores
@@ -323,6 +338,11 @@ class LogisticRegression:
         model.objective_ = float(objective) if _is_number(objective) else math.nan
         model.n_samples_ = samples if isinstance(samples, int) else 0
         return model
+
+
+def _rows(X: Any) -> Any:
+    """Attributes as an array, or as a sparse matrix by rows."""
+    return X.tocsr() if hasattr(X, "tocsr") else np.asanyarray(X)
 
 
 def _is_number(value: Any) -> bool:

@@ -27,7 +27,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
-__all__ = ["Blocks", "Ended", "Objective", "float_rows"]
+__all__ = ["Blocks", "Ended", "Objective", "check_lengths", "float_rows"]
 
 Array = NDArray[np.float64]
 Blocks = Callable[[], Iterator[tuple[Any, ...]]]  #: each call starts a new pass over (X, y) or (X, y, weights) blocks
@@ -82,10 +82,7 @@ class Objective:
             weights = block[2] if len(block) > 2 else None
             if np.ndim(X) != 2 or np.shape(X)[1] != self.columns:
                 raise InvalidProblem(f"X has shape {np.shape(X)}: expected (samples, {self.columns})")
-            if np.shape(y) != (len(X),):
-                raise InvalidProblem(f"y has shape {np.shape(y)}: expected ({len(X)},), one decision for each sample")
-            if weights is not None and np.shape(weights) != (len(X),):
-                raise InvalidProblem(f"weights have shape {np.shape(weights)}: expected ({len(X)},)")
+            check_lengths(len(X), y, weights)
             for part in self._parts(len(X)):
                 if self.stopping.remaining == 0.0:
                     self.stopping.stop(Status.TIME_LIMIT)
@@ -226,6 +223,14 @@ def float_rows(X: Any, first: int, checked: bool = False) -> Array:
             s, v = np.argwhere(~np.isfinite(rows))[0].tolist()
             raise InvalidProblem(f"attribute {v} of sample {first + s} is {rows[s, v]}: expected a finite number")
     return rows
+
+
+def check_lengths(samples: int, y: Any, weights: Any) -> None:
+    """Complain unless there is one decision, and one weight if any, for each sample."""
+    if np.shape(y) != (samples,):
+        raise InvalidProblem(f"y has shape {np.shape(y)}: expected ({samples},), one decision for each sample")
+    if weights is not None and np.shape(weights) != (samples,):
+        raise InvalidProblem(f"weights have shape {np.shape(weights)}: expected ({samples},)")
 
 
 def decision_signs(y: Any, first: int, checked: bool = False) -> Array:

@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -231,6 +232,24 @@ def test_no_copy_of_the_data():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.3 * X.nbytes
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csc_matrix", "coo_array"])
+def test_sparse_attributes(kind):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(20_000, 6)) * (rng.random((20_000, 6)) < 0.2)
+    y, w = (rng.random(len(X)) < 0.4).astype(int), rng.random(len(X))
+    dense = LogisticRegression(2.0, intercept=True).fit(X, y, w)
+    sparse = getattr(scipy.sparse, kind)(X)
+    model = LogisticRegression(2.0, intercept=True).fit(sparse, y, w)
+    assert model.theta_ == pytest.approx(dense.theta_, abs=1e-9) and model.n_samples_ == len(X)
+    assert model.costs(sparse) == pytest.approx(dense.costs(X))
+    assert model.score(sparse, y) == dense.score(X, y)
+    with pytest.raises(InvalidProblem, match=r"y has shape \(3,\): expected \(20000,\)"):
+        LogisticRegression().fit(sparse, y[:3])
+    wide = scipy.sparse.csr_array(([1.0, 2.0, np.nan], ([0, 2999, 2999], [0, 1999, 5])), shape=(3000, 2000))
+    with pytest.raises(InvalidProblem, match="attribute 5 of sample 2999 is nan"):
+        LogisticRegression().fit(wide, np.zeros(3000))
 
 
 def test_data_frames_name_the_attributes():

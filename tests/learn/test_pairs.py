@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -176,6 +177,7 @@ def test_nearest_neighbours(seed, n, k):
     near = [set(np.argsort(distance[a])[: min(k, n - 1) + 1].tolist()) - {a} for a in range(n)]
     expected = [[a, b] for a, b in itertools.combinations(range(n), 2) if b in near[a] or a in near[b]]
     assert pairs.nearest_neighbors(X, k).tolist() == expected
+    assert pairs.nearest_neighbors(scipy.sparse.csr_array(X), k).tolist() == expected
 
 
 # -------------------------------------------------------------------------------------------------- bad input
