@@ -117,7 +117,9 @@ def _certificate(source: Source, header: dict[str, Any], arrays: dict[str, Any])
     if header.get("format") != FORMAT or header.get("version") != 1:
         raise source.error(None, f'expected "format": "{FORMAT}" and "version": 1')
     for name, kinds in HEADER.items():
-        value = header.get(name)
+        if name not in header:
+            raise source.error(None, f"there is no {name}: expected a certificate")
+        value = header[name]
         if not isinstance(value, kinds) or isinstance(value, bool):
             raise source.error(None, f"{name} is {str(value)[:40]!a}: expected {kinds[0].__name__}")
         if isinstance(value, float) and math.isnan(value):

@@ -120,13 +120,15 @@ def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, in
 
 def _right(kind: int, split: int, size: int) -> int:
     """The right-hand side of an inequality; InvalidCertificate if it is none."""
-    if kind == 0 and size >= 3:
+    if kind == 0 and size >= 3 and split == 0:
         return size - 2
-    if kind == 1 and size >= 4 and size % 2 == 0:
+    if kind == 1 and size >= 4 and size % 2 == 0 and split == 1:
         return (size - 2) // 2
     if kind == 2 and 0 < split < size:
         return min(split, size - split)
-    raise InvalidCertificate(f"kind {kind} with {size} elements: expected a cycle, an odd wheel or a 2-partition")
+    raise InvalidCertificate(
+        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel or a 2-partition"
+    )
 
 
 def _blocks(problem: Any) -> list[int]:

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import time
+import zipfile
 from fractions import Fraction
 
 import numpy as np
@@ -324,3 +326,153 @@ def test_the_mean_of_packings_shares_what_one_cannot():
         assert passed.bound >= packing.bound
         gained += passed.bound > packing.bound
     assert gained >= 3
+
+
+GADGETS = [(CYCLE, 0, [0, 1, 2, 3]), (WHEEL, 1, [4, 5, 6, 7, 8, 9]), (TWO_PARTITION, 2, [10, 11, 12, 13, 14])]
+
+
+@pytest.fixture(scope="module")
+def all_kinds():
+    """Three components, of each of which one inequality of its own kind proves the optimum, to the last bit."""
+    rows = Inequalities.of(GADGETS)
+    starts, keys, signs, _rhs = rows.terms(15)
+    amounts = np.array([0.7, 0.9, 1.1])
+    cost = -signs * np.repeat(amounts, np.diff(starts))
+    p = gp.SetPartition.from_pairs(15, np.stack([keys // 15, keys % 15], 1), cost, dense=False)
+    certificate = certify(p, "by hand", rows, amounts)
+    best = gp.partition.exact(p)
+    assert certificate.step == 0 and best.status == "optimal"
+    assert certificate.bound == pytest.approx(best.cost, abs=1e-12)
+    return p, best, certificate.with_cost(best.cost)
+
+
+def altered(good):
+    """Each multiplier, element, kind, split and the number of elements changed, one at a time."""
+    rows = good.inequalities
+    items = [rows.item(k) for k in range(len(rows))]
+    for k, (kind, split, elements) in enumerate(items):
+        multipliers = good.multipliers.copy()
+        for factor in (0.0, 0.5, 1 - 1e-9, 1 + 1e-9, 2.0):
+            multipliers[k] = good.multipliers[k] * factor
+            yield f"multiplier {k} times {factor}", dataclasses.replace(good, multipliers=multipliers.copy())
+        changed = [(other, split, elements) for other in (CYCLE, WHEEL, TWO_PARTITION, 7) if other != kind]
+        changed += [(kind, split + step, elements) for step in (-1, 1)]
+        changed += [(kind, split, elements[:-1]), (kind, split, [*elements, (elements[-1] + 1) % 15])]
+        changed += [(kind, split, elements[1:2] + elements[0:1] + elements[2:])] if kind != TWO_PARTITION else []
+        for i in range(len(elements)):
+            for step in (1, 7, -elements[i] - 1):
+                changed.append((kind, split, [*elements[:i], (elements[i] + step) % 16, *elements[i + 1 :]]))
+        for row in changed:
+            others = [*items[:k], row, *items[k + 1 :]]
+            yield f"{items[k]} to {row}", dataclasses.replace(good, inequalities=Inequalities.of(others))
+        multipliers = np.delete(good.multipliers, k)
+        fewer = Inequalities.of([*items[:k], *items[k + 1 :]])
+        yield f"{items[k]} left out", dataclasses.replace(good, inequalities=fewer, multipliers=multipliers)
+    for step in (0.1, 1.0):
+        yield f"step {step}", dataclasses.replace(good, step=step)
+    yield "bound", dataclasses.replace(good, bound=good.bound + 1e-9)
+    yield "n", dataclasses.replace(good, n=16)
+    yield "problem", dataclasses.replace(good, problem="0" * 64)
+
+
+def test_one_alteration_of_any_kind_of_inequality_fails(all_kinds):
+    p, best, good = all_kinds
+    for exact in (False, True):
+        good.check(p, exact=exact)
+    check_certificate(p, good, best.labels.tolist())
+    for what, bad in altered(good):
+        assert not bad.verify(p) and not bad.verify(p, exact=True), what  # the seal
+        bad = sealed(bad)
+        if bad.problem != good.problem:
+            assert not bad.verify(p), what
+            continue
+        assert not bad.verify(p) and not bad.verify(p, exact=True), what  # the proof
+        with pytest.raises(gp.InvalidCertificate):
+            check_certificate(p, bad)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_alterations_fail_on_the_command_line(all_kinds, tmp_path, capsys, suffix):
+    p, best, good = all_kinds
+    problem, labels, path = str(tmp_path / "p.csv"), str(tmp_path / "p.labels"), str(tmp_path / f"c{suffix}")
+    gp.io.write(p, problem)
+    gp.io.write_labels(best, labels)
+    good.save(path)
+    assert main(["verify", problem, labels, path]) == 0
+    capsys.readouterr()
+    for number, (what, bad) in enumerate(altered(good)):
+        if suffix == ".json" and bad.inequalities.kinds.max() > TWO_PARTITION:
+            continue  # has no name to write
+        if number % 2:
+            bad = sealed(bad)
+        bad.save(path)
+        assert main(["verify", problem, labels, path]) == 1, what
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1 and "Traceback" not in error, what
+    good.save(path)
+    for a in range(p.n):
+        changed = best.labels.copy()
+        changed[a] = changed.max() + 1 if (changed == changed[a]).sum() > 1 else changed[a - 1]
+        gp.io.write_labels(p.labels(changed), labels)
+        as_stated = p.evaluate(changed) == pytest.approx(best.cost, rel=1e-12)  # another optimum
+        assert main(["verify", problem, labels, path]) == (0 if as_stated else 1)
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz", ".json.gz"])
+def test_damaged_bytes_are_noticed(all_kinds, tmp_path, suffix):
+    """Cut off anywhere, or with one byte changed: one clear line, or, where the byte means nothing, all as it was."""
+    good = all_kinds[2]
+    path = tmp_path / f"c{suffix}"
+    good.save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(6)
+    damaged = [whole[:size] for size in range(0, len(whole) - 2, 1 + len(whole) // 150)]
+    for place in rng.integers(0, len(whole), 300).tolist():
+        damaged.append(whole[:place] + bytes([whole[place] ^ int(rng.integers(1, 256))]) + whole[place + 1 :])
+    lines = []
+    for content in damaged:
+        path.write_bytes(content)
+        try:
+            again = gp.partition.Certificate.load(path)
+        except gp.FormatError as error:
+            lines.append(str(error))
+        else:
+            assert again.seal == good.seal and again.bound == good.bound
+    assert len(lines) > 300 and all("\n" not in line and str(path) in line for line in lines)
+
+
+def archive_with(tmp_path, **arrays):
+    """A certificate in which some members of the archive are replaced by given bytes."""
+    path = tmp_path / "c.npz"
+    packed()[1].save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members |= {f"{name}.npy": content for name, content in arrays.items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            if content is not None:
+                archive.writestr(name, content)
+    return path
+
+
+def array_header(shape, kind="<f8"):
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+    text += " " * (64 - (len(text) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b"garbage", array_header((10**15,)), array_header((2**63,)), array_header((-1,)),
+     array_header((3, 10**12)), array_header((4,), "|O") + b"cos\nsystem\n", array_header((4,), "<U1000000000"),
+     array_header((2,)) + b"\x00" * 8, b"\x93NUMPY\x01\x00\xff\xff{", b"\x93NUMPY\x03\x00\xff\xff\xff\x7f{"],
+    ids=range(12),
+)  # fmt: skip
+@pytest.mark.parametrize("member", ["multipliers", "elements", "starts", "kinds", "splits", "header"])
+def test_archives_that_promise_too_much_are_refused(tmp_path, member, content):
+    path = archive_with(tmp_path, **{member: content})
+    started = time.process_time()
+    with pytest.raises(gp.FormatError) as error:
+        gp.partition.Certificate.load(path)
+    assert "\n" not in str(error.value) and time.process_time() - started < 2
