@@ -15,7 +15,6 @@ import csv
 import gzip
 import hashlib
 import io
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,42 +147,24 @@ def keep(recipe: Recipe, labels: np.ndarray) -> None:
     path.write_text("".join(f"{label}\n" for label in labels.tolist()))
 
 
-def improve(p: gp.SetPartition, start: np.ndarray | None, seconds: float, seed: int) -> np.ndarray:
-    """Iterated local search: perturb the partition, descend by greedy moving and Kernighan-Lin, keep what is not worse.
-
-    A perturbation takes a random element and a random neighbour of it, one to three times, and either joins their
-    subsets, or makes the elements of one singletons, or splits both at random, or moves some neighbours to the element.
-    """
-    rng = np.random.default_rng(seed)
-    ends = time.monotonic() + seconds
-    best = gp.partition.kernighan_lin(p, initial=start)
-    if start is not None:
-        best = min(best, gp.partition.kernighan_lin(p), key=lambda r: r.cost)
-    labels, cost = best.labels.copy(), best.cost
-    starts, neighbours, _ = p.rows()
-    while p.n > 1 and time.monotonic() < ends:
-        changed = labels.astype(np.int64)
-        for _ in range(int(rng.integers(1, 4))):
-            a = int(rng.integers(p.n))
-            around = neighbours[starts[a] : starts[a + 1]]
-            b = int(rng.choice(around)) if len(around) else a
-            mine, other = np.flatnonzero(changed == changed[a]), np.flatnonzero(changed == changed[b])
-            kind = rng.integers(4)
-            if kind == 0:
-                changed[other] = changed[a]
-            elif kind == 1:
-                changed[mine] = 2 * p.n + mine
-            elif kind == 2:
-                both = np.union1d(mine, other)
-                changed[both] = np.where(rng.random(len(both)) < 0.5, changed[a], 3 * p.n + a)
-            else:
-                chosen = rng.choice(around, min(len(around), int(rng.integers(1, 9)))) if len(around) else mine[:1]
-                changed[chosen] = changed[a]
-        moved = gp.partition.greedy_moving(p, initial=changed)
-        found = gp.partition.kernighan_lin(p, initial=moved)
-        if found.cost <= cost:
-            labels, cost = found.labels.copy(), found.cost
-    return labels
+def work_on_partition(
+    p: gp.SetPartition, labels: np.ndarray | None, seconds: float, proving: float, known: dict[str, str]
+) -> tuple[np.ndarray | None, str, str]:
+    """Better labels of a set partition problem, how they were found, and how they were proven to be best."""
+    found_by, proven = known.get("found_by", ""), known.get("proven") or "no"
+    before = np.inf if labels is None else p.evaluate(labels)
+    if seconds and proven == "no":
+        r = gp.partition.search(p, labels, time_limit=seconds, seed=1)
+        if r.cost < before - EXACT:
+            labels, before, found_by = r.labels, r.cost, "search"
+    if proving and proven == "no":
+        r = gp.partition.exact(p, initial=labels, time_limit=proving)
+        if r.cost < before - EXACT:
+            labels, found_by = r.labels, "exact"
+        if r.status == "optimal":
+            proven = f"exact: {r.info['nodes']} nodes"
+        print(f"{r.status}, gap {r.gap:.3%}, {r.seconds:.0f} s")
+    return labels, found_by, proven
 
 
 def work_on_factor_graph(
@@ -219,20 +200,8 @@ def line_of(recipe: Recipe, known: dict[str, str], seconds: float, proving: floa
     p, truth = recipe.make()
     labels = best_labels(recipe)
     before = np.inf if labels is None else p.evaluate(labels)
-    found_by, proven = known.get("found_by", ""), known.get("proven") or "no"
-    is_partition = isinstance(p, gp.SetPartition)
-    if not is_partition:
-        labels, found_by, proven = work_on_factor_graph(p, labels, seconds, proving, known)
-    elif seconds:
-        labels = improve(p, labels, seconds, seed=int(before) % 1000 if np.isfinite(before) else 0)
-        if p.evaluate(labels) < before - EXACT or not found_by:
-            found_by = "Kernighan-Lin from perturbed partitions"
-    if is_partition and proving and proven == "no":
-        r = gp.partition.ilp(p, initial=labels, solver="highs", time_limit=proving)
-        if r.cost < p.evaluate(labels) - EXACT:
-            labels, found_by = r.labels, "ilp"
-        if r.status == "optimal":
-            proven = f"ilp, cutting-plane, HiGHS: {r.info['rounds']} rounds"
+    work_on = work_on_partition if isinstance(p, gp.SetPartition) else work_on_factor_graph
+    labels, found_by, proven = work_on(p, labels, seconds, proving, known)
     if labels is None:
         raise SystemExit(f"{recipe.name}: no best labels; run with --improve")
     if p.evaluate(labels) < before - EXACT:
@@ -260,7 +229,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of instances; default: all")
     parser.add_argument("--improve", type=float, default=0, metavar="SECONDS", help="search so long for better labels")
-    parser.add_argument("--prove", type=float, default=0, metavar="SECONDS", help="time limit of the integer program")
+    parser.add_argument("--prove", type=float, default=0, metavar="SECONDS", help="time limit of proofs")
     options = parser.parse_args()
     for recipe in RECIPES:
         if not options.names or any(name in recipe.name for name in options.names):

@@ -24,6 +24,7 @@ with open(FOLDER / "manifest.csv", newline="") as manifest:
 RECIPES = {recipe.file: recipe for recipe in make.RECIPES}
 FACTOR_GRAPHS = {"factor-tree", "factor-chain", "factor-grid", "noisy-image", "scene"}
 SLOW = {"spin-glass-0100.json.gz"}
+LONG_PROOFS: set[str] = set()
 each = pytest.mark.parametrize("line", MANIFEST, ids=lambda line: line["file"].split(".")[0])
 
 
@@ -86,13 +87,23 @@ def test_best_labels_have_the_best_value(line):
     assert gp.partition.kernighan_lin(p, initial=best(line)).cost == pytest.approx(cost, rel=1e-9)
 
 
-@pytest.mark.parametrize("line", [x for x in MANIFEST if x["proven"] != "no" and int(x["n"]) <= 40
-                                  and x["family"] not in FACTOR_GRAPHS],
+PROVEN = [x for x in MANIFEST if x["proven"] != "no" and x["family"] not in FACTOR_GRAPHS]
+
+
+@pytest.mark.parametrize("line", [x for x in PROVEN if int(x["n"]) <= 40 and x["proven"].startswith("ilp")],
                          ids=lambda line: line["file"].split(".")[0])  # fmt: skip
 def test_proven_values_are_proven_again(line):
     p = gp.read(FOLDER / line["file"])
     r = gp.partition.ilp(p, initial=best(line), time_limit=60)
     assert r.status == "optimal" and make.value(r.objective) == line["best"]
+
+
+@pytest.mark.parametrize("line", [x for x in PROVEN if x["file"] not in LONG_PROOFS],
+                         ids=lambda line: line["file"].split(".")[0])  # fmt: skip
+def test_branch_and_cut_finds_the_same_values(line):
+    p = gp.read(FOLDER / line["file"])
+    r = gp.partition.exact(p, time_limit=100)  # from its own start
+    assert r.status == "optimal" and r.objective == pytest.approx(float(line["best"]), rel=1e-9)
 
 
 @pytest.mark.parametrize("line", [x for x in MANIFEST if x["family"] in FACTOR_GRAPHS],
