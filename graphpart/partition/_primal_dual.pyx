@@ -12,6 +12,10 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 
+cdef double ROOM = -0.05   # a row with price 0 and more room than this is not looked at ...
+cdef int REST = 4          # ... in so many steps
+
+
 def arrange(const offset_t[::1] starts, const element_t[::1] pairs, const signed char[::1] signs, const uint64_t[::1] words):
     """Rows with their + terms first: (middles, pairs, hash of each row from a random word for each variable)."""
     cdef Py_ssize_t rows = starts.shape[0] - 1, k
@@ -52,13 +56,22 @@ def left(const offset_t[::1] starts, const offset_t[::1] middles, const element_
 
 
 cdef inline double product(offset_t start, offset_t middle, offset_t end, const element_t* pairs, const double* y) noexcept nogil:
-    cdef double plus = 0.0, minus = 0.0
-    cdef offset_t i
-    for i in range(start, middle):
+    cdef double plus = 0.0, more = 0.0, minus = 0.0      # three sums, none of which waits for another
+    cdef offset_t i = start
+    while i + 1 < middle:
         plus += y[pairs[i]]
-    for i in range(middle, end):
+        more += y[pairs[i + 1]]
+        i += 2
+    if i < middle:
+        plus += y[pairs[i]]
+    i = middle
+    while i + 1 < end:
         minus += y[pairs[i]]
-    return plus - minus
+        plus -= y[pairs[i + 1]]
+        i += 2
+    if i < end:
+        minus += y[pairs[i]]
+    return plus + more - minus
 
 
 cdef inline void add(double amount, offset_t start, offset_t middle, offset_t end, const element_t* pairs, double* out) noexcept nogil:
@@ -86,11 +99,13 @@ def iterate(const offset_t[::1] starts, const offset_t[::1] middles, const eleme
     """`iterations` steps from (y, prices) and the reduced costs, in place. Returns the number of steps made.
 
     A step: y moves against its reduced costs and is clipped to its bounds, then the prices move along the violation at
-    the extrapolated point ``2 y_new - y`` and are clipped at 0. Each iterate is added to the sums.
+    the extrapolated point ``2 y_new - y`` and are clipped at 0. Each iterate is added to the sums. Rows with price 0 and
+    much room are passed over now and then.
     """
     cdef Py_ssize_t m = y.shape[0], rows = rhs.shape[0], e, k
     cdef double value, change
     cdef double[::1] ahead = np.empty(m)
+    cdef unsigned char[::1] rest = np.zeros(rows, np.uint8)
     cdef int done = 0, step
     if not m or not rows:
         return 0
@@ -106,7 +121,13 @@ def iterate(const offset_t[::1] starts, const offset_t[::1] middles, const eleme
                 y[e] = value
                 y_sum[e] += value
             for k in range(rows):
+                if rest[k]:
+                    rest[k] -= 1
+                    continue
                 value = product(starts[k], middles[k], starts[k + 1], &pairs[0], &ahead[0]) - rhs[k]
+                if prices[k] == 0 and value < ROOM:
+                    rest[k] = REST
+                    continue
                 value = prices[k] + row_steps[k] * value
                 value = value if value > 0 else 0.0
                 change = value - prices[k]

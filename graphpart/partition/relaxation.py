@@ -37,7 +37,8 @@ Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
 COMPLETE_FROM = 0.2  # share of pairs with a cost, from which on they are anyway
 ITERATIONS = 50  # between two restarts
-VIOLATED = 0.02  # by so much a point has to violate an inequality that is added
+VIOLATED, FINEST = 0.02, 1e-4  # by so much a point has to violate an inequality that is added, at first and at last
+FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, SETS, WHEELS = 4.0, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
 LARGEST = 12  # elements in a 2-partition
@@ -91,6 +92,7 @@ class Relaxation:
         self.best = (self.rows.inequalities, self.rows.prices)
         self.rounds = 0
         self.violation = np.inf
+        self.tolerance = VIOLATED
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the pairs ``{a, b}`` with keys ``a * n + b`` stand among the variables."""
@@ -151,16 +153,28 @@ class Relaxation:
             y, prices = y_sum / done, prices_sum / done
         self.y[used], rows.prices = y, prices
 
-    def separate(self, tolerance: float = VIOLATED) -> int:
-        """Add inequalities that y violates, and drop those that do nothing; the number added."""
-        rows = self.rows
-        rows.keep((rows.prices > 0) | (rows.rhs - rows.left(self.y) < SLACK))
-        return rows.add(self._dense_cuts(tolerance) if self.complete else self._cycles(tolerance))
+    def separate(self) -> int:
+        """Add inequalities that y violates, and drop those that do nothing; the number added.
 
-    def _dense_cuts(self, tolerance: float) -> Inequalities:
+        If these are few, smaller violations count from the next time on.
+        """
+        rows, few = self.rows, FEW * len(self.cost)
+        rows.keep((rows.prices > 0) | (rows.rhs - rows.left(self.y) < SLACK))
+        tolerance = self.tolerance
+        added = rows.add(self._dense_cuts(tolerance) if self.complete else self._cycles(tolerance))
+        if added <= few:
+            self.tolerance = max(tolerance / 2, FINEST)
+            if self.complete and not added:  # odd wheels take longer to find, and add little to the others
+                added += rows.add(self._odd_wheels(tolerance))
+        return added
+
+    def _matrix(self) -> Floats:
         Y = np.zeros((self.n, self.n))
         Y[self.u, self.v] = Y[self.v, self.u] = self.y
-        m = len(self.cost)
+        return Y
+
+    def _dense_cuts(self, tolerance: float) -> Inequalities:
+        Y, m = self._matrix(), len(self.cost)
         triangles, by_triangle = _cuts.triangles(Y, tolerance, self.stopping)
         found = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
         out = found.take(_most(by_triangle, TRIANGLES * m))
@@ -168,13 +182,14 @@ class Relaxation:
         found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
         out = out + found.take(_most(by_sets, SETS * m))
         self.violation = max(float(by_triangle.max(initial=0.0)), float(by_sets.max(initial=0.0)))
-        if not len(out):  # they take longer to find, and add little to the others
-            starts, elements, by_wheel = _cuts.odd_wheels(Y, tolerance, self.stopping)
-            ones = np.ones(len(by_wheel), np.int32)
-            found = Inequalities(np.full(len(ones), WHEEL, np.uint8), starts, elements, ones)
-            out = out + found.take(_most(by_wheel, WHEELS * m))
-            self.violation = max(self.violation, float(by_wheel.max(initial=0.0)))
         return out
+
+    def _odd_wheels(self, tolerance: float) -> Inequalities:
+        starts, elements, amounts = _cuts.odd_wheels(self._matrix(), tolerance, self.stopping)
+        ones = np.ones(len(amounts), np.int32)
+        found = Inequalities(np.full(len(ones), WHEEL, np.uint8), starts, elements, ones)
+        self.violation = max(self.violation, float(amounts.max(initial=0.0)))
+        return found.take(_most(amounts, WHEELS * len(self.cost)))
 
     def _cycles(self, tolerance: float) -> Inequalities:
         length = np.maximum(1.0 - self.y, 0.0) + 1e-7
@@ -211,14 +226,16 @@ def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities,
     """Inequalities and prices that prove the bound of the relaxation, for a problem without required joins."""
     relaxation = Relaxation(p, stopping)
     relaxation.start(*pass_messages(p, stopping, rounds=2))
-    idle, tolerance = 0, VIOLATED
+    idle = 0
     while not stopping.check(np.inf):
-        before = relaxation.bound
+        before, tolerance = relaxation.bound, relaxation.tolerance
         relaxation.round()
-        added = relaxation.separate(tolerance)
+        relaxation.separate()
+        if float(relaxation.cost @ relaxation.y) - relaxation.bound <= LITTLE * abs(relaxation.bound):
+            if tolerance == FINEST and relaxation.violation <= FINEST:
+                break  # this point violates nothing and costs no more
+            relaxation.tolerance = FINEST
         idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
         if idle >= IDLE:
             break
-        if not added:
-            tolerance = max(tolerance / 4, 1e-6)
     return relaxation.best

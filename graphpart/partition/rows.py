@@ -70,7 +70,9 @@ class Rows:
             given[at] = np.bincount(same.ravel(), prices)
         first = np.zeros(len(found), bool)
         first[at] = True
-        first &= ~np.isin(hashes, self._hashes)
+        if len(self):
+            known = np.sort(self._hashes)
+            first &= known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] != hashes
         if not first.all():
             lengths = np.diff(starts)
             pairs = pairs[np.repeat(first, lengths)]

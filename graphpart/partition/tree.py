@@ -19,7 +19,7 @@ from graphpart.partition.greedy_joining import greedy_joining
 from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.message_passing import pass_messages
 from graphpart.partition.problem import Labels, SetPartition
-from graphpart.partition.relaxation import Relaxation
+from graphpart.partition.relaxation import FINEST, VIOLATED, Relaxation
 
 if TYPE_CHECKING:
     from graphpart.partition.exact import Search
@@ -125,7 +125,7 @@ class Tree:
             return []
         r.bound = -math.inf
         r.offer(r.rows.prices)
-        idle, vertex, tolerance = 0, False, 0.05
+        r.tolerance, idle, vertex = VIOLATED, 0, False
         while not self.closed(r.bound):
             if self.stopping.check(self.search.cost):
                 return [(max(known, r.bound), decisions)]
@@ -144,7 +144,9 @@ class Tree:
                 self._round_point()
             if self.closed(r.bound) or not self._fix(not decisions):
                 return []
-            added = r.separate(tolerance if not vertex else 1e-4)
+            if vertex:
+                r.tolerance = FINEST
+            added = r.separate()
             self.search.work.cuts += added
             if vertex and not added:
                 if self._is_partition():
@@ -156,8 +158,6 @@ class Tree:
                 if self.simplex is None or vertex or len(r.rows.pairs) > VERTEX_TERMS:
                     break
                 vertex, idle = True, 0
-            elif not added:
-                tolerance = max(tolerance / 4, 1e-4)
         if self.closed(r.bound):
             return []
         return self._divide(decisions, max(known, r.bound))
