@@ -82,6 +82,27 @@ def test_average_linkage_of_the_records_study_is_scipys():
             assert gp.metrics.adjusted_rand_index(expected, found) == 1.0
 
 
+def test_costs_out_of_sample_know_nothing_of_what_they_judge():
+    """Each cost is that of a model learned without the folds, or the classes, of its pair."""
+    rng = np.random.default_rng(1)
+    y = rng.permutation(np.arange(24) % 4)
+    pairs, same = gp.learn.pairs.training_pairs(y)
+    X = rng.normal(size=(len(pairs), 2)) + same[:, None]
+    parts = y[pairs]
+    for name in ("records", "digits"):
+        pytest.importorskip("rapidfuzz" if name == "records" else "sklearn")
+        study = example(name)
+        if name == "records":
+            found = study.costs_out_of_sample(X, same, parts)
+        else:
+            C = study.costs_out_of_sample(X, pairs, same, y)
+            assert (C == C.T).all() and not np.diagonal(C).any()
+            found = C[tuple(pairs.T)]
+        for s, (i, j) in enumerate(parts.tolist()):
+            others = [not {i, j} & set(ends) for ends in parts.tolist()]
+            assert found[s] == pytest.approx(study.learn(X[others], same[others]).costs(X[s : s + 1])[0])
+
+
 def test_restore_image(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     study = example("restore_image")

@@ -151,7 +151,7 @@ def _move(K: Array, k: int, w: Array, labels: NDArray[np.int64], stopping: Stopp
     small = ROUNDING * float(w @ np.abs(diagonal))
     try:
         while True:
-            mass = np.array([float(w[labels == C] @ table[labels == C, C]) for C in range(k)])
+            mass = np.bincount(labels, w * table[every, labels], minlength=k)
             filled = count > 0
             s = np.where(filled, size, 1.0)
             distance = diagonal[:, None] - 2 * table / s + mass / s**2  # ||phi(a) - m_C||^2
