@@ -358,6 +358,8 @@ cdef bint settle_joins(Work* w, Set* s, Stopping stopping) noexcept nogil:
     while settle(w, stopping):
         if w.seeds.size == 0:
             return True
+        if stopping.poll(INFINITY):
+            break
         a = pop(&w.seeds)
         if w.g.parent[a] == a and not grow_subgraph(w, s, a, stopping):
             grow_cut(w, s, a)
@@ -384,7 +386,7 @@ cdef bint settle_all_cuts(Work* w, Set* s, Stopping stopping) noexcept nogil:
     list_attracted(w)
     push_all(w, &w.pairs)
     for a in range(w.g.n):
-        if not settle_cuts(w, stopping):
+        if stopping.poll(INFINITY) or not settle_cuts(w, stopping):
             return False
         if w.g.parent[a] == a:
             grow_apart(w, s, <element_t>a)

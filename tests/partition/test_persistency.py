@@ -168,3 +168,16 @@ def test_time_limit_of_zero_proves_less():
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_tiny_problems(n):
     assert reduce(gp.SetPartition.from_pairs(n, [], [])).problem.n == n
+
+
+def test_a_time_limit_is_obeyed_in_every_phase():
+    """It ends soon, whatever it is at, and has proven no more than it would have with more time."""
+    p = gp.generate.grid(150, 150, seed=2).problem
+    started = time.process_time()
+    whole = reduce(p)
+    seconds = time.process_time() - started
+    for share in (0.0, 0.1, 0.3, 0.6, 0.9):
+        started = time.process_time()
+        part = reduce(p, time_limit=share * seconds)
+        assert time.process_time() - started < share * seconds + 0.5
+        assert part.problem.n >= whole.problem.n - 50  # another order may prove a little more
