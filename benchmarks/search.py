@@ -5,17 +5,23 @@
     python benchmarks/search.py --rows uniform pace  some rows
     python benchmarks/search.py --train              instances of other seeds, to choose parameters by
     python benchmarks/search.py --plot gap.png       the gap over time as a picture
+    python benchmarks/search.py --cpu                on a machine with other work: CPU seconds of CORES cores
 
 Parameters of the search are chosen on the instances of ``--train``; figures are those of the others. The gap of a run
 is (cost - best) / |best|, where best is the least cost that any run here found, peers included, or the best published
-value where one is known. Each run is told nothing but its time limit and its seed. CPU seconds stand beside wall
-seconds, because the limit is one of wall time and the machine may be busy.
+value where one is known; `--reference` lets another run take so many times as long. Each run is told nothing but its
+limit and its seed. With `--cpu`, a second is that of CORES processors: a run ends when the process has used so much.
+Memory is the peak of a process of its own in the search above what was in use before it, and its unit is the matrix,
+or the arrays of pairs and costs, which were in use before and are counted in.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -30,6 +36,7 @@ import graphpart as gp
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances"
 FRACTIONS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)  # of the time limit, for gaps over time
 TRAIN, TEST = 1_000, 9_000  # first seeds of generated instances
+CORES = 2
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,7 @@ class Row:
     target: str
     peers: tuple[str, ...] = ()
     stop_at_best: bool = False  #: end at the published value
+    memory: bool = False  #: measure the peak memory, too
 
 
 @dataclass
@@ -53,21 +61,24 @@ class Runs:
     published: float | None
     results: list[gp.PartitionResult] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+    histories: list[list[tuple[float, float]]] = field(default_factory=list)
+    reference: float = np.inf
+    memory: float | None = None
     peers: dict[str, tuple[float, float]] = field(default_factory=dict)  #: (cost, seconds)
 
     @property
     def best(self) -> float:
-        costs = [r.cost for r in self.results] + [cost for cost, _ in self.peers.values()]
+        costs = [r.cost for r in self.results] + [cost for cost, _ in self.peers.values()] + [self.reference]
         return min(costs if self.published is None else [*costs, self.published])
 
     def gap(self, cost: float) -> float:
         return (cost - self.best) / abs(self.best) if self.best else 0.0 if cost == self.best else np.inf
 
-    def time_to_best(self, r: gp.PartitionResult) -> float:
-        return next((t for t, cost in r.history if self.gap(cost) <= 1e-12), np.inf)
+    def times_to_best(self) -> list[float]:
+        return [next((t for t, cost in h if self.gap(cost) <= 1e-12), np.inf) for h in self.histories]
 
-    def gap_at(self, r: gp.PartitionResult, seconds: float) -> float:
-        return self.gap(min([cost for t, cost in r.history if t <= seconds], default=r.history[0][1]))
+    def gaps_at(self, seconds: float) -> list[float]:
+        return [self.gap(min([cost for t, cost in h if t <= seconds], default=h[0][1])) for h in self.histories]
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
@@ -140,13 +151,13 @@ ROWS: tuple[Row, ...] = (
     Row("planted, n=1000", generated("planted-partition", n=1000, subsets=50, sigma=2.5), 1,
         "below joining + KL in the time of bioimage-cpp's", ("bioimage KL", "bioimage fusion", "chszlablib")),
     Row("planted, n=3000", generated("planted-partition", n=3000, subsets=100, sigma=3.0), 5,
-        "below joining + KL in the time of bioimage-cpp's", ("bioimage KL", "chszlablib")),
+        "below joining + KL in the time of bioimage-cpp's", ("bioimage KL", "chszlablib"), memory=True),
     Row("sparse random 10^4", generated("sparse-random", n=10**4, m=10**5), 0.5,
         "below Leiden in a third of its time", ("igraph Leiden", "bioimage KL", "bioimage fusion", "chszlablib")),
     Row("sparse random 10^5", generated("sparse-random", n=10**5, m=10**6), 10,
-        "below Leiden in a third of its time", ("igraph Leiden", "bioimage KL", "chszlablib")),
+        "below Leiden in a third of its time", ("igraph Leiden", "bioimage KL", "chszlablib"), memory=True),
     Row("grid 1000x1000", generated("grid", height=1000, width=1000, regions=2000), 20,
-        "below all peers in 20 s", ("bioimage KL", "chszlablib")),
+        "below all peers in 20 s", ("bioimage KL", "chszlablib"), memory=True),
 )  # fmt: skip
 
 
@@ -202,38 +213,90 @@ PEERS: dict[str, Callable[[gp.SetPartition], np.ndarray]] = {
 # ------------------------------------------------------------------------------------------------------------- running
 
 
-def measure(row: Row, seconds: float, seeds: int, first: int, say: Callable[[str], None]) -> list[Runs]:
+def run(
+    p: gp.SetPartition, seconds: float, seed: int, target: float | None, cpu: bool
+) -> tuple[gp.PartitionResult, float, list[tuple[float, float]]]:
+    """The result, CPU seconds, and the best cost over time, all in seconds of CORES processors if `cpu`."""
+    history: list[tuple[float, float]] = []
+    started = time.process_time()
+
+    def note(wall: float, cost: float) -> bool:
+        now = (time.process_time() - started) / CORES if cpu else wall
+        history.append((now, cost))
+        return cpu and now >= seconds
+
+    limit = 50 * seconds if cpu else seconds
+    r = gp.partition.search(p, time_limit=limit, seed=seed, target=target, threads=CORES, callback=note)
+    used = time.process_time() - started
+    history.append((used / CORES if cpu else r.seconds, r.cost))
+    return r, used, history
+
+
+def measure(
+    row: Row, seconds: float, seeds: int, first: int, reference: float, cpu: bool, say: Callable[[str], None]
+) -> list[Runs]:
     """Run the search and the peers on all instances of a row."""
     measured = []
     for name, p, published in row.instances(first):
         runs = Runs(name, row, published)
+        clock = time.process_time if cpu else time.perf_counter
         for peer in row.peers:
             try:
-                started = time.perf_counter()
+                started = clock()
                 labels = PEERS[peer](p)
             except ImportError:
                 continue
-            runs.peers[peer] = (p.evaluate(labels), time.perf_counter() - started)
+            runs.peers[peer] = (p.evaluate(labels), clock() - started)
+            say(f"{name}: {peer} {runs.peers[peer]}")
+        target = published if row.stop_at_best else None
+        if reference and not row.stop_at_best:
+            runs.reference = run(p, reference * seconds, 1_000, None, cpu)[0].cost
         for seed in range(1 if row.stop_at_best else seeds):
-            started = time.process_time()
-            target = published if row.stop_at_best else None
-            runs.results.append(gp.partition.search(p, time_limit=seconds, seed=seed, target=target))
-            runs.cpu.append(time.process_time() - started)
+            r, used, history = run(p, seconds, seed, target, cpu)
+            runs.results.append(r)
+            runs.cpu.append(used)
+            runs.histories.append(history)
+        if row.memory:
+            runs.memory = memory_of(row, seconds, first)
         measured.append(runs)
-        say(f"{name}: {min(r.cost for r in runs.results):.10g} (best {runs.best:.10g})")
+        say(f"{name}: {[r.cost for r in runs.results]} (best {runs.best:.10g})")
     return measured
 
 
+def memory_of(row: Row, seconds: float, first: int) -> float:
+    """The peak memory of the search in a process of its own, in units of the problem's arrays."""
+    command = [sys.executable, __file__, "--memory-of", row.name, str(seconds), str(first)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def print_memory(name: str, seconds: float, first: int) -> None:
+    _, p, _ = next(next(row for row in ROWS if row.name == name).instances(first))
+    arrays = (p.matrix,) if p.is_dense else (p.u, p.v, p.cost)
+    size = sum(array.nbytes for array in arrays if array is not None)
+    gp.partition.search(gp.generate.uniform_integers(30, 5, seed=0).problem, max_iterations=1)  # imports
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before = _status("VmRSS")
+    gp.partition.search(p, time_limit=seconds, threads=CORES)
+    print((_status("VmHWM") - before) / size + 1)
+
+
+def _status(key: str) -> int:
+    found = re.search(rf"{key}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found
+    return 1024 * int(found[1])
+
+
 def table(measured: list[tuple[Row, float, list[Runs]]]) -> Iterator[str]:
-    yield "| work | limit | best reached | mean gap | worst gap | median s to best | CPU s | peers | target |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| work | limit | best reached | mean gap | worst gap | median s to best | CPU s | memory | peers | target |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for row, seconds, all_runs in measured:
         pairs = [(runs, r) for runs in all_runs for r in runs.results]
         if not pairs:
             continue
         gaps = [runs.gap(r.cost) for runs, r in pairs]
         reached = sum(gap <= 1e-12 for gap in gaps)
-        soon = median(runs.time_to_best(r) for runs, r in pairs)
+        soon = median(t for runs in all_runs for t in runs.times_to_best())
+        memory = ", ".join(f"{runs.memory:.1f} x" for runs in all_runs if runs.memory)
         peers = "; ".join(
             f"{peer} {runs.gap(cost):.3%} in {took:.2f} s"
             for runs in all_runs
@@ -242,7 +305,7 @@ def table(measured: list[tuple[Row, float, list[Runs]]]) -> Iterator[str]:
         cpu = mean(x for runs in all_runs for x in runs.cpu)
         yield (
             f"| {row.name} | {seconds:g} s | {reached} of {len(gaps)} | {mean(gaps):.4%} | {max(gaps):.4%} "
-            f"| {soon:.2f} | {cpu:.1f} | {peers} | {row.target} |"
+            f"| {soon:.2f} | {cpu:.1f} | {memory} | {peers} | {row.target} |"
         )
 
 
@@ -250,8 +313,8 @@ def gaps_over_time(measured: list[tuple[Row, float, list[Runs]]]) -> Iterator[st
     yield "| mean gap at | " + " | ".join(f"{f:.0%} of the limit" for f in FRACTIONS) + " |"
     yield "|---" * (len(FRACTIONS) + 1) + "|"
     for row, seconds, all_runs in measured:
-        if pairs := [(runs, r) for runs in all_runs for r in runs.results]:
-            means = (mean(runs.gap_at(r, f * seconds) for runs, r in pairs) for f in FRACTIONS)
+        if any(runs.results for runs in all_runs):
+            means = (mean(gap for runs in all_runs for gap in runs.gaps_at(f * seconds)) for f in FRACTIONS)
             yield f"| {row.name} | " + " | ".join(f"{x:.3%}" for x in means) + " |"
 
 
@@ -264,9 +327,9 @@ def plot(measured: list[tuple[Row, float, list[Runs]]], path: str) -> None:
     figure, axes = plt.subplots(figsize=(8, 5))
     for row, seconds, all_runs in measured:
         times = np.geomspace(0.01 * seconds, seconds, 60)
-        pairs = [(runs, r) for runs in all_runs for r in runs.results]
-        if pairs:
-            axes.loglog(times, [1e-6 + mean(runs.gap_at(r, t) for runs, r in pairs) for t in times], label=row.name)
+        if any(runs.results for runs in all_runs):
+            gaps = [mean(gap for runs in all_runs for gap in runs.gaps_at(t)) for t in times]
+            axes.loglog(times, [1e-6 + gap for gap in gaps], label=row.name)
     axes.set(xlabel="seconds", ylabel="mean gap + 1e-6")
     axes.legend(fontsize="small")
     figure.savefig(path)
@@ -278,17 +341,24 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a fifth of the time, 2 seeds")
     parser.add_argument("--seeds", type=int, default=5, help="runs on each instance")
     parser.add_argument("--train", action="store_true", help="instances to choose parameters by")
+    parser.add_argument("--reference", type=float, default=30.0, help="times the limit, of a longer run; 0: none")
+    parser.add_argument("--cpu", action="store_true", help="count CPU seconds")
     parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--memory-of", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.memory_of:
+        print_memory(given.memory_of[0], float(given.memory_of[1]), int(given.memory_of[2]))
+        return
     measured = []
     for row in ROWS:
         if any(part in row.name for part in given.rows):
             seconds = row.seconds / 5 if given.quick else row.seconds
             seeds = 2 if given.quick else given.seeds
             first = TRAIN if given.train else TEST
-            measured.append(
-                (row, seconds, measure(row, seconds, seeds, first, lambda text: print("  " + text, flush=True)))
+            runs = measure(
+                row, seconds, seeds, first, given.reference, given.cpu, lambda t: print("  " + t, flush=True)
             )
+            measured.append((row, seconds, runs))
     print("\n".join(["", *table(measured), "", *gaps_over_time(measured)]))
     if given.plot:
         plot(measured, given.plot)

@@ -66,6 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_limits(parser)
     parser.add_argument("--max-iterations", type=arguments.whole, metavar="INTEGER", help="as the method counts them")
     parser.add_argument("--target", type=float, metavar="COST", help="end as soon as the cost is at most this")
+    parser.add_argument(
+        "--checkpoint",
+        metavar="PATH",
+        help="labels file that auto and search keep up to date and resume from; one FILE",
+    )
     parser.add_argument("--plot", metavar="PATH", help="draw cost and lower bound against time; one FILE only")
     parser.add_argument("--certificate", metavar="PATH", help="write a lower bound with its proof; one FILE only")
     arguments.add_options(parser)
@@ -81,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     initials = labels_files("--initial", args.initial, args.files)
     if args.json and "-" in outputs:
         raise InvalidOption("--json and -o - both write to standard output: expected one of them")
-    for flag, path in (("--plot", args.plot), ("--certificate", args.certificate)):
+    for flag, path in (("--plot", args.plot), ("--certificate", args.certificate), ("--checkpoint", args.checkpoint)):
         if path is not None:
             if len(args.files) > 1:
                 raise InvalidOption(f"{flag} takes one FILE: expected not {len(args.files)}")
@@ -110,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
                         max_iterations=args.max_iterations,
                         target=args.target,
                         callback=interrupt.callback,
+                        **({} if args.checkpoint is None else {"checkpoint": args.checkpoint}),
                         **dict(args.options),
                     )
                 if output is not None:

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -29,7 +30,7 @@ from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search import MESSAGES, finish
 from graphpart.partition.lower_bound import lower_bound
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.search import search
+from graphpart.partition.search import better_start, search
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -48,6 +49,7 @@ def auto(
     time_limit: float | None = None,
     target: float | None = None,
     seed: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
     """Solve a problem by local search, and prove the result optimal if that is within reach.
@@ -64,6 +66,9 @@ def auto(
         Stop as soon as the cost is at most this.
     seed : int, optional
         Of the random numbers of the search that fills a time limit; default 0.
+    checkpoint : str or path-like, optional
+        A file of labels that the search keeps up to date, see :func:`~graphpart.partition.search`. If it exists, the
+        result is not worse than it. At the end it holds the result.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
 
@@ -88,28 +93,40 @@ def auto(
     """
     p = as_problem(problem)
     stopping = Stopping(time_limit, None, target, callback)
-    found = improve_in_turn(p, initial, stopping)
+    found = improve_in_turn(p, better_start(p, initial, checkpoint), stopping)
     if stopping.reason is not None:
-        return finish(p, found, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=trivial_bound(p))
+        result = finish(p, found, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=trivial_bound(p))
+        return _saved(p, result, checkpoint)
     blocks = p.blocks()
     q = p.contract(blocks) if len(p.must_join) else p
     proof = Proof(q, canonical(found[np.unique(blocks, return_index=True)[1]]), stopping)
     proof.run()
     labels = proof.labels[blocks]
     if proof.open and time_limit is not None and not stopping.check(p.evaluate_labels(labels)):
-        labels = _searched(p, labels, seed, stopping)
+        labels = _searched(p, labels, seed, checkpoint, stopping)
     result = finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM)
     status = Status.OPTIMAL if proof.open == 0 else result.status
     bound = p.evaluate_labels(blocks) + proof.bound
-    return replace(
+    result = replace(
         result,
         status=status,
         lower_bound=result.cost if status == Status.OPTIMAL else min(bound, result.cost),
         message=f"{MESSAGES[status]} ({proof.report()})",
     )
+    return _saved(p, result, checkpoint)
 
 
-def _searched(p: SetPartition, labels: Labels, seed: int | None, stopping: Stopping) -> Labels:
+def _saved(p: SetPartition, result: PartitionResult, checkpoint: str | os.PathLike[str] | None) -> PartitionResult:
+    if checkpoint is not None:
+        from graphpart.io.labels import write_labels
+
+        write_labels(result, os.fspath(checkpoint), p)
+    return result
+
+
+def _searched(
+    p: SetPartition, labels: Labels, seed: int | None, checkpoint: str | os.PathLike[str] | None, stopping: Stopping
+) -> Labels:
     """What the anytime search makes of labels in the time that is left."""
     offset, callback = stopping.seconds, stopping.callback
     found = search(
@@ -118,6 +135,7 @@ def _searched(p: SetPartition, labels: Labels, seed: int | None, stopping: Stopp
         time_limit=stopping.remaining,
         target=stopping.target,
         seed=seed,
+        checkpoint=checkpoint,
         callback=callback and (lambda seconds, cost: callback(offset + seconds, cost)),
     )
     stopping.history.extend((offset + seconds, cost) for seconds, cost in found.history)

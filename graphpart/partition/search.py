@@ -1,22 +1,22 @@
 """Search: simulated annealing and recombination of the best partitions found, for as long as there is time.
 
-The start is the fixed point of greedy joining and Kernighan-Lin. A round is TASKS tasks, which run side by side and
-know nothing of each other:
+The start is the fixed point of greedy joining and Kernighan-Lin; where elements have few neighbours, of its form for
+pairs of subsets, which is faster there and ends lower. A round is TASKS tasks, which run side by side and know nothing
+of each other. Three of them anneal: one run of simulated annealing (see annealing.py), or several shorter ones, with
+one of several heats, from the best partition or, where there is time to forget it, from all elements apart or all
+together. What the runs of a task are better at in different regions (see recombination.py) adds up. The fourth
+recombines: what two of the best partitions agree on is contracted; annealing on the small problem that remains moves
+whole blocks of elements, joins and splits subsets; annealing at a low temperature on the whole problem follows.
 
-* anneal: simulated annealing (see annealing.py) from the best partition, with one of several heats;
-* recombine: what two of the best partitions agree on is contracted; annealing on the small problem that remains moves
-  whole blocks of elements, joins and splits subsets; annealing at a low temperature on the whole problem follows.
-
-On dense problems each task ends with Kernighan-Lin. Then, task by task, the result joins the pool of the best
-partitions, all of different costs. On sparse problems, before that, every region in which the best partition is
-better is taken over from it (see recombination.py), so that gains in different places add up. When two rounds find
-nothing better, annealing becomes slower.
+Then, task by task, the regions in which the best partition is better are taken over from it, and the result joins the
+pool of the best partitions, all of different costs. When four rounds find nothing better, annealing becomes slower.
 
 The random numbers of a task follow from the seed, the number of the round and of the task; so the result after a number
 of rounds is the same on any number of threads.
 
 No single heat is best: cluster editing on sparse graphs needs a hotter start than random complete graphs, so tasks take
-turns.
+turns. Nor is slow annealing: on random complete graphs and in cluster editing it ends again and again in the broadest
+valley, not the deepest, and many short runs find the latter sooner.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SWEEPS = (100, 1000)  # fewest and most sweeps of annealing at first
 FEWEST, LONGEST = 30, 5e9  # sweeps, where more would take so many nanoseconds
 SHORTEST = 60  # sweeps of each run where a task is many
 HEATS = (0.3, 1.0, 0.1, 5.0)  # in turn; which is best depends on the costs, see annealing.py
-FEW, FEW_HEATS = 300, (0.1, 0.3, 0.03, 0.01)  # with so few sweeps, more heat cannot be got rid of
+FEW, FEW_HEATS = 300, (0.1, 0.3, 0.03, 0.01)  # with so few sweeps, more heat, or another start, cannot be got rid of
 GRID_HEATS = (0.01, 0.03, 0.01, 0.1)  # where elements have few neighbours, still less of it
 BY_PAIRS = 8  # neighbours on average, below which Kernighan-Lin on pairs of subsets is faster and ends lower
 COOL = 0.03  # after recombination
@@ -129,7 +129,8 @@ def search(
     if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
     p = as_problem(problem)
-    start = _start(p, initial, checkpoint, stopping)
+    given = better_start(p, initial, checkpoint)
+    start = joined(p, stopping) if given is None else given
     blocks = p.blocks()
     q = p.contract(blocks) if len(p.must_join) else p
     labels = canonical(start[np.unique(blocks, return_index=True)[1]]) if q is not p else start
@@ -143,8 +144,8 @@ def search(
     return finish(p, state.labels[blocks], stopping, "search", status, lower_bound=bound, start=(start, cost))
 
 
-def _start(p: SetPartition, initial: Any, checkpoint: str | os.PathLike[str] | None, stopping: Stopping) -> Labels:
-    """The better one of the initial partition and the checkpoint; the fixed point of greedy joining without either."""
+def better_start(p: SetPartition, initial: Any, checkpoint: str | os.PathLike[str] | None) -> Labels | None:
+    """The better one of the initial partition and the checkpoint, of those that there are."""
     given = []
     if initial is not None:
         given.append(p.labels(initial))
@@ -154,7 +155,7 @@ def _start(p: SetPartition, initial: Any, checkpoint: str | os.PathLike[str] | N
         given.append(p.labels(read_labels(os.fspath(checkpoint), p)))
     for labels in given:
         p.check_feasible(labels)
-    return min(given, key=p.evaluate_labels) if given else joined(p, stopping)
+    return min(given, key=p.evaluate_labels, default=None)
 
 
 def _processors() -> int:
@@ -169,6 +170,7 @@ class _Task:
     sweeps: int  # of each
     heat: float
     seed: int
+    restart: bool = False  # some runs from all elements apart, or together
 
 
 class _Saver:
@@ -279,13 +281,14 @@ class _Search:
         work = self.annealer.work(self.labels)
         fewest, most = max(FEWEST, min(SWEEPS[0], LONGEST / work)), SWEEPS[1]
         sweeps = int(max(fewest, min(most, WORK / work)) * 2 ** (self.level / 2))
+        restart = sweeps > FEW and not self.p.has_must_cut
         heats = HEATS if sweeps > FEW else GRID_HEATS if self.by_pairs else FEW_HEATS
         tasks = []
         for k, seed in enumerate(seeds):
             heat = heats[(k + 3 * number) % len(heats)]
             if k < 3 or len(self.pool) < 3:
                 runs = 2 ** int(rng.integers(1 + max(0, (sweeps // SHORTEST).bit_length() - 1)))
-                tasks.append(_Task(self.labels, None, runs, sweeps // runs, heat, seed))
+                tasks.append(_Task(self.labels, None, runs, sweeps // runs, heat, seed, restart))
             else:
                 i, j = sorted(rng.choice(len(self.pool), 2, replace=False).tolist())
                 tasks.append(_Task(self.pool[i][1], self.pool[j][1], 1, sweeps, heat, seed))
@@ -313,9 +316,9 @@ class _Search:
         """The best of each region of several runs."""
         best: Labels | None = None
         for k in range(task.runs):
-            kind = (task.seed + k) % 4
-            start = np.zeros_like(task.start) if kind == 2 else np.arange(self.p.n, dtype=np.int32)
-            start = task.start if kind < 2 or self.p.has_must_cut else start
+            start, kind = task.start, (task.seed + k) % 4
+            if task.restart and kind > 1:
+                start = np.arange(self.p.n, dtype=np.int32) if kind == 2 else np.zeros_like(start)
             found = self.annealer.run(task.start, task.sweeps, task.heat, task.seed + k, stopping, start)
             best = found if best is None else best_of_regions(self.p, best, found)
             if stopping.check(np.inf):

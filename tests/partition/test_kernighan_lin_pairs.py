@@ -141,6 +141,17 @@ def test_below_whole_partition_sequences_where_a_split_is_needed() -> None:
     assert r.partition == [{0, 1, 2}, {3, 4, 5}] and r.cost == -12.0
 
 
+@given(partitions(max_n=9))
+@settings(max_examples=100, derandomize=True, deadline=None)
+def test_ends_where_neither_form_helps(p: gp.SetPartition) -> None:
+    r = kernighan_lin_pairs(p)
+    assert gp.partition.kernighan_lin(p, initial=r).cost >= r.cost - p.tolerance
+    if not len(p.must_join):
+        start = gp.partition.greedy_joining(p)
+        assert r.cost <= p.evaluate(improve_by_pairs(p, start.labels, Stopping())) + p.tolerance
+        assert p.evaluate(improve_by_pairs(p, r.labels, Stopping())) >= r.cost - p.tolerance
+
+
 def test_stops_and_keeps_the_best() -> None:
     p = gp.generate.sparse_random(2000, 20000, seed=4).problem
     full = kernighan_lin_pairs(p)
