@@ -109,10 +109,12 @@ def pack_triangles(double[:, ::1] rest, Stopping stopping, double bound):
     try:
         with nogil:
             for u in range(n):
-                if stopping.poll(INFINITY):
+                if stopping.look(INFINITY):
                     break
                 row_u = &rest[u, 0]
                 for v in range(u + 1, n):
+                    if stopping.poll(INFINITY):
+                        break
                     row_v = &rest[v, 0]
                     while row_u[v] > 0:
                         best = -1

@@ -233,9 +233,13 @@ def proven_bound(p: SetPartition, inequalities: Inequalities, multipliers: Float
             raise InvalidCertificate(str(error)) from None
         values = np.repeat(multipliers[some], np.diff(starts))
         constant = _inequalities.sum_down(np.array([constant, -_inequalities.dot_up(multipliers[some], rhs)]), False)
-        slots = np.searchsorted(keys, terms)
-        known = slots < len(keys)
-        known[known] = keys[slots[known]] == terms[known]
+        if len(keys) == n * (n - 1) // 2:  # all pairs
+            a = terms // n
+            slots, known = terms - (a + 1) * (a + 2) // 2, np.ones(1, bool)
+        else:
+            slots = np.searchsorted(keys, terms)
+            known = slots < len(keys)
+            known[known] = keys[slots[known]] == terms[known]
         if known.all():
             _inequalities.add_terms(slots, signs, values, low)
         else:
