@@ -6,6 +6,9 @@ from graphpart.kernels.types cimport element_t
 from graphpart.stopping cimport Stopping
 from libc.math cimport INFINITY
 
+cdef enum:
+    MOST = 32
+
 
 def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
     """For each pair {b, c} the element a with the largest ``y[a, b] + y[a, c] - y[b, c] - 1``, if more than `tolerance`.
@@ -47,11 +50,11 @@ def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stoppi
 
     With b = -1 on S, 1 on T and 0 elsewhere, ``y(S, T) - y(S) - y(T) - |S|`` rises most by adding an element to S or T,
     or by removing one, which ``h[i] = sum of b[j] y[i, j]`` tells; that is done while it rises. For each s, the elements
-    t of a set T that was found are not tried again. Triangles are left out, and S and T have at most `largest` elements.
+    t of a set T that was found are not tried again, and after MOST finds the next s is taken. Triangles are left out, and S and T have at most `largest` elements.
     Returns (starts, splits, elements with S first, violations). O(n) for each step of a search
     """
-    cdef Py_ssize_t n = y.shape[0], s, t, i, chosen
-    cdef int S, T, side, move
+    cdef Py_ssize_t n = y.shape[0], s, t, i, chosen, turn
+    cdef int S, T, side, move, found
     cdef double value, gain, most
     cdef const double* row
     elements, starts, splits, amounts = [], [0], [], []
@@ -60,8 +63,10 @@ def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stoppi
     cdef unsigned char[::1] covered = np.zeros(n, np.uint8)
     for s in range(n):
         covered[:] = 0
-        for t in range(n):
-            if t == s or covered[t] or y[s, t] <= tolerance or y[s, t] >= 1.0 - tolerance:
+        found = 0
+        for turn in range(1, n):
+            t = (s + turn) % n
+            if covered[t] or y[s, t] <= tolerance or y[s, t] >= 1.0 - tolerance:
                 continue
             if stopping.poll(INFINITY):
                 break
@@ -114,6 +119,9 @@ def two_partitions(const double[:, ::1] y, double tolerance, int largest, Stoppi
                 starts.append(len(elements))
                 splits.append(S)
                 amounts.append(value + S - min(S, T))
+                found += 1
+                if found == MOST:
+                    break
     return (np.array(starts, np.int64), np.array(splits, np.int32), np.array(elements, np.int32),
             np.array(amounts, np.float64))
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from graphpart.partition import _cuts, _primal_dual
 from graphpart.partition.inequalities import TWO_PARTITION, WHEEL, Inequalities
-from graphpart.partition.message_passing import pass_messages
+from graphpart.partition.message_passing import ROUNDS, pass_messages
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.rows import Rows
 from graphpart.stopping import Stopping
@@ -44,7 +44,8 @@ TRIANGLES, SETS, WHEELS = 4.0, 0.2, 0.1  # inequalities of each kind added in a 
 LARGEST = 12  # elements in a 2-partition
 SCALE = 0.2  # of prices to variables
 LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
-IDLE = 12
+IDLE, PATIENCE = 12, 60  # so many in turn are the last, if the finest violations count, or in any case
+QUICK = 200_000  # variables, up to which message passing has two rounds only: the relaxation overtakes it soon
 
 
 class Relaxation:
@@ -225,7 +226,8 @@ def _most(amounts: Floats, limit: float) -> NDArray[np.int64]:
 def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
     """Inequalities and prices that prove the bound of the relaxation, for a problem without required joins."""
     relaxation = Relaxation(p, stopping)
-    relaxation.start(*pass_messages(p, stopping, rounds=2))
+    few = len(relaxation.cost) <= QUICK
+    relaxation.start(*pass_messages(p, stopping, 2 if few else ROUNDS))
     idle = 0
     while not stopping.check(np.inf):
         before, tolerance = relaxation.bound, relaxation.tolerance
@@ -236,6 +238,6 @@ def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities,
                 break  # this point violates nothing and costs no more
             relaxation.tolerance = FINEST
         idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
-        if idle >= IDLE:
+        if idle >= (IDLE if tolerance == FINEST else PATIENCE):
             break
     return relaxation.best
