@@ -155,6 +155,7 @@ def work_on_partition(
     before = np.inf if labels is None else p.evaluate(labels)
     if seconds and proven == "no":
         r = gp.partition.search(p, labels, time_limit=seconds, seed=1)
+        r = gp.partition.kernighan_lin(p, initial=r)
         if r.cost < before - EXACT:
             labels, before, found_by = r.labels, r.cost, "search"
     if proving and proven == "no":
@@ -233,8 +234,8 @@ def main() -> None:
     options = parser.parse_args()
     for recipe in RECIPES:
         if not options.names or any(name in recipe.name for name in options.names):
-            known = manifest()
-            known[recipe.file] = line_of(recipe, known.get(recipe.file, {}), options.improve, options.prove)
+            line = line_of(recipe, manifest().get(recipe.file, {}), options.improve, options.prove)
+            known = manifest() | {recipe.file: line}  # read again: others may have been written meanwhile
             with open(MANIFEST, "w", newline="") as file:
                 writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
                 writer.writeheader()
