@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class Annealer:
         self.scale = 1.0
         if p.matrix is not None:
             self.matrix, self.scale = _in_integers(p.matrix)
-            self.variates = _variates(VARIATES + p.n).astype(np.float32)
+            self.variates = _variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
             costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
         else:
             costs = p.pairs()[2][:: max(1, p.m // SAMPLES)]
@@ -81,7 +82,7 @@ class Annealer:
             out, _ = dense.run(start, sweeps, hot * self.scale, cold * self.scale, seed, cost, self.scale, stopping)
         else:
             sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance)
-            out, _ = sparse.run(start, sweeps, hot, cold, _variates(VARIATES), seed, cost, stopping)
+            out, _ = sparse.run(start, sweeps, hot, cold, _variates(VARIATES, np.float64), seed, cost, stopping)
         return canonical(out)
 
     def temperatures(self, labels: Labels, *rates: float) -> list[float]:
@@ -129,9 +130,9 @@ class Annealer:
 
 
 @cache
-def _variates(count: int) -> NDArray[np.float64]:
+def _variates(count: int, kind: type[np.floating[Any]]) -> NDArray[Any]:
     """Exponential variates, always the same: it is the places where they are taken from that are random."""
-    return np.random.default_rng(0).standard_exponential(count)
+    return np.random.default_rng(0).standard_exponential(count).astype(kind)
 
 
 def _weighted_median(values: NDArray[np.float64]) -> float:
