@@ -12,7 +12,7 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 
 __all__ = ["agreement", "best_of_regions"]
 
-ROWS = 64  # of a matrix, that are looked at together
+ROWS, PAIRS = 64, 2**18  # that are looked at together
 
 
 def agreement(x: Labels, y: Labels) -> Labels:
@@ -40,8 +40,12 @@ def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
             change = np.where(in_y, rows, 0.0).sum(axis=1) - np.where(in_x, rows, 0.0).sum(axis=1)
             gain = gain + np.bincount(region[within], change / 2, k)
     else:
+        gain = np.zeros(k)
         u, v, cost = p.pairs()
-        in_x, in_y = x[u] == x[v], y[u] == y[v]
-        gain = np.bincount(region[u[in_y]], cost[in_y], k) - np.bincount(region[u[in_x]], cost[in_x], k)
+        for at in range(0, p.m, PAIRS):
+            a, b, c = u[at : at + PAIRS], v[at : at + PAIRS], cost[at : at + PAIRS]
+            in_x, in_y = x[a] == x[b], y[a] == y[b]
+            changed = in_x != in_y
+            gain = gain + np.bincount(region[a[changed]], np.where(in_y, c, -c)[changed], k)
     better = (gain < -p.tolerance)[region]
     return canonical(np.where(better, y.astype(np.int64) + first, x))
