@@ -6,7 +6,6 @@ from graphpart.stopping import Stopping
 LARGEST: int
 
 class Annealing:
-    moves: int
     def __init__(self, matrix: NDArray[np.int32], variates: NDArray[np.float32]) -> None: ...
     def run(
         self,

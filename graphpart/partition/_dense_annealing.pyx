@@ -1,14 +1,13 @@
 """Kernel of simulated annealing over moves of one element, on a matrix of small integer costs.
 
 An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A sweep
-offers every element to every subset: row by row, the elements whose change of cost is at most a random threshold
-move. The threshold is the temperature times an exponential variate, so a move that costs d is accepted with
-probability exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt & Vecchi 1983). The variates come from a
-table, for each row from another place on. The table has to be long: were its largest entry only 7, a step that costs
-more than 7 temperatures would never be made, but still be unmade in several small ones, and annealing would end where
-it is hard to leave in one step, not where the cost is least. A move changes two rows by one row of the matrix. Both
-loops run over contiguous 32-bit numbers, several at a time, and sums of integers are exact, so that an emptied row is
-zero again and serves as the empty set.
+offers all elements to random subsets, or to the empty set, as many times as there are subsets: row by row, the elements
+whose change of cost is at most a random threshold move. The threshold is the temperature times an exponential variate,
+so a move that costs d is accepted with probability exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt &
+Vecchi 1983). The variates come from a table, for each row from another place on. Rows come in random order, because
+elements that are offered to one subset after the other in turn are not found in each as often as its cost says. A
+move changes two rows by one row of the matrix. Both loops run over contiguous 32-bit numbers, several at a time, and
+sums of integers are exact, so that an emptied row is zero again and serves as the empty set.
 """
 
 import numpy as np
@@ -163,33 +162,31 @@ cdef Py_ssize_t next_accepted(
     return n
 
 
-cdef int64_t offer(State* s, element_t U, float temperature, int32_t least) noexcept nogil:
-    """Offer all elements to a subset, or to the empty set; the number of moves."""
+cdef bint offer(State* s, element_t U, float temperature, int32_t least) noexcept nogil:
+    """Offer all elements to a subset, or to the empty set; whether one moved."""
     cdef Py_ssize_t n = s.n, b = 0
-    cdef int64_t moves = 0
+    cdef bint moved = False
     cdef const float* variates = s.variates + random_below(&s.random, s.shifts)
     while True:
         b = next_accepted(s.table + U * n, s.own, s.label, variates, temperature, least, U, b, n)
         if b >= n:
-            return moves
+            return moved
         if s.size[U] > 0 or s.size[s.label[b]] > 1:
             apply(s, <element_t>b, U)
-            moves += 1
+            moved = True
         b += 1
 
 
-cdef int64_t sweep(State* s, float temperature) noexcept nogil:
+cdef void sweep(State* s, float temperature) noexcept nogil:
     """Offer all elements to random subsets and the empty set, to as many as there are."""
     cdef Py_ssize_t i, k
-    cdef int64_t moves = 0
     for i in range(s.subsets + 1):
         if s.unuseds == 0:
             grow(s)
             if s.failed:
                 break
         k = random_below(&s.random, s.subsets + 1)
-        moves += offer(s, s.active[k] if k < s.subsets else s.unused[s.unuseds - 1], temperature, 0)
-    return moves
+        offer(s, s.active[k] if k < s.subsets else s.unused[s.unuseds - 1], temperature, 0)
 
 
 cdef bint descend(State* s) noexcept nogil:
@@ -199,7 +196,7 @@ cdef bint descend(State* s) noexcept nogil:
     if s.unuseds == 0:
         grow(s)
     while i <= s.subsets and not s.failed:
-        moved |= offer(s, s.active[i] if i < s.subsets else s.unused[s.unuseds - 1], 0.0, 1) > 0
+        moved |= offer(s, s.active[i] if i < s.subsets else s.unused[s.unuseds - 1], 0.0, 1)
         i += 1
     return moved
 
@@ -218,7 +215,6 @@ cdef class Annealing:
     cdef list kept
     cdef object labels, best_array
     cdef element_t[::1] label, best
-    cdef readonly int64_t moves         # of the last run
 
     def __cinit__(self, const int32_t[:, ::1] matrix, const float[::1] variates):
         cdef Py_ssize_t n = matrix.shape[0]
@@ -272,13 +268,12 @@ cdef class Annealing:
             s.cost = 0
             s.random = seed
             s.failed = False
-            self.moves = 0
             build(s)
             for t in range(sweeps):
                 if s.failed:
                     break
                 temperature = min(HOTTEST, hot * pow(cold / hot, t / <double>max(1, sweeps - 1)))
-                self.moves += sweep(s, temperature)
+                sweep(s, temperature)
                 if s.cost < best:
                     best = s.cost
                     self.best[:] = self.label
