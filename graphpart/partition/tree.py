@@ -31,7 +31,7 @@ RESOLUTION = 1e-7  # relative to the largest cost: differences that are not reso
 HALF = 0.5
 IDLE = 4  # rounds without progress, after which a vertex is computed, or the node is divided
 PROGRESS = 0.01  # share of the remaining gap that counts as progress
-VERTEX_TERMS = 20_000  # the simplex method takes on relaxations with at most so many terms
+VERTEX_TERMS = 3_000  # the simplex method takes on relaxations with at most so many terms
 INTEGRAL = 1e-6
 DIVE = 20  # every so many nodes, a dive begins
 
