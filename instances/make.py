@@ -163,7 +163,7 @@ def work_on_partition(
         if r.cost < before - EXACT:
             labels, found_by = r.labels, "exact"
         if r.status == "optimal":
-            proven = f"exact: {r.info['nodes']} nodes"
+            proven = f"exact: {r.info['nodes']} node{'s' * (r.info['nodes'] > 1)}"
         print(f"{r.status}, gap {r.gap:.3%}, {r.seconds:.0f} s")
     return labels, found_by, proven
 
