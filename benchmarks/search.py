@@ -1,6 +1,6 @@
 """The search against its targets: how often and how soon it reaches the best known value, and what peers reach.
 
-    python benchmarks/search.py                      the whole table (about an hour on two cores)
+    python benchmarks/search.py                      the whole table (hours; --reference 0: about one)
     python benchmarks/search.py --quick              the same with shorter runs, fewer seeds and smaller rows left out
     python benchmarks/search.py --rows uniform pace  some rows
     python benchmarks/search.py --train              instances of other seeds, to choose parameters by
