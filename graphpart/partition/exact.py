@@ -28,7 +28,7 @@ import numpy as np
 
 from graphpart.errors import InvalidOption
 from graphpart.partition.components import Part, split
-from graphpart.partition.derived import connected, in_fitting_unit
+from graphpart.partition.derived import connected, cut_huge, in_fitting_unit
 from graphpart.partition.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search import MESSAGES, finish
 from graphpart.partition.persistency import reduce
@@ -110,7 +110,7 @@ def exact(
     if start.status in (Status.INTERRUPTED, Status.TARGET):
         stopping.stop(start.status)
     small = reduce(p, time_limit=stopping.remaining)
-    q, exponent = in_fitting_unit(small.problem)
+    q, exponent = in_fitting_unit(cut_huge(small.problem))
     # The start need not agree with the one optimal partition that the smaller problem keeps.
     labels = kernighan_lin(q, time_limit=stopping.remaining).labels
     search = Search(q, labels, stopping, threads, small.constant, 2.0**exponent)

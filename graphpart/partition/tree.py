@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Tree", "Work"]
 
 Decisions = tuple[tuple[int, int, bool], ...]
-RESOLUTION = 1e-7  # relative to the largest cost: differences that are not resolved if costs have no common step
+RESOLUTION = 1e-7  # relative to the largest cost that may be paid: differences that are not resolved if costs have no common step
 HALF = 0.5
 IDLE = 4  # rounds without progress, after which a vertex is computed, or the node is divided
 PROGRESS = 0.01  # share of the remaining gap that counts as progress
@@ -57,8 +57,9 @@ class Tree:
         self.step = common_step(p)
         finite = p.pairs()[2]
         largest = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
-        self.resolution = self.step * (1 - 1e-6) if self.step else RESOLUTION * largest
         self.bound = trivial_bound(p)
+        largest = min(largest, -self.bound)  # no partition that is worth it pays more than all that attracts
+        self.resolution = self.step * (1 - 1e-6) if self.step else RESOLUTION * largest
         self.value = self.cost if self.proven else self.bound
 
     @property

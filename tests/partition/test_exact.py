@@ -200,3 +200,13 @@ def test_cluster_editing(shared_instances, name):
         known = {row["file"]: float(row["value"]) for row in csv.DictReader(file)}
     r = exact(gp.io.read(shared_instances / "pace" / name), time_limit=100)
     assert r.status == "optimal" and r.objective == known[f"pace/{name}"]
+
+
+def test_a_cost_that_nobody_pays_sets_no_resolution():
+    """Without time, a start 1% off the optimum was once called optimal because of one huge repelling cost elsewhere."""
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3), (0, 3)], [-1e10, -1e8, 0.7e7, 1e18])
+    best = gp.partition.brute_force(p).cost
+    for time_limit in (0, None):
+        r = gp.partition.exact(p, time_limit=time_limit)
+        assert r.lower_bound <= best * (1 - 1e-12)
+        assert r.status != gp.Status.OPTIMAL or r.cost == pytest.approx(best)
