@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Tree", "Work"]
 
 Decisions = tuple[tuple[int, int, bool], ...]
-RESOLUTION = 1e-7  # relative to the largest cost that may be paid: differences that are not resolved if costs have no common step
+RESOLUTION = 1e-7  # of the largest cost that may be paid: smaller differences count only if costs have a common step
 HALF = 0.5
 IDLE = 4  # rounds without progress, after which a vertex is computed, or the node is divided
 PROGRESS = 0.01  # share of the remaining gap that counts as progress
