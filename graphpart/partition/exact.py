@@ -72,8 +72,9 @@ def exact(
     Returns
     -------
     PartitionResult
-        With status ``optimal`` if no partition costs less by more than 1e-7 times the largest absolute cost of a pair
-        (exactly optimal if all costs are multiples of one number, see `graphpart.partition.certificate`). Else the best
+        With status ``optimal`` if, in each component, no partition costs less by more than 1e-7 times the largest cost
+        that may be paid (exactly optimal if all costs are multiples of one number, see
+        `graphpart.partition.certificate`); then the lower bound is the cost, up to this difference. Else the best
         partition found and a valid lower bound. `iterations` counts the nodes of the search; `info` has ``nodes``,
         ``rounds``, ``cuts``, ``lp_seconds``, and ``bounds``, the (seconds, lower bound) pairs.
 
