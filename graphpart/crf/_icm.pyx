@@ -62,18 +62,28 @@ cdef inline offset_t place(Search* s, element_t v) noexcept nogil:
     return s.width * v if s.width else s.first[v]
 
 
-cdef void connect(Search* s, const element_t* factors, const element_t* slots, Link* links) noexcept nogil:
-    cdef offset_t v, i, j, begin, end
-    for v in range(s.n):
-        for i in range(s.rows[v], s.rows[v + 1]):
-            begin, end = s.scope_start[factors[i]], s.scope_start[factors[i] + 1]
-            links[i].factor = factors[i]
-            links[i].other = ALONE if end - begin == 1 else SEVERAL
-            if end - begin == 2:
-                links[i].other = s.scope[begin + 1 - slots[i]]
-            links[i].stride = 1
-            for j in range(begin + slots[i] + 1, end):
-                links[i].stride *= labels_of(s, s.scope[j])
+cdef void connect(Search* s, offset_t* rows, Link* links) noexcept nogil:
+    """Count the places of each variable, then fill them in from the last one, factors ascending."""
+    cdef offset_t f, i, begin, end, stride
+    cdef element_t v
+    cdef Link* link
+    for v in range(s.n + 1):
+        rows[v] = 0
+    for i in range(s.scope_start[s.m]):
+        rows[s.scope[i]] += 1
+    for v in range(1, s.n + 1):
+        rows[v] += rows[v - 1]      # where v ends, and beyond the last one the end of all
+    for f in range(s.m - 1, -1, -1):
+        begin, end = s.scope_start[f], s.scope_start[f + 1]
+        stride = 1
+        for i in range(end - 1, begin - 1, -1):
+            v = s.scope[i]
+            rows[v] -= 1
+            link = &links[rows[v]]
+            link.factor = <element_t>f
+            link.other = SEVERAL if end - begin > 2 else (s.scope[2 * begin + 1 - i] if end - begin == 2 else ALONE)
+            link.stride = stride
+            stride *= labels_of(s, v)
 
 
 # ---------------------------------------------------------------------------------------------------- the best change
@@ -304,9 +314,6 @@ def best_first(
     const element_t[::1] scope,
     const offset_t[::1] table_start,
     const cost_t[::1] tables,
-    const offset_t[::1] rows,
-    const element_t[::1] factors,
-    const element_t[::1] slots,
     element_t[::1] labels,
     bint has_forbidden,
     double cost,
@@ -323,12 +330,13 @@ def best_first(
     cdef bint ended = False
     at_array = np.empty(scope_start.shape[0] - 1, np.int64)
     cdef offset_t[::1] at = at_array
-    cdef char[::1] link = np.empty(factors.shape[0] * sizeof(Link), np.int8)
+    cdef offset_t[::1] row = np.empty(labels.shape[0] + 1, np.int64)
+    cdef char[::1] link = np.empty(scope.shape[0] * sizeof(Link), np.int8)
     cdef cost_t[::1] local = np.empty(size)
     cdef element_t[::1] forbidden = np.empty(size if has_forbidden else 0, np.int32)
     cdef char[::1] heap = np.empty(labels.shape[0] * sizeof(Change), np.int8)
     cdef element_t[::1] where = np.full(labels.shape[0], -1, np.int32)
-    set_up(&s, domains, width, first, scope_start, scope, tables, rows, labels, has_forbidden, at, link)
+    set_up(&s, domains, width, first, scope_start, scope, tables, labels, has_forbidden, row, at, link)
     if s.n == 0:
         return
     s.local = &local[0]
@@ -338,8 +346,7 @@ def best_first(
     s.size = 0
     with nogil:
         select(&s, &table_start[0])
-        if s.m:
-            connect(&s, &factors[0], &slots[0], <Link*>s.links)
+        connect(&s, <offset_t*>s.rows, <Link*>s.links)
         for f in range(s.m):
             forbidding += tables[at[f]] == INFINITY
         if forbidding:
@@ -380,9 +387,6 @@ def sweep(
     const element_t[::1] scope,
     const offset_t[::1] table_start,
     const cost_t[::1] tables,
-    const offset_t[::1] rows,
-    const element_t[::1] factors,
-    const element_t[::1] slots,
     element_t[::1] labels,
     bint has_forbidden,
     double cost,
@@ -397,9 +401,10 @@ def sweep(
     cdef bint again = True
     at_array = np.empty(scope_start.shape[0] - 1, np.int64)
     cdef offset_t[::1] at = at_array
-    cdef char[::1] link = np.empty(factors.shape[0] * sizeof(Link), np.int8)
+    cdef offset_t[::1] row = np.empty(labels.shape[0] + 1, np.int64)
+    cdef char[::1] link = np.empty(scope.shape[0] * sizeof(Link), np.int8)
     cdef unsigned char[::1] dirty = np.ones(labels.shape[0], np.uint8)
-    set_up(&s, domains, width, first, scope_start, scope, tables, rows, labels, has_forbidden, at, link)
+    set_up(&s, domains, width, first, scope_start, scope, tables, labels, has_forbidden, row, at, link)
     if s.n == 0:
         return
     # The sums of one variable at a time, seen as if they were those of all.
@@ -408,8 +413,7 @@ def sweep(
     cdef element_t[::1] forbidden = np.empty(widest, np.int32)
     with nogil:
         select(&s, &table_start[0])
-        if s.m:
-            connect(&s, &factors[0], &slots[0], <Link*>s.links)
+        connect(&s, <offset_t*>s.rows, <Link*>s.links)
         for f in range(s.m):
             forbidding += tables[at[f]] == INFINITY
         if forbidding:
@@ -449,9 +453,9 @@ cdef int set_up(
     const offset_t[::1] scope_start,
     const element_t[::1] scope,
     const cost_t[::1] tables,
-    const offset_t[::1] rows,
     element_t[::1] labels,
     bint has_forbidden,
+    offset_t[::1] row,
     offset_t[::1] at,
     char[::1] links,
 ) except -1:
@@ -463,7 +467,7 @@ cdef int set_up(
     s.domains = &domains[0] if s.n else NULL
     s.first = &first[0] if first.shape[0] else NULL
     s.scope_start = &scope_start[0]
-    s.rows = &rows[0]
+    s.rows = &row[0]
     s.scope = &scope[0] if s.m else NULL
     s.tables = &tables[0] if s.m else NULL
     s.at = &at[0] if s.m else NULL

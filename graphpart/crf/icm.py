@@ -123,7 +123,7 @@ def improve(
         return labels, cost
     flat, layout = f._flat(), f._layout()
     graph = (flat[0], layout.width, layout.first, *flat[1:])
-    ORDERS[order](*graph, *f.incidence(), labels, f.has_forbidden, cost, stopping)
+    ORDERS[order](*graph, labels, f.has_forbidden, cost, stopping)
     reached = f.evaluate_labels(labels)
     return (labels, reached) if reached <= cost else (start, cost)
 
