@@ -115,7 +115,8 @@ def collect(
     cdef double total = 0.0, low = 0.0
     cdef cost_t* b
     cdef const cost_t* table
-    belief_array = np.zeros(n if compact else width * n if width or n == 0 else first[n])     # pages that nobody has touched yet
+    # Not np.empty and a pass of zeros: pages that nobody has touched yet are zero.
+    belief_array = np.zeros(n if compact else width * n if width or n == 0 else first[n])
     choice_array = np.empty(steps, np.uint8)
     cdef cost_t[::1] belief = belief_array
     if belief.shape[0]:
