@@ -60,7 +60,7 @@ METHODS: tuple[Method, ...] = (
     Method("exact", "partition", "graphpart.partition.exact:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True),
     Method("kernighan-lin-pairs", "partition", "graphpart.partition.kernighan_lin_pairs:kernighan_lin_pairs",
-           "sequences of switches between two subsets, joins and splits", LOCAL),
+           "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL),
     Method("search", "partition", "graphpart.partition.search:search",
            "simulated annealing and recombination of the best partitions found", LOCAL | {"seed"},
            anytime=True),

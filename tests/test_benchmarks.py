@@ -42,6 +42,20 @@ def test_factor_graphs_quick(tmp_path):
     assert sum(",graphpart ICM," in line for line in lines) == 1
 
 
+def test_pairwise_quick():
+    pytest.importorskip("bioimage_cpp")
+    done = peers("--quick", "--families", "geometric", "modularity", "--verbose", script=PEERS.with_name("pairwise.py"))
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert [(row[0], row[1]) for row in rows[1:]] == [("| geometric", "4"), ("| modularity", "4"), ("| all", "8")]
+    assert sum(line.startswith(("geometric", "karate-club")) for line in done.stdout.splitlines()) == 5
+
+
+def test_pairwise_rejects_unknown_families():
+    done = peers("--families", "none", script=PEERS.with_name("pairwise.py"))
+    assert done.returncode == 2 and "expected a part of one of" in done.stderr
+
+
 def test_peers_rejects_unknown_rows():
     done = peers("--rows", "none")
     assert done.returncode == 2 and "invalid choice: 'none'" in done.stderr

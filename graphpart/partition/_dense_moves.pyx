@@ -9,6 +9,7 @@ target. All sums are exact, in fixed point (see kernels/fixed.pxd).
 
 import numpy as np
 
+from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX
 from libc.stdlib cimport calloc, free, malloc
@@ -285,29 +286,47 @@ cdef void improve(State* s, double tolerance, double cost, Stopping stopping) no
             break
 
 
-cdef double improve_by_sequence(
-    State* s, double tolerance, double cost, Stopping stopping, element_t* moved, element_t* origin
+cdef void release(State* s, element_t a) noexcept nogil:
+    """Let an element move again."""
+    s.done[a] = False
+    s.own[a] = s.table[s.label[a] * s.n + a]
+    scan(s, a)
+    rate(s, a)
+
+
+cdef fixed_t improve_by_sequence(
+    State* s, fixed_t tolerance, double cost, Stopping stopping, Py_ssize_t rest, element_t* resting,
+    Py_ssize_t patience, element_t* moved, element_t* origin
 ) noexcept nogil:
-    """One outer iteration of Kernighan and Lin; the change of cost, 0 if there is none."""
-    cdef Py_ssize_t length = 0, kept = 0
-    cdef double sum = 0.0, smallest = 0.0
+    """One outer iteration of Kernighan and Lin; the change of cost, 0 if there is none.
+
+    An element may move again after `rest` further moves; the sequence ends after `patience` moves without a new best
+    prefix. Both are n if each element is to move once.
+    """
+    cdef Py_ssize_t length = 0, total = 0       # of the moves since the best prefix, and of all
+    cdef fixed_t sum = 0, smallest = 0          # of the changes of cost since the best prefix; of those before
     cdef element_t a
-    while length < s.n and not s.failed:
+    while length < patience and not s.failed:
         a = best(s)
         if a < 0:
             break
-        sum += s.delta[a] / s.scale
+        sum += s.delta[a]
         moved[length] = a
         origin[length] = s.label[a]
         length += 1
         s.done[a] = True
         apply(s, a, where(s, a))
-        if sum < smallest - tolerance:
-            smallest = sum
-            kept = length
-        if stopping.poll(cost + smallest):
+        if total >= rest:
+            release(s, resting[total % rest])
+        resting[total % rest] = a
+        total += 1
+        if sum < -tolerance:
+            smallest += sum
+            sum = 0
+            length = 0
+        if stopping.poll(cost + smallest / s.scale):
             break
-    while length > kept:
+    while length > 0:
         length -= 1
         s.label[moved[length]] = origin[length]
     return smallest
@@ -385,22 +404,33 @@ def kernighan_lin(
     bint has_must_cut,
     double cost,
     Stopping stopping,
+    Py_ssize_t rest = 0,
+    Py_ssize_t patience = 0,
 ):
-    """Labels of the fixed point of the Kernighan-Lin iteration from canonical labels."""
+    """Labels of the fixed point of the Kernighan-Lin iteration from canonical labels.
+
+    Without `rest` and `patience`, each element moves once in a sequence, and the sequence ends with the last one.
+    """
     cdef Py_ssize_t n = matrix.shape[0]
     if n == 0:
         return labels
-    cdef _Arrays arrays = _Arrays(matrix, labels, magnitude, has_must_cut)
-    cdef element_t[::1] moved = np.empty(n, np.int32), origin = np.empty(n, np.int32)
-    cdef double change
+    cdef _Arrays arrays = _Arrays(
+        matrix, labels, min(magnitude * n, DBL_MAX), has_must_cut     # so that sums along a sequence fit, too
+    )
+    rest, patience = rest or n, patience or n
+    cdef element_t[::1] moved = np.empty(patience, np.int32), origin = np.empty(patience, np.int32)
+    cdef element_t[::1] resting = np.empty(rest, np.int32)
+    cdef fixed_t change, least = <fixed_t>(tolerance * arrays.s.scale)
     with nogil:
         while True:
             arrays.start()
             if arrays.s.failed:
                 break
-            change = improve_by_sequence(&arrays.s, tolerance, cost, stopping, &moved[0], &origin[0])
-            cost += change
-            if stopping.tick(cost) or change == 0.0 or arrays.s.failed:
+            change = improve_by_sequence(
+                &arrays.s, least, cost, stopping, rest, &resting[0], patience, &moved[0], &origin[0]
+            )
+            cost += change / arrays.s.scale
+            if stopping.tick(cost) or change == 0 or arrays.s.failed:
                 break
             with gil:
                 stopping.record(cost)

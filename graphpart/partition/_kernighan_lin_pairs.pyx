@@ -10,8 +10,10 @@ with the two subsets exchanged, is no improvement by chance of rounding.
 
 import numpy as np
 
+from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX
+from libc.stdlib cimport qsort
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
@@ -331,6 +333,10 @@ cdef fixed_t improve_pair(
     return smallest
 
 
+cdef int ascending(const void* x, const void* y) noexcept nogil:
+    return (<const element_t*>x)[0] - (<const element_t*>y)[0]
+
+
 cdef class Pairs:
     """A partition, and what it takes to improve pairs of its subsets.
 
@@ -348,16 +354,18 @@ cdef class Pairs:
     Attributes
     ----------
     labels : ndarray of int32
-        Numbers of subsets, from 0 to n - 1, as they are now.
-    changed : ndarray of int8, shape (n + 1,)
-        The subsets that changed. All at first; the user of this class clears it.
+        Numbers of subsets, from 0 to n, as they are now.
+    cost : float
     """
     cdef State s
     cdef list kept
-    cdef readonly object labels, changed
+    cdef readonly object labels
     cdef readonly double cost
     cdef fixed_t tolerance
     cdef Py_ssize_t patience
+    cdef char* pending          # subsets that changed before this round
+    cdef element_t* linked
+    cdef element_t* stamp
 
     def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience):
         cdef Py_ssize_t n = len(labels), a
@@ -366,14 +374,13 @@ cdef class Pairs:
         cdef const element_t[::1] neighbours
         cdef const cost_t[::1] costs
         cdef element_t[::1] label
-        cdef char[::1] changed
-        cdef element_t[:, ::1] room = np.zeros((10, n + 2), np.int32)
+        cdef char[:, ::1] flags = np.ones((2, n + 2), np.int8)
+        cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
         cdef fixed_t[::1] delta = np.zeros(n + 1, np.int64)
         self.labels = np.array(labels, np.int32)
-        self.changed = np.ones(n + 2, np.int8)
-        label, changed = self.labels, self.changed
+        label = self.labels
         self.cost = cost
-        self.kept = [label, changed, room, delta, matrix, rows]
+        self.kept = [label, flags, room, delta, matrix, rows]
         self.patience = patience
         self.s.n = n
         self.s.matrix = NULL
@@ -385,10 +392,11 @@ cdef class Pairs:
             self.s.starts = &starts[0]
             self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
             self.s.costs = &costs[0] if costs.shape[0] else NULL
-        self.s.scale = scale_for(magnitude * n)
+        self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
         self.tolerance = <fixed_t>(tolerance * self.s.scale)
         self.s.label = &label[0]
-        self.s.changed = &changed[0]
+        self.s.changed = &flags[0, 0]
+        self.pending = &flags[1, 0]
         self.s.delta = &delta[0]
         self.s.size = &room[0, 0]
         self.s.first = &room[1, 0]
@@ -400,49 +408,110 @@ cdef class Pairs:
         self.s.place = &room[7, 0]
         self.s.switched = &room[8, 0]
         self.s.touched = &room[9, 0]
+        self.linked = &room[10, 0]
+        self.stamp = &room[11, 0]
         for a in range(n + 1):
             self.s.first[a] = -1
             self.s.place[a] = OUT
         for a in range(n - 1, -1, -1):
             enlist(&self.s, <element_t>a, label[a])
+        self.find_unused()
+
+    cdef void find_unused(self) noexcept nogil:
+        """The smallest number that is free comes first."""
+        cdef Py_ssize_t U
         self.s.unuseds = 0
-        for a in range(n, -1, -1):
-            if self.s.size[a] == 0:
-                self.s.unused[self.s.unuseds] = <element_t>a
+        for U in range(self.s.n, -1, -1):
+            if self.s.size[U] == 0:
+                self.s.unused[self.s.unuseds] = <element_t>U
                 self.s.unuseds += 1
 
-    def improve(self, const element_t[::1] first, const element_t[::1] second, Stopping stopping):
-        """Improve these pairs of subsets in this order; those that became empty are left out."""
-        cdef Py_ssize_t k
+    def adopt(self, const element_t[::1] labels, double cost):
+        """Take over a partition. A subset keeps the old number of its smallest element; of two, the first; or is new."""
+        cdef Py_ssize_t a, free = 0
+        cdef element_t U, V
         cdef State* s = &self.s
-        cdef fixed_t change
+        cdef element_t* name = self.linked
+        cdef element_t* taken = self.stamp
         with nogil:
-            for k in range(first.shape[0]):
-                if s.size[first[k]] == 0 or s.size[second[k]] == 0:
-                    continue
-                change = improve_pair(
-                    s, first[k], second[k], self.tolerance, self.patience, self.cost, stopping
-                )
-                self.cost += change / s.scale
-                if stopping.poll(self.cost):
-                    break
+            for a in range(s.n + 1):
+                name[a] = -1
+                taken[a] = -1
+            for a in range(s.n):
+                U, V = s.label[a], labels[a]
+                if name[V] == -1:
+                    name[V] = U if taken[U] == -1 else -2
+                    taken[U] = V
+            for a in range(s.n):
+                U, V = s.label[a], labels[a]
+                if name[V] == -2:
+                    while taken[free] != -1:
+                        free += 1
+                    name[V] = <element_t>free
+                    taken[free] = V
+                if name[V] != U:
+                    delist(s, <element_t>a, U)
+                    enlist(s, <element_t>a, name[V])
+                    s.changed[U] = s.changed[name[V]] = True
+            self.find_unused()
+        self.cost = cost
 
-    def split(self, const element_t[::1] subsets, Stopping stopping):
-        """Split each of these subsets as long as that lowers the cost."""
-        cdef Py_ssize_t k
+    def round(self, Stopping stopping):
+        """Improve all pairs of linked subsets of which one changed, then split all that changed; whether that helped."""
+        cdef Py_ssize_t U, k, count
         cdef State* s = &self.s
-        cdef fixed_t change
+        cdef double before = self.cost
         with nogil:
-            for k in range(subsets.shape[0]):
-                while s.size[subsets[k]] > 1:
-                    s.unuseds -= 1
-                    change = improve_pair(
-                        s, subsets[k], s.unused[s.unuseds], self.tolerance, self.patience, self.cost, stopping
-                    )
-                    self.cost += change / s.scale
-                    if change == 0:
-                        s.unuseds += 1
-                    if change == 0 or stopping.poll(self.cost):
-                        break
+            for U in range(s.n + 1):
+                self.pending[U] = s.changed[U]
+                s.changed[U] = False
+                self.stamp[U] = -1
+            for U in range(s.n + 1):
+                if s.size[U] == 0:
+                    continue
+                count = self.find_linked(<element_t>U)
+                for k in range(count):
+                    if s.size[U] and s.size[self.linked[k]]:
+                        self.improve(<element_t>U, self.linked[k], stopping)
                 if stopping.poll(self.cost):
                     break
+            for U in range(s.n + 1):
+                self.pending[U] = (self.pending[U] or s.changed[U]) and s.size[U] > 0
+            for U in range(s.n + 1):
+                while self.pending[U] and s.size[U] > 1 and not stopping.poll(self.cost):
+                    s.unuseds -= 1
+                    if not self.improve(<element_t>U, s.unused[s.unuseds], stopping):
+                        s.unuseds += 1
+                        break
+        return self.cost < before
+
+    cdef bint improve(self, element_t U, element_t V, Stopping stopping) noexcept nogil:
+        cdef fixed_t change = improve_pair(&self.s, U, V, self.tolerance, self.patience, self.cost, stopping)
+        self.cost += change / self.s.scale
+        return change != 0
+
+    cdef Py_ssize_t find_linked(self, element_t U) noexcept nogil:
+        """List the subsets of larger number to look at together with U; how many. O(sum of degrees)"""
+        cdef Py_ssize_t count = 0
+        cdef offset_t k
+        cdef element_t a, W
+        cdef State* s = &self.s
+        if s.matrix != NULL:
+            for W in range(U + 1, <element_t>(s.n + 1)):
+                if s.size[W] and (self.pending[U] or self.pending[W]):
+                    self.linked[count] = W
+                    count += 1
+            return count
+        a = s.first[U]
+        while a >= 0:
+            for k in range(s.starts[a], s.starts[a + 1]):
+                W = s.label[s.neighbours[k]]
+                if W > U and self.stamp[W] != U:
+                    self.stamp[W] = U
+                    if self.pending[U] or self.pending[W]:
+                        self.linked[count] = W
+                        count += 1
+            a = s.next[a]
+        if count > 1:
+            qsort(self.linked, count, sizeof(element_t), ascending)
+        return count

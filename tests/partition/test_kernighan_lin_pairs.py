@@ -1,16 +1,21 @@
-"""Pairwise Kernighan-Lin with joins, against a reference that recomputes every cost from scratch."""
+"""Pairwise Kernighan-Lin with joins, chains and long sequences, against references that recompute every cost."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
+from fractions import Fraction
 
 import numpy as np
 import pytest
+import reference as naive
 from hypothesis import given, settings
 from strategies import partitions
 
 import graphpart as gp
-from graphpart.partition.kernighan_lin_pairs import improve_by_pairs, kernighan_lin_pairs
+from graphpart.partition import _dense_moves
+from graphpart.partition._sparse_chains import Chains
+from graphpart.partition.kernighan_lin_pairs import CHAIN, improve_pairs_alone, kernighan_lin_pairs
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
 
@@ -81,12 +86,10 @@ def reference(p: gp.SetPartition, labels: np.ndarray, patience: int = 1000) -> n
     changed = set(range(n + 1))
     while True:
         at_start, changed = changed, set()
-        pairs = sorted(
-            {(min(x[a], x[b]), max(x[a], x[b])) for a in range(n) for b in range(a) if stored[a, b] and x[a] != x[b]}
-        )
-        for U, V in pairs:
-            if (U in at_start or V in at_start) and U in x and V in x:
-                improve(U, V)
+        for U in range(n + 1):
+            for V in sorted({int(x[b]) for a in range(n) for b in range(n) if stored[a, b] and x[a] == U < x[b]}):
+                if (U in at_start or V in at_start) and U in x and V in x:
+                    improve(U, V)
         touched = at_start | changed
         for U in sorted(set(x.tolist())):
             while U in touched and (x == U).sum() > 1:
@@ -103,7 +106,7 @@ def test_same_partition_as_the_reference(p: gp.SetPartition) -> None:
     start = np.arange(p.n, dtype=np.int32)
     for labels in (start, canonical(start % 3), start * 0):
         if not math.isinf(p.evaluate_labels(labels)):
-            found = improve_by_pairs(p, labels, Stopping())
+            found = improve_pairs_alone(p, labels, Stopping())
             assert canonical(found).tolist() == canonical(reference(p, labels)).tolist()
 
 
@@ -117,9 +120,148 @@ def test_same_partition_as_the_reference_without_ties(dense: bool, seed: int) ->
     cuts = [pairs[k] for k in rng.choice(len(pairs), 3, replace=False)]
     p = gp.SetPartition.from_pairs(n, pairs, costs, must_cut=cuts, dense=dense)
     start = np.arange(n, dtype=np.int32)
-    assert canonical(improve_by_pairs(p, start, Stopping())).tolist() == canonical(reference(p, start)).tolist()
-    impatient = improve_by_pairs(p, start, Stopping(), 2)
+    assert canonical(improve_pairs_alone(p, start, Stopping())).tolist() == canonical(reference(p, start)).tolist()
+    impatient = improve_pairs_alone(p, start, Stopping(), 2)
     assert canonical(impatient).tolist() == canonical(reference(p, start, 2)).tolist()
+
+
+def reference_chains(p: gp.SetPartition, labels: np.ndarray, patience: int) -> list[int]:
+    """Chains from each element in turn, literally, in exact arithmetic."""
+    n, x, tolerance = p.n, labels.tolist(), Fraction(p.tolerance)
+    cost: dict[int, dict[int, float | Fraction]] = {a: {} for a in range(n)}
+    for a, b, c in zip(*(z.tolist() for z in p.pairs()), strict=True):
+        cost[a][b] = cost[b][a] = c if math.isinf(c) else Fraction(c)
+    unused = sorted(set(range(n + 1)) - set(x), reverse=True)
+
+    def best_move(a: int) -> tuple[float | Fraction, int, int]:
+        """Its change of cost, its subset, or n + 1 for the empty set, which comes last on ties."""
+        sums: dict[int, float | Fraction] = {}
+        for b, c in cost[a].items():
+            sums[x[b]] = sums.get(x[b], Fraction(0)) + c
+        own = sums.pop(x[a], Fraction(0))
+        moves = [(c - own, U) for U, c in sums.items() if c != math.inf]
+        if x.count(x[a]) > 1:
+            moves.append((-own, n + 1))
+        delta, U = min(moves, default=(math.inf, n + 1))
+        return delta, a, U
+
+    queue = deque(range(n))
+    while queue:
+        a = queue.popleft()
+        height = max((abs(c) for c in cost[a].values() if c != math.inf), default=Fraction(0))
+        total = smallest = Fraction(0)
+        sequence: list[int] = []
+        kept, best = 0, (list(x), list(unused))
+        candidates = {a}
+        while candidates and len(sequence) - kept < patience:
+            delta, b, U = min(best_move(b) for b in candidates)
+            if total + delta > smallest + height:
+                break
+            total += delta
+            old = x[b]
+            x[b] = unused.pop() if n < U else U
+            if old not in x:
+                unused.append(old)
+            sequence.append(b)
+            candidates = {d for moved in sequence for d in cost[moved]} - set(sequence)
+            if total < smallest - tolerance:
+                smallest, kept, best = total, len(sequence), (list(x), list(unused))
+        x, unused = best
+        for b in sequence[:kept]:
+            queue.extend(d for d in (b, *sorted(cost[b])) if d not in queue)
+    return x
+
+
+def chained(p: gp.SetPartition, labels: np.ndarray, patience: int) -> list[int]:
+    chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, patience)
+    cost = p.evaluate_labels(labels)
+    after = chains.improve(cost, Stopping())
+    assert after == pytest.approx(p.evaluate(chains.labels), rel=1e-9, abs=1e-9 * p.magnitude)
+    return chains.labels.tolist()
+
+
+def starts(p: gp.SetPartition) -> list[np.ndarray]:
+    singletons = np.arange(p.n, dtype=np.int32)
+    return [x for x in (singletons, canonical(singletons % 3), singletons * 0) if not math.isinf(p.evaluate_labels(x))]
+
+
+@given(partitions(max_n=8, dense=False))
+@settings(max_examples=250, derandomize=True, deadline=None)
+def test_same_chains_as_the_reference(p: gp.SetPartition) -> None:
+    p = p.contract(p.blocks())
+    for labels in starts(p):
+        for patience in (1, 2, CHAIN):
+            assert chained(p, labels, patience) == reference_chains(p, labels, patience)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_same_chains_as_the_reference_without_ties(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = [(a, b) for a in range(18) for b in range(a) if rng.random() < 0.25]
+    cuts = [pairs[k] for k in rng.choice(len(pairs), 3, replace=False)]
+    p = gp.SetPartition.from_pairs(18, pairs, rng.normal(size=len(pairs)), must_cut=cuts, dense=False)
+    for labels in starts(p):
+        assert chained(p, labels, 6) == reference_chains(p, labels, 6)
+
+
+def test_chains_after_a_change_are_those_from_scratch() -> None:
+    """What is remembered of the moves of elements is forgotten where another partition differs."""
+    p = gp.generate.sparse_random(300, 1200, seed=1).problem
+    chains = Chains(*p.rows(), np.arange(p.n, dtype=np.int32), p.magnitude, p.tolerance, CHAIN)
+    cost = chains.improve(0.0, Stopping())
+    assert chains.improve(cost, Stopping()) == cost  # nothing to do
+    labels = np.array(chains.labels)
+    labels[::7] = labels[3]
+    chains.adopt(labels)
+    chains.improve(0.0, Stopping())
+    again = Chains(*p.rows(), chains.labels, p.magnitude, p.tolerance, CHAIN)
+    again.improve(0.0, Stopping())
+    assert again.labels.tolist() == chains.labels.tolist()
+
+
+def reference_sequences(p: gp.SetPartition, labels: np.ndarray, rest: int, patience: int) -> list[int]:
+    """Long sequences on a matrix, literally."""
+    units, current = naive.Units(p), labels.tolist()
+    while True:
+        x, kept, since, resting = naive.canonical(current), None, 0, deque[int](maxlen=rest)
+        total = smallest = Fraction(0)
+        while since < patience:
+            best = naive._best_move(units, x, [a for a in range(p.n) if a not in resting])
+            if best is None:
+                break
+            total += best[0]
+            x[best[1]] = best[3]
+            resting.append(best[1])
+            since += 1
+            if total < smallest - Fraction(p.tolerance):
+                smallest, kept, since = total, list(x), 0
+        if kept is None:
+            return current
+        current = kept
+
+
+@given(partitions(max_n=7, dense=True, requirements=False, kinds=("integer", "sign", "quarter")))
+@settings(max_examples=150, derandomize=True, deadline=None)
+def test_same_long_sequences_as_the_reference(p: gp.SetPartition) -> None:
+    for labels in starts(p)[: p.n]:
+        for rest, patience in ((1, 5), (3, 12)):
+            found = _dense_moves.kernighan_lin(
+                p.matrix, labels, p.magnitude, p.tolerance, False, p.evaluate_labels(labels), Stopping(), rest, patience
+            )
+            assert canonical(found).tolist() == naive.canonical(reference_sequences(p, labels, rest, patience))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_sequences_keep_apart_what_must_be(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 12
+    pairs = [(a, b) for a in range(n) for b in range(a)]
+    cuts = [pairs[k] for k in rng.choice(len(pairs), 6, replace=False)]
+    p = gp.SetPartition.from_pairs(n, pairs, rng.integers(-9, 10, len(pairs)), must_cut=cuts, dense=True)
+    labels = np.arange(n, dtype=np.int32)
+    found = _dense_moves.kernighan_lin(p.matrix, labels, p.magnitude, p.tolerance, True, 0.0, Stopping(), 3, 30)
+    assert canonical(found).tolist() == naive.canonical(reference_sequences(p, labels, 3, 30))
+    assert math.isfinite(p.evaluate(canonical(found)))
 
 
 @given(partitions(max_n=9))
@@ -145,11 +287,25 @@ def test_below_whole_partition_sequences_where_a_split_is_needed() -> None:
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_ends_where_neither_form_helps(p: gp.SetPartition) -> None:
     r = kernighan_lin_pairs(p)
-    assert gp.partition.kernighan_lin(p, initial=r).cost >= r.cost - p.tolerance
+    assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p.tolerance
+    assert gp.partition.greedy_joining(p, initial=r).cost >= r.cost - p.tolerance
     if not len(p.must_join):
-        start = gp.partition.greedy_joining(p)
-        assert r.cost <= p.evaluate(improve_by_pairs(p, start.labels, Stopping())) + p.tolerance
-        assert p.evaluate(improve_by_pairs(p, r.labels, Stopping())) >= r.cost - p.tolerance
+        assert p.evaluate(improve_pairs_alone(p, r.labels, Stopping())) >= r.cost - p.tolerance
+        if not p.is_dense:
+            assert p.evaluate(np.array(chained(p, r.labels, CHAIN))) >= r.cost - p.tolerance
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        gp.generate.grid(40, 40, regions=8, seed=3).problem,
+        gp.generate.sparse_random(1000, 5000, seed=3).problem,
+        gp.generate.uniform_integers(100, 100, seed=3).problem,
+    ],
+    ids=["grid", "sparse", "dense"],
+)
+def test_below_sequences_over_the_whole_partition(p: gp.SetPartition) -> None:
+    assert kernighan_lin_pairs(p).cost < gp.partition.kernighan_lin(p).cost
 
 
 def test_stops_and_keeps_the_best() -> None:

@@ -1,0 +1,391 @@
+"""Kernel of chains: short sequences of moves, from each element in turn, on compressed rows of stored pairs.
+
+Each element remembers its best move until it or a neighbour moves for good. Within a chain, a move changes the best
+moves of the neighbours only, and not even these are computed at once: a lower bound on each follows from the cost of
+the one pair, and an element is looked at again only when its bound comes first. All sums are exact, in fixed point (see
+kernels/fixed.pxd).
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdlib cimport free, malloc
+
+from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
+
+cdef enum:
+    EMPTY = -1      # target: the empty set
+    OUT = -1        # place of an element that is no candidate
+    DONE = -2       # place of an element that has moved in this chain
+
+
+cdef struct Move:
+    fixed_t delta               # change of cost
+    element_t target
+    char known
+    char alone                  # the element was alone when this was computed, and could not go to the empty set
+
+
+cdef struct Candidate:
+    fixed_t delta               # lower bound on the change of cost by the element's best move
+    element_t element
+    element_t target            # of the best move, if not loose
+    char loose                  # delta is a bound only
+
+
+cdef struct State:
+    Py_ssize_t n
+    const offset_t* starts
+    const element_t* neighbours
+    const cost_t* costs
+    double scale                # fixed-point units in a cost of 1
+    element_t* label            # subset of each element
+    element_t* size
+    int64_t* members            # sum of the elements of each subset: the element, if it is one
+    element_t* unused           # numbers of subsets without elements
+    Py_ssize_t unuseds
+    Move* best                  # of each element in the partition between chains
+    fixed_t* sums               # cost of one element to each subset
+    int64_t* stamp              # the look at which that was computed
+    int64_t look
+    element_t* linked           # subsets of its neighbours
+    Candidate* candidates
+    Py_ssize_t waiting
+    element_t* place            # of each element among the candidates
+    element_t* moved            # the chain
+    element_t* origin
+    element_t* queue            # a ring: elements from which a chain has to start
+    char* queued
+    Py_ssize_t head, length
+
+
+# ------------------------------------------------------------------------------------------------------------- moves
+
+cdef fixed_t look_at(State* s, element_t a, element_t* target) noexcept nogil:
+    """The change of cost by the best move of an element, to a subset that is linked to it or empty. O(degree)"""
+    cdef element_t U, mine = s.label[a]
+    cdef offset_t k
+    cdef cost_t c
+    cdef Py_ssize_t i, links = 0
+    cdef fixed_t low = NONE, own = 0
+    s.look += 1
+    for k in range(s.starts[a], s.starts[a + 1]):
+        U = s.label[s.neighbours[k]]
+        c = s.costs[k]
+        if s.stamp[U] != s.look:
+            s.stamp[U] = s.look
+            s.sums[U] = 0
+            s.linked[links] = U
+            links += 1
+        if c == INFINITY:
+            s.sums[U] = NONE
+        elif s.sums[U] != NONE:
+            s.sums[U] += fixed(c, s.scale)
+    target[0] = EMPTY
+    if s.stamp[mine] == s.look:
+        own = s.sums[mine]
+    for i in range(links):
+        U = s.linked[i]
+        if U != mine and (s.sums[U] < low or (s.sums[U] == low != NONE and U < target[0])):
+            low = s.sums[U]
+            target[0] = U
+    if s.size[mine] > 1 and 0 < low:
+        low = 0
+        target[0] = EMPTY
+    return low if low == NONE else low - own
+
+
+cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
+    """The best move of b may have changed, its delta have fallen by at most this; b is a candidate from now on."""
+    cdef Candidate* item
+    cdef Move* known = s.best + b
+    if s.place[b] == DONE:
+        return
+    if s.place[b] >= 0:
+        item = s.candidates + s.place[b]
+    else:
+        s.place[b] = <element_t>s.waiting
+        item = s.candidates + s.waiting
+        s.waiting += 1
+        item.element = b
+        item.delta = known.delta if known.known else -NONE
+        if known.alone:
+            item.delta = min(item.delta, 0)     # the empty set may have become open to it
+    item.loose = True
+    if item.delta == NONE or most == NONE:
+        item.delta = -NONE                      # no bound is known: it comes first, and is looked at
+    elif item.delta != -NONE:
+        if s.size[s.label[b]] <= 2:             # so it may for one that was alone; and for one that is, other subsets
+            item.delta = min(item.delta, 0)
+        item.delta -= most
+
+
+cdef void move(State* s, element_t a, element_t W) noexcept nogil:
+    """Move element a to subset W, and make its neighbours candidates. O(degree)"""
+    cdef element_t U = s.label[a], b
+    cdef offset_t k
+    cdef fixed_t c
+    if W == EMPTY:
+        s.unuseds -= 1
+        W = s.unused[s.unuseds]
+    s.label[a] = W
+    s.size[U] -= 1
+    s.members[U] -= a
+    s.size[W] += 1
+    s.members[W] += a
+    if s.size[U] == 0:
+        s.unused[s.unuseds] = U
+        s.unuseds += 1
+    if s.size[U] == 1 and s.place[s.members[U]] >= 0:
+        loosen(s, <element_t>s.members[U], 0)
+    if s.size[W] == 2 and s.place[s.members[W] - a] >= 0:
+        loosen(s, <element_t>(s.members[W] - a), 0)
+    for k in range(s.starts[a], s.starts[a + 1]):
+        b = s.neighbours[k]
+        if s.costs[k] == INFINITY:
+            loosen(s, b, NONE)
+            continue
+        c = fixed(s.costs[k], s.scale)
+        if s.label[b] == U:
+            loosen(s, b, max(0, -2 * c))
+        elif s.label[b] == W:
+            loosen(s, b, max(0, 2 * c))
+        else:
+            loosen(s, b, max(c, -c))
+
+
+cdef void move_back(State* s, element_t a, element_t U) noexcept nogil:
+    """Undo the last move. O(1)"""
+    cdef element_t W = s.label[a]
+    if s.size[U] == 0:
+        s.unuseds -= 1
+    s.size[W] -= 1
+    s.members[W] -= a
+    s.size[U] += 1
+    s.members[U] += a
+    s.label[a] = U
+    if s.size[W] == 0:
+        s.unused[s.unuseds] = W
+        s.unuseds += 1
+
+
+cdef Candidate* best_candidate(State* s, fixed_t limit) noexcept nogil:
+    """The candidate with the best move, looked at; NULL if no move changes the cost by at most the limit."""
+    cdef Candidate* item
+    cdef Candidate* first
+    cdef Candidate* end = s.candidates + s.waiting
+    while s.waiting:
+        first = s.candidates
+        item = first + 1
+        while item < end:
+            if item.delta < first.delta or (item.delta == first.delta and item.element < first.element):
+                first = item
+            item += 1
+        if first.delta > limit:
+            return NULL
+        if not first.loose:
+            return first
+        first.delta = look_at(s, first.element, &first.target)
+        first.loose = False
+    return NULL
+
+
+# ------------------------------------------------------------------------------------------------------------ chains
+
+cdef fixed_t height_at(State* s, element_t a) noexcept nogil:
+    """The largest absolute cost of a pair of an element."""
+    cdef double c, largest = 0.0
+    cdef offset_t k
+    for k in range(s.starts[a], s.starts[a + 1]):
+        c = fabs(s.costs[k])
+        if c != INFINITY and c > largest:
+            largest = c
+    return fixed(largest, s.scale)
+
+
+cdef fixed_t improve_by_chain(State* s, element_t a, fixed_t tolerance, Py_ssize_t patience) noexcept nogil:
+    """Apply the best prefix of a chain that starts with the best move of a; the change of cost, 0 if there is none."""
+    cdef Move* first = s.best + a
+    cdef Candidate* item
+    cdef Py_ssize_t length = 0, kept = 0, i
+    cdef fixed_t sum, smallest = 0, height, limit
+    cdef element_t target
+    if not first.known or first.alone != (s.size[s.label[a]] == 1):
+        first.alone = s.size[s.label[a]] == 1
+        first.delta = look_at(s, a, &first.target)
+        first.known = True
+    height = height_at(s, a)
+    if first.delta > height:        # NONE, too
+        return 0
+    sum, target = first.delta, first.target
+    s.waiting = 0
+    while True:
+        s.moved[length] = a
+        s.origin[length] = s.label[a]
+        s.place[a] = DONE
+        length += 1
+        move(s, a, target)
+        if sum < smallest - tolerance:
+            smallest = sum
+            kept = length
+        if length - kept == patience:
+            break
+        limit = smallest - sum + (height if length - kept < patience - 1 else -tolerance - 1)
+        item = best_candidate(s, limit)
+        if item == NULL:
+            break
+        a, target = item.element, item.target
+        sum += item.delta
+        s.waiting -= 1
+        item[0] = s.candidates[s.waiting]
+        s.place[item.element] = <element_t>(item - s.candidates)
+    for i in range(s.waiting):
+        s.place[s.candidates[i].element] = OUT
+    for i in range(length - 1, -1, -1):
+        s.place[s.moved[i]] = OUT
+        if i >= kept:
+            move_back(s, s.moved[i], s.origin[i])
+    for i in range(kept):
+        forget_around(s, s.moved[i])
+    return smallest
+
+
+cdef inline void forget(State* s, element_t a) noexcept nogil:
+    """The best move of an element may have changed: a chain has to start there again."""
+    cdef Py_ssize_t at = s.head + s.length
+    s.best[a].known = False
+    if not s.queued[a]:
+        s.queued[a] = True
+        s.queue[at if at < s.n else at - s.n] = a
+        s.length += 1
+
+
+cdef void forget_around(State* s, element_t a) noexcept nogil:
+    cdef offset_t k
+    forget(s, a)
+    for k in range(s.starts[a], s.starts[a + 1]):
+        forget(s, s.neighbours[k])
+
+
+cdef class Chains:
+    """A partition, and what it takes to improve it by chains.
+
+    Parameters
+    ----------
+    starts, neighbours, costs : ndarray
+        Compressed rows.
+    labels : ndarray of int32, shape (n,)
+        From 0 to n.
+    magnitude, tolerance : float
+        Of the problem.
+    patience : int
+        A chain ends after so many moves without a new best prefix.
+
+    Attributes
+    ----------
+    labels : ndarray of int32
+        Numbers of subsets, from 0 to n, as they are now.
+    """
+    cdef State s
+    cdef list kept
+    cdef readonly object labels
+    cdef fixed_t tolerance
+    cdef Py_ssize_t patience
+
+    def __cinit__(
+        self,
+        const offset_t[::1] starts,
+        const element_t[::1] neighbours,
+        const cost_t[::1] costs,
+        labels,
+        double magnitude,
+        double tolerance,
+        Py_ssize_t patience,
+    ):
+        cdef Py_ssize_t n = starts.shape[0] - 1, a
+        cdef element_t[:, ::1] room = np.zeros((7, n + 1), np.int32)
+        cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
+        cdef char[::1] queued = np.zeros(n + 1, np.int8)
+        cdef element_t[::1] label
+        self.labels = np.array(labels, np.int32)
+        label = self.labels
+        self.kept = [starts, neighbours, costs, label, room, wide, queued]
+        self.patience = patience
+        self.s.n = n
+        self.s.starts = &starts[0]
+        self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
+        self.s.costs = &costs[0] if costs.shape[0] else NULL
+        self.s.scale = scale_for(magnitude)
+        self.tolerance = <fixed_t>(tolerance * self.s.scale)
+        self.s.label = &label[0]
+        self.s.size = &room[0, 0]
+        self.s.unused = &room[1, 0]
+        self.s.linked = &room[2, 0]
+        self.s.place = &room[3, 0]
+        self.s.moved = &room[4, 0]
+        self.s.origin = &room[5, 0]
+        self.s.queue = &room[6, 0]
+        self.s.members = &wide[0, 0]
+        self.s.sums = <fixed_t*>&wide[1, 0]
+        self.s.stamp = &wide[2, 0]
+        self.s.queued = &queued[0]
+        self.s.look = self.s.head = self.s.length = 0
+        self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
+        self.s.candidates = <Candidate*>malloc((n + 1) * sizeof(Candidate))
+        if self.s.best == NULL or self.s.candidates == NULL:
+            raise MemoryError()
+        for a in range(n):
+            self.s.place[a] = OUT
+            self.s.best[a].alone = False
+            forget(&self.s, <element_t>a)
+        self.count()
+
+    def __dealloc__(self):
+        free(self.s.best)
+        free(self.s.candidates)
+
+    cdef void count(self) noexcept nogil:
+        """Sizes and members of all subsets, and the free numbers, of which the smallest comes first."""
+        cdef Py_ssize_t a, U
+        cdef State* s = &self.s
+        for U in range(s.n + 1):
+            s.size[U] = 0
+            s.members[U] = 0
+        for a in range(s.n):
+            s.size[s.label[a]] += 1
+            s.members[s.label[a]] += a
+        s.unuseds = 0
+        for U in range(s.n, -1, -1):
+            if s.size[U] == 0:
+                s.unused[s.unuseds] = <element_t>U
+                s.unuseds += 1
+
+    def adopt(self, const element_t[::1] labels):
+        """Take over a partition that uses the same numbers for most of its subsets."""
+        cdef Py_ssize_t a
+        with nogil:
+            for a in range(self.s.n):
+                if self.s.label[a] != labels[a]:
+                    self.s.label[a] = labels[a]
+                    forget_around(&self.s, <element_t>a)
+            self.count()
+
+    def improve(self, double cost, Stopping stopping):
+        """Start chains until none helps, from all elements at first, later where something changed; the cost then."""
+        cdef element_t a
+        cdef State* s = &self.s
+        with nogil:
+            while s.length:
+                a = s.queue[s.head]
+                s.head = s.head + 1 if s.head + 1 < s.n else 0
+                s.length -= 1
+                s.queued[a] = False
+                cost += improve_by_chain(s, a, self.tolerance, self.patience) / s.scale
+                if stopping.poll(cost):
+                    break
+        return cost
