@@ -44,6 +44,7 @@ cdef struct State:
     const element_t* neighbours
     const cost_t* costs
     double scale                # fixed-point units in a cost of 1
+    offset_t hub                # elements with more pairs move by themselves
     element_t* label            # subset of each element
     element_t* size
     int64_t* members            # sum of the elements of each subset: the element, if it is one
@@ -100,11 +101,15 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target) noexcept nogil:
     return low if low == NONE else low - own
 
 
+cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
+    return s.starts[a + 1] - s.starts[a] > s.hub
+
+
 cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
     """The best move of b may have changed, its delta have fallen by at most this; b is a candidate from now on."""
     cdef Candidate* item
     cdef Move* known = s.best + b
-    if s.place[b] == DONE:
+    if s.place[b] == DONE or is_hub(s, b):
         return
     if s.place[b] >= 0:
         item = s.candidates + s.place[b]
@@ -145,6 +150,8 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
         loosen(s, <element_t>s.members[U], 0)
     if s.size[W] == 2 and s.place[s.members[W] - a] >= 0:
         loosen(s, <element_t>(s.members[W] - a), 0)
+    if is_hub(s, a):
+        return
     for k in range(s.starts[a], s.starts[a + 1]):
         b = s.neighbours[k]
         if s.costs[k] == INFINITY:
@@ -285,6 +292,8 @@ cdef class Chains:
         Of the problem.
     patience : int
         A chain ends after so many moves without a new best prefix.
+    hub : int
+        An element with more stored pairs starts chains of one move, and continues none.
 
     Attributes
     ----------
@@ -306,6 +315,7 @@ cdef class Chains:
         double magnitude,
         double tolerance,
         Py_ssize_t patience,
+        offset_t hub,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, a
         cdef element_t[:, ::1] room = np.zeros((7, n + 1), np.int32)
@@ -316,6 +326,7 @@ cdef class Chains:
         label = self.labels
         self.kept = [starts, neighbours, costs, label, room, wide, queued]
         self.patience = patience
+        self.s.hub = hub
         self.s.n = n
         self.s.starts = &starts[0]
         self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
