@@ -9,15 +9,10 @@ all elements a pass by; eight columns are added in one sweep, so that each entry
 from the cache and once from memory. Each entry is summed in the order of columns, whatever the number of threads.
 """
 
+from graphpart.kernels.clones cimport GP_CLONED  # and its macro
+
 cdef extern from *:
     """
-    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
-    /* One more version for processors with wider registers, chosen when the module is loaded. */
-    #define GP_CLONES __attribute__((target_clones("avx2", "default")))
-    #else
-    #define GP_CLONES
-    #endif
-
     #define GP_SWEEP(TERM)                                                                                     \\
         for (; v + 8 <= columns; v += 8) {                                                                     \\
             const double *x = strip + v * stride;                                                              \\

@@ -17,12 +17,60 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from graphpart.kernels.clones cimport GP_CLONED  # and its macro
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport element_t
 from graphpart.stopping cimport Stopping
 
-cdef enum:
-    BLOCK = 32          # elements looked at together
+# The two loops in which the time goes, in C for the sake of GP_CLONES.
+cdef extern from *:
+    """
+    #define GP_BLOCK 32  /* elements looked at together */
+    #define GP_ACCEPTED(k) \\
+        ((row[k] - own[k] <= (int32_t)(temperature * variates[k]) - least) & (label[k] != U))
+
+    /* Element a, of which `row` has the costs, leaves subset U for W. */
+    GP_CLONES
+    static void gp_switch_rows(Py_ssize_t n, const int32_t *restrict row, int32_t *restrict from_row,
+                               int32_t *restrict into_row, int32_t *restrict own, const int32_t *restrict label,
+                               int32_t U, int32_t W) {
+        Py_ssize_t b;
+        for (b = 0; b < n; b++) {
+            const int32_t x = row[b];
+            from_row[b] -= x;
+            into_row[b] += x;
+            own[b] += (x & -(int32_t)(label[b] == W)) - (x & -(int32_t)(label[b] == U));
+        }
+    }
+
+    /* The first element from b on, outside subset U, whose change of cost is accepted; n if none.
+       Without a temperature, `least` is what a move has to gain. */
+    GP_CLONES
+    static Py_ssize_t gp_next_accepted(const int32_t *restrict row, const int32_t *restrict own,
+                                       const int32_t *restrict label, const float *restrict variates,
+                                       float temperature, int32_t least, int32_t U, Py_ssize_t b, Py_ssize_t n) {
+        Py_ssize_t k;
+        for (; b + GP_BLOCK <= n; b += GP_BLOCK) {
+            int32_t any = 0;
+            for (k = b; k < b + GP_BLOCK; k++) any |= GP_ACCEPTED(k);
+            if (any)
+                for (k = b; k < b + GP_BLOCK; k++)
+                    if (GP_ACCEPTED(k)) return k;
+        }
+        for (; b < n; b++)
+            if (GP_ACCEPTED(b)) return b;
+        return n;
+    }
+    """
+    void switch_rows "gp_switch_rows" (
+        Py_ssize_t n, const int32_t* row, int32_t* from_row, int32_t* into_row, int32_t* own, const element_t* label,
+        element_t U, element_t W
+    ) noexcept nogil
+    Py_ssize_t next_accepted "gp_next_accepted" (
+        const int32_t* row, const int32_t* own, const element_t* label, const float* variates, float temperature,
+        int32_t least, element_t U, Py_ssize_t b, Py_ssize_t n
+    ) noexcept nogil
+
 
 LARGEST = 2**29         # sums of absolute costs of one element stay below
 cdef double HOTTEST = 2**25      # variates stay below 2**5
@@ -101,22 +149,15 @@ cdef bint build(State* s) noexcept nogil:
 
 cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     """Move element a to subset W. O(n)"""
-    cdef Py_ssize_t n = s.n, b
+    cdef Py_ssize_t n = s.n
     cdef element_t U = s.label[a], last
     cdef const int32_t* row = s.matrix + a * n
     cdef int32_t* from_row = s.table + U * n
     cdef int32_t* into_row = s.table + W * n
-    cdef int32_t* own = s.own
-    cdef const element_t* label = s.label
-    cdef int32_t x
     s.cost += into_row[a] - s.own[a]
-    for b in range(n):
-        x = row[b]
-        from_row[b] -= x
-        into_row[b] += x
-        own[b] += (x & -<int32_t>(label[b] == W)) - (x & -<int32_t>(label[b] == U))
+    switch_rows(n, row, from_row, into_row, s.own, s.label, U, W)
     s.label[a] = W
-    own[a] = into_row[a]
+    s.own[a] = into_row[a]
     s.size[U] -= 1
     s.size[W] += 1
     if s.size[W] == 1:
@@ -131,35 +172,6 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         s.place[last] = s.place[U]
         s.unused[s.unuseds] = U
         s.unuseds += 1
-
-
-cdef Py_ssize_t next_accepted(
-    const int32_t* row, const int32_t* own, const element_t* label, const float* variates, float temperature,
-    int32_t least, element_t U, Py_ssize_t b, Py_ssize_t n
-) noexcept nogil:
-    """The first element from b on, outside subset U, whose change of cost is accepted; n if none.
-
-    Without a temperature, `least` is what a move has to gain.
-    """
-    cdef Py_ssize_t k
-    cdef int32_t any
-    while b + BLOCK <= n:
-        any = 0
-        for k in range(b, b + BLOCK):
-            any |= (
-                <int32_t>(row[k] - own[k] <= <int32_t>(temperature * variates[k]) - least)
-                & <int32_t>(label[k] != U)
-            )
-        if any:
-            for k in range(b, b + BLOCK):
-                if row[k] - own[k] <= <int32_t>(temperature * variates[k]) - least and label[k] != U:
-                    return k
-        b += BLOCK
-    while b < n:
-        if row[b] - own[b] <= <int32_t>(temperature * variates[b]) - least and label[b] != U:
-            return b
-        b += 1
-    return n
 
 
 cdef bint offer(State* s, element_t U, float temperature, int32_t least) noexcept nogil:

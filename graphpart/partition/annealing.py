@@ -30,10 +30,11 @@ __all__ = ["Annealer"]
 ROWS = 256  # of a matrix, that are converted at a time
 VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
 COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep
-SAMPLES = 10_000  # moves, or costs, that are looked at to choose temperatures and the unit
+SAMPLES = 10_000  # costs that are looked at to choose the unit
+MOVES = 600  # that are looked at to choose temperatures; annealing of few elements takes not much longer
 OUTLIERS = 0.01  # of all costs, the largest, that the unit leaves out
 SHARE = 0.05  # of all worsening moves, at most accepted in the first sweep
-RANGE = (1e-3, 1e3)  # least and greatest temperature, in units
+TEMPERATURES = np.geomspace(1e-3, 1e3, 31)  # in units; others are interpolated
 
 
 class Annealer:
@@ -63,20 +64,14 @@ class Annealer:
         return 4.0 * (n + 2 * self.p.m)
 
     def run(
-        self, labels: Labels, sweeps: int, heat: float, seed: int, stopping: Stopping, start: Labels | None = None
+        self, start: Labels, sweeps: int, temperatures: tuple[float, float], seed: int, stopping: Stopping
     ) -> Labels:
-        """Canonical labels after annealing.
-
-        Temperatures are chosen for `labels`, from which annealing starts unless another start is given. `heat` is how
-        many moves to a worse partition are accepted per element in the first sweep.
-        """
+        """Canonical labels after annealing from one temperature to another."""
         p = self.p
         if p.n < 2 or sweeps == 0:
-            return labels
-        labels = canonical(labels)  # the kernels take each label below the largest for a subset in use
-        hot, cold = self.temperatures(labels, heat, min(COLD, heat / 10))
-        start = labels if start is None else canonical(start)
-        cost = p.evaluate_labels(start)
+            return start
+        start = canonical(start)  # the kernels take each label below the largest for a subset in use
+        (hot, cold), cost = temperatures, p.evaluate_labels(start)
         if p.matrix is not None:
             dense = _dense_annealing.Annealing(self.matrix, self.variates)
             out, _ = dense.run(start, sweeps, hot * self.scale, cold * self.scale, seed, cost, self.scale, stopping)
@@ -85,30 +80,28 @@ class Annealer:
             out, _ = sparse.run(start, sweeps, hot, cold, _variates(VARIATES, np.float64), seed, cost, stopping)
         return canonical(out)
 
-    def temperatures(self, labels: Labels, *rates: float) -> list[float]:
-        """For each rate the temperature at which so many worsening moves per element are accepted. O(SAMPLES + n)"""
-        deltas, elements = self._deltas(labels)
+    def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:
+        """The first and last temperature for labels like these. O(MOVES + n)
+
+        `heat` is how many moves to a worse partition are accepted per element in the first sweep.
+        """
+        deltas, elements = self._deltas(canonical(labels))
         deltas = deltas[(deltas > 0) & (deltas < np.inf)] / self.unit
-        weights = np.minimum(1.0, deltas)
-        found = []
-        for rate in rates:
-            wanted = min(rate * elements, SHARE * len(deltas))
-            low, high = RANGE
-            while high > 1.02 * low:
-                middle = math.sqrt(low * high)
-                if float(weights @ np.exp(-deltas / middle)) < wanted:
-                    low = middle
-                else:
-                    high = middle
-            found.append(low * self.unit)
-        return found
+        accepted = np.minimum(1.0, deltas) @ np.exp(-deltas[:, None] / TEMPERATURES)  # ascending
+        hot, cold = (min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(COLD, heat / 10)))
+        return self._temperature(accepted, hot), self._temperature(accepted, cold)
+
+    def _temperature(self, accepted: NDArray[np.float64], wanted: float) -> float:
+        if wanted <= accepted[0]:
+            return self.unit * float(TEMPERATURES[0])
+        return self.unit * float(np.exp(np.interp(wanted, accepted, np.log(TEMPERATURES))))
 
     def _deltas(self, labels: Labels) -> tuple[NDArray[np.float64], int]:
         """Changes of cost by moves of some elements to subsets they are linked to or empty ones, and how many."""
         p, k = self.p, int(labels.max()) + 1
         size = np.bincount(labels)
         if p.matrix is not None:
-            a = np.unique(np.linspace(0, p.n - 1, min(p.n, max(16, SAMPLES // (k + 1)))).astype(np.int64))
+            a = np.unique(np.linspace(0, p.n - 1, min(p.n, max(16, MOVES // (k + 1)))).astype(np.int64))
             order = np.argsort(labels, kind="stable")
             sums = np.add.reduceat(self.matrix[a][:, order], np.cumsum(size) - size, axis=1, dtype=np.int64)
             own = sums[np.arange(len(a)), labels[a]]
@@ -116,7 +109,7 @@ class Annealer:
             return np.append(sums - own[:, None], alone) / self.scale, len(a)
         starts, neighbours, costs = p.rows()
         degree = 1 + 2 * p.m / p.n
-        a = np.unique(np.linspace(0, p.n - 1, min(p.n, 16 + int(SAMPLES / degree))).astype(np.int64))
+        a = np.unique(np.linspace(0, p.n - 1, min(p.n, 16 + int(MOVES / degree))).astype(np.int64))
         degrees = starts[a + 1] - starts[a]
         row = np.repeat(np.arange(len(a)), degrees)
         at = np.arange(len(row)) + np.repeat(starts[a] - np.cumsum(degrees) + degrees, degrees)

@@ -8,16 +8,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
+from graphpart.partition.annealing import Annealer
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.stopping import Stopping
 
-__all__ = ["agreement", "best_of_regions"]
-
+__all__ = ["agreement", "best_of_regions", "recombined"]
 ROWS, PAIRS = 64, 2**18  # that are looked at together
 
 
 def agreement(x: Labels, y: Labels) -> Labels:
     """Canonical labels of the largest sets of elements that are together in both partitions. O(n log n)"""
     return canonical(x * np.int64(len(x)) + y)
+
+
+def recombined(
+    annealer: Annealer,
+    x: Labels,
+    y: Labels,
+    heat: float,
+    cool: tuple[float, float],
+    sweeps: tuple[int, int],
+    seed: int,
+    stopping: Stopping,
+) -> Labels:
+    """What annealing makes of two partitions: first of the small problem of what they agree on, from x; then of all.
+
+    The first begins with `heat`, takes `sweeps[0]` sweeps and moves whole blocks of elements; so it joins and splits
+    subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]`.
+    """
+    blocks = agreement(x, y)
+    small = Annealer(annealer.p.contract(blocks))
+    labels = canonical(x[np.unique(blocks, return_index=True)[1]])
+    labels = small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, stopping)[blocks]
+    return annealer.run(labels, sweeps[1], cool, seed, stopping)
 
 
 def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:

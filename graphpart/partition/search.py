@@ -37,8 +37,9 @@ from graphpart.partition.greedy_joining import joined
 from graphpart.partition.kernighan_lin import improve_by_sequences
 from graphpart.partition.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search import finish
+from graphpart.partition.population import best_of_population
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.recombination import agreement, best_of_regions
+from graphpart.partition.recombination import best_of_regions, recombined
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -56,7 +57,12 @@ HEATS = (0.3, 1.0, 0.1, 5.0)  # in turn; which is best depends on the costs, see
 FEW, FEW_HEATS = 300, (0.1, 0.3, 0.03, 0.01)  # with so few sweeps, more heat, or another start, cannot be got rid of
 GRID_HEATS = (0.01, 0.03, 0.01, 0.1)  # where elements have few neighbours, still less of it
 BY_PAIRS = 8  # neighbours on average, below which Kernighan-Lin on pairs of subsets is faster and ends lower
-COOL = 0.03  # after recombination
+COOL = 0.05  # heat after recombination
+YOUNG_HEATS = (0.3, 1.0, 0.3, 1.0)
+YOUNG = 300  # sweeps of each of the first members of a population
+MEMBERS, FEWEST_MEMBERS, SHARE = 16, 4, 1 / 16  # of a population: SHARE of the elements, within limits
+SLOWER, SLOWER_LATER = 4, 16  # rounds in a row without improvement, after which all takes longer
+ALONE = 16  # rounds before populations begin, if two in a row do not find nothing better before
 
 
 @interruptible
@@ -171,6 +177,7 @@ class _Task:
     heat: float
     seed: int
     restart: bool = False  # some runs from all elements apart, or together
+    population: bool = False  # runs are the first members of one
 
 
 class _Saver:
@@ -203,6 +210,7 @@ class _Search:
         self.pool = [(p.evaluate_labels(labels), labels)]  # ascending
         self.by_pairs = not p.is_dense and 2 * p.m < BY_PAIRS * p.n
         self.level = 0
+        self.mature = False  # time for populations
         self.idle = 0
         self.saver: _Saver | None = None
 
@@ -250,7 +258,7 @@ class _Search:
                 self._attend(futures, children)
                 improved = sum(self._take(future.result()) for future in futures) > 0
                 self.idle = 0 if improved else self.idle + 1
-                if self.idle and self.idle % 4 == 0:
+                if self.idle and self.idle % (SLOWER_LATER if self.mature else SLOWER) == 0:
                     self.level += 1
                 if self.saver:
                     self.saver.save(self.labels)
@@ -283,6 +291,14 @@ class _Search:
         sweeps = int(max(fewest, min(most, WORK / work)) * 2 ** (self.level / 2))
         restart = sweeps > FEW and not self.p.has_must_cut
         heats = HEATS if sweeps > FEW else GRID_HEATS if self.by_pairs else FEW_HEATS
+        self.mature = self.mature or self.idle >= 2 or number >= ALONE
+        if self.mature and number % 2 and MEMBERS * YOUNG * work <= LONGEST:
+            size = int(max(FEWEST_MEMBERS, min(MEMBERS, SHARE * self.p.n)) * 2 ** (self.level / 2))
+            apart = not self.p.has_must_cut
+            return [
+                _Task(self.labels, None, size, YOUNG, heat, seed, apart, True)
+                for heat, seed in zip(YOUNG_HEATS, seeds, strict=True)
+            ]
         tasks = []
         for k, seed in enumerate(seeds):
             heat = heats[(k + 3 * number) % len(heats)]
@@ -296,35 +312,33 @@ class _Search:
 
     def _perform(self, task: _Task, stopping: Stopping) -> Labels:
         """Runs in a thread of its own: reads the problem, changes nothing."""
-        labels = task.start
+        annealer, labels = self.annealer, task.start
         if stopping.check(np.inf):
             return labels
-        if task.other is None:
-            labels = self._anneal(task, stopping)
+        if task.other is not None:
+            cool, sweeps = annealer.temperatures(labels, COOL), (task.sweeps, task.sweeps)
+            labels = recombined(annealer, labels, task.other, task.heat, cool, sweeps, task.seed, stopping)
         else:
-            blocks = agreement(labels, task.other)
-            small = Annealer(self.p.contract(blocks))
-            labels = canonical(labels[np.unique(blocks, return_index=True)[1]])
-            labels = small.run(labels, task.sweeps, task.heat, task.seed, stopping)[blocks]
-            labels = self.annealer.run(canonical(labels), task.sweeps, COOL, task.seed, stopping)
+            temperatures = annealer.temperatures(labels, task.heat)
+
+            def anneal(k: int) -> Labels:
+                start, kind = task.start, (task.seed + k) % 4
+                if task.restart and (kind > 1 or task.population):
+                    start = np.zeros_like(start) if kind % 2 else np.arange(self.p.n, dtype=np.int32)
+                return annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
+
+            if task.population:
+                labels = best_of_population(annealer, anneal, task.runs, task.seed, stopping)
+            else:
+                labels = anneal(0)
+                for k in range(1, task.runs):
+                    if stopping.check(np.inf):
+                        break
+                    labels = best_of_regions(self.p, labels, anneal(k))
         return self._improve(labels, stopping) if self.by_pairs else labels
 
     def _improve(self, labels: Labels, stopping: Stopping) -> Labels:
         return canonical((improve_by_pairs if self.by_pairs else improve_by_sequences)(self.p, labels, stopping))
-
-    def _anneal(self, task: _Task, stopping: Stopping) -> Labels:
-        """The best of each region of several runs."""
-        best: Labels | None = None
-        for k in range(task.runs):
-            start, kind = task.start, (task.seed + k) % 4
-            if task.restart and kind > 1:
-                start = np.arange(self.p.n, dtype=np.int32) if kind == 2 else np.zeros_like(start)
-            found = self.annealer.run(task.start, task.sweeps, task.heat, task.seed + k, stopping, start)
-            best = found if best is None else best_of_regions(self.p, best, found)
-            if stopping.check(np.inf):
-                break
-        assert best is not None
-        return best
 
     def _take(self, labels: Labels) -> bool:
         """Let labels join the pool; whether they are the best."""

@@ -48,9 +48,11 @@ def test_optimal_on_small_random_problems(seed: int, monkeypatch: pytest.MonkeyP
 def test_annealing_is_feasible_and_ends_where_no_move_helps(p: gp.SetPartition) -> None:
     q = p.contract(p.blocks()) if len(p.must_join) else p
     optimum = gp.partition.brute_force(q).cost
-    annealer = Annealer(q)
+    annealer, alone = Annealer(q), np.arange(q.n, dtype=np.int32)
+    temperatures = annealer.temperatures(alone, 0.5)
+    assert temperatures[0] >= temperatures[1] > 0
     for seed in range(6):
-        labels = annealer.run(np.arange(q.n, dtype=np.int32), 60, 0.5, seed, Stopping())
+        labels = annealer.run(alone, 60, temperatures, seed, Stopping())
         assert labels.tolist() == canonical(labels).tolist()
         cost = q.evaluate_labels(labels)
         assert cost < math.inf, "a required cut is violated"
@@ -84,7 +86,8 @@ def test_annealing_finds_optima(kind: str, dense: bool) -> None:
         p = gp.SetPartition.from_pairs(9, (u, v), costs_of_a_kind(kind, rng, len(u)), dense=dense)
         annealer, optimum = Annealer(p), gp.partition.brute_force(p).cost
         local, alone = gp.partition.kernighan_lin(p).labels, np.arange(p.n, dtype=np.int32)
-        costs = [p.evaluate_labels(annealer.run(local, 200, 1.0, seed, Stopping(), alone)) for seed in range(30)]
+        temperatures = annealer.temperatures(local, 1.0)
+        costs = [p.evaluate_labels(annealer.run(alone, 200, temperatures, seed, Stopping())) for seed in range(30)]
         shares.append(np.mean(np.array(costs) <= optimum + 1e-6 * abs(optimum)))
     assert min(shares) > 0 and np.mean(shares) > 0.6, shares
 
@@ -225,8 +228,10 @@ def test_labels_with_gaps_do_not_confuse_the_kernels() -> None:
         annealer = Annealer(p)
         for seed in range(20):
             start = np.random.default_rng(seed).choice([0, 5, 12], 13).astype(np.int32)
-            expected = annealer.run(p.labels(start), 50, 0.2, seed, gp.Stopping())
-            assert annealer.run(start, 50, 0.2, seed, gp.Stopping()).tolist() == expected.tolist()
+            temperatures = annealer.temperatures(start, 0.2)
+            assert temperatures == annealer.temperatures(p.labels(start), 0.2)
+            expected = annealer.run(p.labels(start), 50, temperatures, seed, gp.Stopping())
+            assert annealer.run(start, 50, temperatures, seed, gp.Stopping()).tolist() == expected.tolist()
         for seed in range(4):
             found = gp.partition.search(p, seed=seed, max_iterations=3, threads=1)
             assert found.cost == gp.partition.brute_force(p).cost or found.cost <= gp.partition.kernighan_lin(p).cost

@@ -1,0 +1,12 @@
+# GP_CLONES before a C function: one more version for processors with wider registers, chosen when the module is loaded.
+cdef extern from *:
+    """
+    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__)
+    #define GP_CLONES __attribute__((target_clones("avx2", "default")))
+    #define GP_CLONED 1
+    #else
+    #define GP_CLONES
+    #define GP_CLONED 0
+    #endif
+    """
+    enum: GP_CLONED
