@@ -25,8 +25,8 @@ __all__ = ["best_of_population"]
 
 FAILURES = 2  # children without a place, for each member
 HOT = 3.0  # annealing of what two members agree on, where hardly anything else is left to find
-COOL = 0.05
-SWEEPS = (300, 50)  # hot and cool
+COOL = 0.1
+SWEEPS = (300, 100)  # hot and cool
 
 
 def best_of_population(

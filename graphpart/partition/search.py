@@ -1,22 +1,29 @@
-"""Search: simulated annealing and recombination of the best partitions found, for as long as there is time.
+"""Search: simulated annealing, recombination and populations, for as long as there is time.
 
 The start is the fixed point of greedy joining and Kernighan-Lin; where elements have few neighbours, of its form for
 pairs of subsets, which is faster there and ends lower. A round is TASKS tasks, which run side by side and know nothing
-of each other. Three of them anneal: one run of simulated annealing (see annealing.py), or several shorter ones, with
-one of several heats, from the best partition or, where there is time to forget it, from all elements apart or all
-together. What the runs of a task are better at in different regions (see recombination.py) adds up. The fourth
-recombines: what two of the best partitions agree on is contracted; annealing on the small problem that remains moves
-whole blocks of elements, joins and splits subsets; annealing at a low temperature on the whole problem follows.
+of each other. There are two kinds of rounds.
+
+In a round of annealing, three tasks anneal: one run of simulated annealing (see annealing.py), or several shorter ones,
+with one of several heats, from the best partition or, where there is time to forget it, from all elements apart or all
+together. What the runs of a task are better at in different regions (see recombination.py) adds up. The fourth task
+recombines two of the best partitions.
+
+Once annealing finds nothing better, or after some rounds, every second round is one of populations (see population.py),
+if the problem is small enough for them. Three begin with partitions annealed from all elements apart, or together, so
+that they know nothing of what was found before; the fourth with the best partitions found, most of which such
+populations have left.
 
 Then, task by task, the regions in which the best partition is better are taken over from it, and the result joins the
-pool of the best partitions, all of different costs. When four rounds find nothing better, annealing becomes slower.
+pool of the best partitions, all of different costs. When some rounds find nothing better, annealing becomes slower, and
+populations larger.
 
 The random numbers of a task follow from the seed, the number of the round and of the task; so the result after a number
 of rounds is the same on any number of threads.
 
 No single heat is best: cluster editing on sparse graphs needs a hotter start than random complete graphs, so tasks take
 turns. Nor is slow annealing: on random complete graphs and in cluster editing it ends again and again in the broadest
-valley, not the deepest, and many short runs find the latter sooner.
+valley, not the deepest. Many short runs find the latter sooner, and many populations much sooner.
 """
 
 from __future__ import annotations
@@ -25,7 +32,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +53,7 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["search"]
 
 TASKS = 4  # of a round; not the number of threads, on which the result must not depend
-POOL = 8  # partitions kept
+POOL = 12  # partitions kept, and no more than there are pairs for each element: they take less memory than those
 PATIENCE = 12  # rounds without improvement, after which a run without any limit ends
 SMALL = 10  # elements up to which brute force takes no time
 WORK = 2e7  # nanoseconds of annealing in a task at first
@@ -58,11 +65,11 @@ FEW, FEW_HEATS = 300, (0.1, 0.3, 0.03, 0.01)  # with so few sweeps, more heat, o
 GRID_HEATS = (0.01, 0.03, 0.01, 0.1)  # where elements have few neighbours, still less of it
 BY_PAIRS = 8  # neighbours on average, below which Kernighan-Lin on pairs of subsets is faster and ends lower
 COOL = 0.05  # heat after recombination
-YOUNG_HEATS = (0.3, 1.0, 0.3, 1.0)
-YOUNG = 300  # sweeps of each of the first members of a population
-MEMBERS, FEWEST_MEMBERS, SHARE = 16, 4, 1 / 16  # of a population: SHARE of the elements, within limits
+YOUNG, MOST_YOUNG, YOUNG_HEAT = 3, 3000, 0.3  # sweeps for each element, of each of the first members of a population
+LARGEST = 1e10  # nanoseconds of these, with which there are populations
+MEMBERS, FEWEST_MEMBERS, SHARE = 16, 4, 1 / 16  # of a population: a share of all elements, within limits
 SLOWER, SLOWER_LATER = 4, 16  # rounds in a row without improvement, after which all takes longer
-ALONE = 16  # rounds before populations begin, if two in a row do not find nothing better before
+ALONE = 16  # rounds before populations begin, unless two in a row find nothing better before
 
 
 @interruptible
@@ -178,6 +185,7 @@ class _Task:
     seed: int
     restart: bool = False  # some runs from all elements apart, or together
     population: bool = False  # runs are the first members of one
+    elite: list[Labels] | None = None  # or these are
 
 
 class _Saver:
@@ -208,6 +216,7 @@ class _Search:
         self.threads = threads
         self.stopping = stopping
         self.pool = [(p.evaluate_labels(labels), labels)]  # ascending
+        self.most = max(3, min(POOL, p.m // max(1, p.n)))
         self.by_pairs = not p.is_dense and 2 * p.m < BY_PAIRS * p.n
         self.level = 0
         self.mature = False  # time for populations
@@ -256,7 +265,8 @@ class _Search:
                 children = [self._child() for _ in tasks]
                 futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
                 self._attend(futures, children)
-                improved = sum(self._take(future.result()) for future in futures) > 0
+                found = zip(tasks, [future.result() for future in futures], strict=True)
+                improved = sum(self._take(labels, task.population) for task, labels in found) > 0
                 self.idle = 0 if improved else self.idle + 1
                 if self.idle and self.idle % (SLOWER_LATER if self.mature else SLOWER) == 0:
                     self.level += 1
@@ -292,13 +302,14 @@ class _Search:
         restart = sweeps > FEW and not self.p.has_must_cut
         heats = HEATS if sweeps > FEW else GRID_HEATS if self.by_pairs else FEW_HEATS
         self.mature = self.mature or self.idle >= 2 or number >= ALONE
-        if self.mature and number % 2 and MEMBERS * YOUNG * work <= LONGEST:
+        young = min(MOST_YOUNG, YOUNG * self.p.n)
+        if self.mature and number % 2 and MEMBERS * young * work <= LARGEST:
             size = int(max(FEWEST_MEMBERS, min(MEMBERS, SHARE * self.p.n)) * 2 ** (self.level / 2))
             apart = not self.p.has_must_cut
-            return [
-                _Task(self.labels, None, size, YOUNG, heat, seed, apart, True)
-                for heat, seed in zip(YOUNG_HEATS, seeds, strict=True)
-            ]
+            tasks = [_Task(self.labels, None, size, young, YOUNG_HEAT, seed, apart, True) for seed in seeds]
+            if len(self.pool) > 2:
+                tasks[-1] = replace(tasks[-1], elite=[labels for _, labels in self.pool])
+            return tasks
         tasks = []
         for k, seed in enumerate(seeds):
             heat = heats[(k + 3 * number) % len(heats)]
@@ -327,7 +338,9 @@ class _Search:
                     start = np.zeros_like(start) if kind % 2 else np.arange(self.p.n, dtype=np.int32)
                 return annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
 
-            if task.population:
+            if task.elite:
+                labels = best_of_population(annealer, task.elite.__getitem__, len(task.elite), task.seed, stopping)
+            elif task.population:
                 labels = best_of_population(annealer, anneal, task.runs, task.seed, stopping)
             else:
                 labels = anneal(0)
@@ -340,17 +353,18 @@ class _Search:
     def _improve(self, labels: Labels, stopping: Stopping) -> Labels:
         return canonical((improve_by_pairs if self.by_pairs else improve_by_sequences)(self.p, labels, stopping))
 
-    def _take(self, labels: Labels) -> bool:
-        """Let labels join the pool; whether they are the best."""
-        p, best = self.p, self.pool[0][0]
-        labels = canonical(labels)
-        labels = best_of_regions(p, self.labels, labels)
-        cost = p.evaluate_labels(labels)
-        if cost == np.inf or any(abs(cost - other) <= p.tolerance for other, _ in self.pool):
-            return False
-        self.pool.append((cost, labels))
+    def _take(self, labels: Labels, independent: bool = False) -> bool:
+        """Let labels join the pool, better with the best regions of the best partition; whether they are the best.
+
+        What does not come from the best partition may join as it is.
+        """
+        best, labels = self.pool[0][0], canonical(labels)
+        for each in [best_of_regions(self.p, self.labels, labels)] + [labels] * independent:
+            cost = self.p.evaluate_labels(each)
+            if cost < np.inf and all(abs(cost - other) > self.p.tolerance for other, _ in self.pool):
+                self.pool.append((cost, each))
         self.pool.sort(key=lambda member: member[0])
-        del self.pool[POOL:]
-        if cost < best:
+        del self.pool[self.most :]
+        if self.pool[0][0] < best:
             self.stopping.record(self.cost)
-        return cost < best
+        return self.pool[0][0] < best
