@@ -8,11 +8,12 @@
     python benchmarks/search.py --cpu                on a machine with other work: CPU seconds of CORES cores
 
 Parameters of the search are chosen on the instances of ``--train``; figures are those of the others. The gap of a run
-is (cost - best) / |best|, where best is the least cost that any run here or ever before found, peers included, or the best
-published value where one is known; `--reference` lets another run take so many times as long. Each run is told nothing but its
-limit and its seed. With `--cpu`, a second is that of CORES processors: a run ends when the process has used so much.
-Memory is the peak of a process of its own in the search above what was in use before it, and its unit is the matrix,
-or the arrays of pairs and costs, which were in use before and are counted in.
+is (cost - best) / |best|, where best is the least cost that any run here or ever before found, peers included, or the
+best published value where one is known; `--reference` lets another run take so many times as long. Each run is told
+nothing but its limit and its seed. With `--cpu`, a second is that of CORES processors: a run ends when the process has
+used so much. A peer is compared with what the search has after as many seconds as the peer takes. Memory is the peak
+of a process of its own in the search above what was in use before it, and its unit is the matrix, or the arrays of
+pairs and costs, which were in use before and are counted in.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ METHODS: tuple[Method, ...] = (
     Method("kernighan-lin-pairs", "partition", "graphpart.partition.kernighan_lin_pairs:kernighan_lin_pairs",
            "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL),
     Method("search", "partition", "graphpart.partition.search:search",
-           "simulated annealing and recombination of the best partitions found", LOCAL | {"seed"},
+           "simulated annealing, recombination and populations, for as long as there is time", LOCAL | {"seed"},
            anytime=True),
     Method("ilp", "partition", "graphpart.partition.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100),
