@@ -473,6 +473,8 @@ cdef class Pairs:
                 for k in range(count):
                     if s.size[U] and s.size[self.linked[k]]:
                         self.improve(<element_t>U, self.linked[k], stopping)
+                    if stopping.poll(self.cost):
+                        break
                 if stopping.poll(self.cost):
                     break
             for U in range(s.n + 1):

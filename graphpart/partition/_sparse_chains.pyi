@@ -14,6 +14,7 @@ class Chains:
         magnitude: float,
         tolerance: float,
         patience: int,
+        longest: int,
         hub: int,
     ) -> None: ...
     def adopt(self, labels: NDArray[np.int32]) -> None: ...

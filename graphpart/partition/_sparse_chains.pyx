@@ -8,6 +8,7 @@ kernels/fixed.pxd).
 
 import numpy as np
 
+from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
@@ -215,7 +216,9 @@ cdef fixed_t height_at(State* s, element_t a) noexcept nogil:
     return fixed(largest, s.scale)
 
 
-cdef fixed_t improve_by_chain(State* s, element_t a, fixed_t tolerance, Py_ssize_t patience) noexcept nogil:
+cdef fixed_t improve_by_chain(
+    State* s, element_t a, fixed_t tolerance, Py_ssize_t patience, Py_ssize_t longest
+) noexcept nogil:
     """Apply the best prefix of a chain that starts with the best move of a; the change of cost, 0 if there is none."""
     cdef Move* first = s.best + a
     cdef Candidate* item
@@ -240,7 +243,7 @@ cdef fixed_t improve_by_chain(State* s, element_t a, fixed_t tolerance, Py_ssize
         if sum < smallest - tolerance:
             smallest = sum
             kept = length
-        if length - kept == patience:
+        if length - kept == patience or length == longest:
             break
         limit = smallest - sum + (height if length - kept < patience - 1 else -tolerance - 1)
         item = best_candidate(s, limit)
@@ -292,6 +295,8 @@ cdef class Chains:
         Of the problem.
     patience : int
         A chain ends after so many moves without a new best prefix.
+    longest : int
+        And after so many in all.
     hub : int
         An element with more stored pairs starts chains of one move, and continues none.
 
@@ -304,7 +309,7 @@ cdef class Chains:
     cdef list kept
     cdef readonly object labels
     cdef fixed_t tolerance
-    cdef Py_ssize_t patience
+    cdef Py_ssize_t patience, longest
 
     def __cinit__(
         self,
@@ -315,39 +320,43 @@ cdef class Chains:
         double magnitude,
         double tolerance,
         Py_ssize_t patience,
+        Py_ssize_t longest,
         offset_t hub,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, a
-        cdef element_t[:, ::1] room = np.zeros((7, n + 1), np.int32)
+        cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
+        cdef element_t[:, ::1] chain = np.zeros((2, min(n, longest) + 1), np.int32)
         cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
         cdef char[::1] queued = np.zeros(n + 1, np.int8)
         cdef element_t[::1] label
         self.labels = np.array(labels, np.int32)
         label = self.labels
-        self.kept = [starts, neighbours, costs, label, room, wide, queued]
+        self.kept = [starts, neighbours, costs, label, room, chain, wide, queued]
         self.patience = patience
+        self.longest = longest
         self.s.hub = hub
         self.s.n = n
         self.s.starts = &starts[0]
         self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
         self.s.costs = &costs[0] if costs.shape[0] else NULL
-        self.s.scale = scale_for(magnitude)
+        # A move changes the cost by at most twice the magnitude; so the sum along a chain stays in range.
+        self.s.scale = scale_for(min(2.0 * longest * magnitude, DBL_MAX))
         self.tolerance = <fixed_t>(tolerance * self.s.scale)
         self.s.label = &label[0]
         self.s.size = &room[0, 0]
         self.s.unused = &room[1, 0]
         self.s.linked = &room[2, 0]
         self.s.place = &room[3, 0]
-        self.s.moved = &room[4, 0]
-        self.s.origin = &room[5, 0]
-        self.s.queue = &room[6, 0]
+        self.s.moved = &chain[0, 0]
+        self.s.origin = &chain[1, 0]
+        self.s.queue = &room[4, 0]
         self.s.members = &wide[0, 0]
         self.s.sums = <fixed_t*>&wide[1, 0]
         self.s.stamp = &wide[2, 0]
         self.s.queued = &queued[0]
         self.s.look = self.s.head = self.s.length = 0
         self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
-        self.s.candidates = <Candidate*>malloc((n + 1) * sizeof(Candidate))
+        self.s.candidates = <Candidate*>malloc((min(n, longest * hub) + 1) * sizeof(Candidate))
         if self.s.best == NULL or self.s.candidates == NULL:
             raise MemoryError()
         for a in range(n):
@@ -396,7 +405,7 @@ cdef class Chains:
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1
                 s.queued[a] = False
-                cost += improve_by_chain(s, a, self.tolerance, self.patience) / s.scale
+                cost += improve_by_chain(s, a, self.tolerance, self.patience, self.longest) / s.scale
                 if stopping.poll(cost):
                     break
         return cost

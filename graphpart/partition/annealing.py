@@ -8,7 +8,8 @@ ones. The few largest are left out.
 
 A dense problem is annealed in 32-bit integers. A pair that costs more than all that attracts one of its elements is
 worth no join, whatever else is in the subset; so its cost is lowered to the smaller of the two sums, and one unit
-more. The same stands for a required cut: while one is violated, there is an element that gains by being alone.
+more. The same stands for a required cut: while one is violated, there is an element that gains by being alone. And a
+pair that attracts more than all other costs of one of its elements together is joined, however much it is.
 Integer costs stay exact; other costs are rounded at about 2**-28 of the largest sum.
 """
 
@@ -75,6 +76,8 @@ class Annealer:
         if p.matrix is not None:
             dense = _dense_annealing.Annealing(self.matrix, self.variates)
             out, _ = dense.run(start, sweeps, hot * self.scale, cold * self.scale, seed, cost, self.scale, stopping)
+            if p.has_must_cut and p.evaluate_labels(out) == np.inf:  # integers too coarse for what attracts less
+                return start
         else:
             sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance)
             out, _ = sparse.run(start, sweeps, hot, cold, _variates(VARIATES, np.float64), seed, cost, stopping)
@@ -86,7 +89,8 @@ class Annealer:
         `heat` is how many moves to a worse partition are accepted per element in the first sweep.
         """
         deltas, elements = self._deltas(canonical(labels))
-        deltas = deltas[(deltas > 0) & (deltas < np.inf)] / self.unit
+        with np.errstate(over="ignore"):  # inf is as good as what is too large
+            deltas = deltas[(deltas > 0) & (deltas < np.inf)] / self.unit
         accepted = np.minimum(1.0, deltas) @ np.exp(-deltas[:, None] / TEMPERATURES)  # ascending
         hot, cold = (min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(COLD, heat / 10)))
         return self._temperature(accepted, hot), self._temperature(accepted, cold)
@@ -145,10 +149,20 @@ def _in_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]
     some = slice(0, n, max(1, n * n // SAMPLES))
     rows = np.abs(_limited(matrix, attraction, some, 0.0)).ravel()
     more = _weighted_median(rows if rows.any() else matrix[np.isfinite(matrix) & (matrix > 0)])
-    largest = 0.0
+    sums, nearest = np.zeros(n), np.zeros(n, np.int64)
     for top in range(0, n, ROWS):
         rows = _limited(matrix, attraction, slice(top, top + ROWS), more)
-        largest = max(largest, float(np.abs(rows).sum(axis=1).max(initial=0.0)))
+        sums[top : top + ROWS], nearest[top : top + ROWS] = np.abs(rows).sum(axis=1), rows.argmin(axis=1)
+    joined = {}  # pairs, at most one for each element, that attract more than all else that has to do with one end
+    for a in np.flatnonzero(-2.0 * matrix[np.arange(n), nearest] > sums).tolist():
+        pair = min(a, int(nearest[a])), max(a, int(nearest[a]))
+        others = np.abs(_limited(matrix, attraction, np.array(pair), more))
+        others[[0, 1], pair[::-1]] = 0.0
+        lowered = float(others.sum(axis=1).min()) + more
+        if -matrix[pair] > lowered:
+            joined[pair] = -lowered
+            sums[list(pair)] = np.minimum(sums[list(pair)], others.sum(axis=1) + lowered)
+    largest = float(sums.max(initial=0.0))
     room = _dense_annealing.LARGEST - n  # every cost may be rounded up by a half
     exponent = math.frexp(room)[1] - math.frexp(largest)[1] - 1 if largest > 0 else 0
     scale = math.ldexp(1.0, max(-1000, min(1000, exponent)))
@@ -156,13 +170,16 @@ def _in_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]
     for top in range(0, n, ROWS):
         rows = _limited(matrix, attraction, slice(top, top + ROWS), more)
         rows *= scale
+        np.clip(rows, -room, room, out=rows)  # those that are joined
         integers[top : top + ROWS] = np.rint(rows, out=rows)
+    for (a, b), cost in joined.items():
+        integers[a, b] = integers[b, a] = round(cost * scale)
     np.fill_diagonal(integers, 0)
     return integers, scale
 
 
 def _limited(
-    matrix: NDArray[np.float64], attraction: NDArray[np.float64], rows: slice, more: float
+    matrix: NDArray[np.float64], attraction: NDArray[np.float64], rows: slice | NDArray[np.int64], more: float
 ) -> NDArray[np.float64]:
     """Some rows of a matrix, with costs lowered to what attracts one of the two elements, and a little more."""
     limit = np.minimum(attraction[rows, None], attraction[None, :])

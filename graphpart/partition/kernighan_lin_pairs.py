@@ -11,13 +11,13 @@ elements may switch, as long as that lowers the cost. Rounds end when one change
 
 Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty
 set, and goes on with the best move among all elements that stored pairs link to those that have moved, each of which
-moves once. It ends after CHAIN moves without a new best prefix, or where it would cost more than that, by more than the
-largest absolute cost of a pair of its first element. Its best prefix is applied if it lowers the cost. Chains start
-from all elements in turn, and again from those that moved and those linked to them, until none helps. An element with
-more than HUB stored pairs, and with more than ten times the average, moves in chains of its own, of one move. On a
-matrix, where each element is linked to all others, one sequence takes the place of chains: always the best move of all
-follows, but an element that has moved rests for n / 10 + REST moves; the sequence ends after LONG n moves without a new
-best prefix, and the next one starts from there, until one does not help.
+moves once. It ends after CHAIN moves without a new best prefix, after LONGEST moves, or where it would cost more than
+its best prefix, by more than the largest absolute cost of a pair of its first element. This prefix is applied if it
+lowers the cost. Chains start from all elements in turn, and again from those that moved and those linked to them, until
+none helps. An element with more than HUB stored pairs, and with more than ten times the average, moves in chains of its
+own, of one move. On a matrix, where each element is linked to all others, one sequence takes the place of chains:
+always the best move of all follows, but an element that has moved rests for n / 10 + REST moves; the sequence ends
+after LONG n moves without a new best prefix, and the next one starts from there, until one does not help.
 
 Moves come first, then pairs; if these lower the cost, all starts again, with what changed. Moves within few subsets
 find much that a sequence over the whole partition, in which each element moves once, does not: of a large graph, its
@@ -46,6 +46,7 @@ __all__ = ["kernighan_lin_pairs"]
 
 SWITCHES = 20  # with half as many, costs are up to 0.1% higher; with more, a third of the time is lost
 CHAIN = 10  # with half as many, costs are up to 0.7% higher
+LONGEST = 256  # the next chain goes on from there; a chain takes quadratic time in its length
 HUB = 100  # on a star, all chains through its centre would take quadratic time
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
 
@@ -108,7 +109,7 @@ def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Lab
     pairs = _pairs_of(p, labels)
     if not p.is_dense:
         hub = max(HUB, 10 * 2 * p.m // p.n)
-        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, hub)
+        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, LONGEST, hub)
     while True:
         before = pairs.cost
         if p.is_dense:

@@ -98,7 +98,7 @@ def search(
     max_iterations : int, optional
         Number of rounds.
     target : float, optional
-        Stop as soon as the cost is at most this.
+        Stop as soon as the cost is at most this. Which partition reaches it first may depend on the number of threads.
     seed : int, optional
         Of the random numbers; default 0. The same seed and number of rounds give the same result.
     threads : int, optional
@@ -126,7 +126,8 @@ def search(
     Notes
     -----
     Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each element and
-    subset; for sparse ones the pairs as compressed rows, and O(n) for each thread.
+    subset; for sparse ones the pairs as compressed rows, and O(n) for each thread. A thread that recombines has the
+    problem of what two partitions agree on, too: at most as large as the whole.
 
     Examples
     --------
@@ -237,11 +238,14 @@ class _Search:
         """Search until stopped, or for as long as patience lasts; the status if not stopped."""
         stopping, p = self.stopping, self.p
         stopping.record(self.cost)
-        if p.n < 2:
-            return Status.OPTIMAL
-        if not stopping.check(self.cost):
-            self._take(self._improve(self.labels, self._child()))
         try:
+            if p.n < 2:
+                return Status.OPTIMAL
+            if not stopping.check(self.cost):
+                child = Stopping(stopping.remaining, None, stopping.target - self.within, self._report)
+                self._take(self._improve(self.labels, child))
+                if child.reason == Status.INTERRUPTED:
+                    stopping.stop(Status.INTERRUPTED)
             if not stopping.check(self.cost):
                 if p.n <= SMALL:
                     found = brute_force(p, time_limit=stopping.remaining)
@@ -264,34 +268,42 @@ class _Search:
                 tasks = self._plan(stopping.iterations)
                 children = [self._child() for _ in tasks]
                 futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
-                self._attend(futures, children)
-                found = zip(tasks, [future.result() for future in futures], strict=True)
-                improved = sum(self._take(labels, task.population) for task, labels in found) > 0
+                improved = self._attend(tasks, futures, children)
                 self.idle = 0 if improved else self.idle + 1
                 if self.idle and self.idle % (SLOWER_LATER if self.mature else SLOWER) == 0:
                     self.level += 1
-                if self.saver:
-                    self.saver.save(self.labels)
                 stopping.step(self.cost)
+
+    def _report(self, _: float, cost: float) -> bool:
+        """Serve the callback while a part of the run has this cost."""
+        return self.stopping.check(cost + self.within)
 
     def _child(self) -> Stopping:
         """For a part of the run: it does not know the cost of required joins, and calls nobody back."""
         return Stopping(self.stopping.remaining, None, self.stopping.target - self.within)
 
-    def _attend(self, futures: list[Future[Labels]], children: list[Stopping]) -> None:
-        """Wait for tasks; serve signals and the callback, and pass on that the run has to end."""
-        stopping = self.stopping
-        while True:
+    def _attend(self, tasks: list[_Task], futures: list[Future[Labels]], children: list[Stopping]) -> bool:
+        """Take what tasks found, in their order; whether it is better. Serve signals and the callback meanwhile."""
+        stopping, improved, taken = self.stopping, False, 0
+        while taken < len(tasks):
             try:
-                if not wait(futures, timeout=0.05).not_done:
-                    return
+                if not wait(futures[taken : taken + 1], timeout=0.05).not_done:
+                    improved |= self._take(futures[taken].result(), tasks[taken].population)
+                    taken += 1
+                if self.saver:
+                    self.saver.save(self.labels)
                 ended = stopping.check(self.cost)
             except KeyboardInterrupt:
                 stopping.stop(Status.INTERRUPTED)
                 ended = True
-            if ended:
+            except BaseException:
                 for child in children:
-                    child.stop(stopping.reason or Status.INTERRUPTED)
+                    child.stop(Status.INTERRUPTED)
+                raise
+            if ended or any(child.reason == Status.TARGET for child in children):
+                for child in children:
+                    child.stop(stopping.reason or Status.TARGET)
+        return improved
 
     def _plan(self, number: int) -> list[_Task]:
         rng = np.random.default_rng([self.seed, number])
@@ -299,14 +311,13 @@ class _Search:
         work = self.annealer.work(self.labels)
         fewest, most = max(FEWEST, min(SWEEPS[0], LONGEST / work)), SWEEPS[1]
         sweeps = int(max(fewest, min(most, WORK / work)) * 2 ** (self.level / 2))
-        restart = sweeps > FEW and not self.p.has_must_cut
+        restart = sweeps > FEW
         heats = HEATS if sweeps > FEW else GRID_HEATS if self.by_pairs else FEW_HEATS
         self.mature = self.mature or self.idle >= 2 or number >= ALONE
         young = min(MOST_YOUNG, YOUNG * self.p.n)
         if self.mature and number % 2 and MEMBERS * young * work <= LARGEST:
             size = int(max(FEWEST_MEMBERS, min(MEMBERS, SHARE * self.p.n)) * 2 ** (self.level / 2))
-            apart = not self.p.has_must_cut
-            tasks = [_Task(self.labels, None, size, young, YOUNG_HEAT, seed, apart, True) for seed in seeds]
+            tasks = [_Task(self.labels, None, size, young, YOUNG_HEAT, seed, True, True) for seed in seeds]
             if len(self.pool) > 2:
                 tasks[-1] = replace(tasks[-1], elite=[labels for _, labels in self.pool])
             return tasks
@@ -335,7 +346,8 @@ class _Search:
             def anneal(k: int) -> Labels:
                 start, kind = task.start, (task.seed + k) % 4
                 if task.restart and (kind > 1 or task.population):
-                    start = np.zeros_like(start) if kind % 2 else np.arange(self.p.n, dtype=np.int32)
+                    together = kind % 2 == 1 and not self.p.has_must_cut
+                    start = np.zeros_like(start) if together else np.arange(self.p.n, dtype=np.int32)
                 return annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
 
             if task.elite:
@@ -348,7 +360,7 @@ class _Search:
                     if stopping.check(np.inf):
                         break
                     labels = best_of_regions(self.p, labels, anneal(k))
-        return self._improve(labels, stopping) if self.by_pairs else labels
+        return self._improve(labels, stopping) if self.by_pairs and not stopping.check(np.inf) else labels
 
     def _improve(self, labels: Labels, stopping: Stopping) -> Labels:
         return canonical((improve_by_pairs if self.by_pairs else improve_by_sequences)(self.p, labels, stopping))

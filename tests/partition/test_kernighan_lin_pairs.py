@@ -15,7 +15,7 @@ from strategies import partitions
 import graphpart as gp
 from graphpart.partition import _dense_moves
 from graphpart.partition._sparse_chains import Chains
-from graphpart.partition.kernighan_lin_pairs import CHAIN, improve_pairs_alone, kernighan_lin_pairs
+from graphpart.partition.kernighan_lin_pairs import CHAIN, LONGEST, improve_pairs_alone, kernighan_lin_pairs
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
 
@@ -125,7 +125,9 @@ def test_same_partition_as_the_reference_without_ties(dense: bool, seed: int) ->
     assert canonical(impatient).tolist() == canonical(reference(p, start, 2)).tolist()
 
 
-def reference_chains(p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99) -> list[int]:
+def reference_chains(
+    p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST
+) -> list[int]:
     """Chains from each element in turn, literally, in exact arithmetic."""
     n, x, tolerance = p.n, labels.tolist(), Fraction(p.tolerance)
     cost: dict[int, dict[int, float | Fraction]] = {a: {} for a in range(n)}
@@ -153,7 +155,7 @@ def reference_chains(p: gp.SetPartition, labels: np.ndarray, patience: int, hub:
         sequence: list[int] = []
         kept, best = 0, (list(x), list(unused))
         candidates = {a}
-        while candidates and len(sequence) - kept < patience:
+        while candidates and len(sequence) - kept < patience and len(sequence) < longest:
             delta, b, U = min(best_move(b) for b in candidates)
             if total + delta > smallest + height:
                 break
@@ -173,8 +175,8 @@ def reference_chains(p: gp.SetPartition, labels: np.ndarray, patience: int, hub:
     return x
 
 
-def chained(p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99) -> list[int]:
-    chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, patience, hub)
+def chained(p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST) -> list[int]:
+    chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, patience, longest, hub)
     cost = p.evaluate_labels(labels)
     after = chains.improve(cost, Stopping())
     assert after == pytest.approx(p.evaluate(chains.labels), rel=1e-9, abs=1e-9 * p.magnitude)
@@ -193,6 +195,7 @@ def test_same_chains_as_the_reference(p: gp.SetPartition) -> None:
     for labels in starts(p):
         for patience, hub in ((1, 99), (2, 99), (CHAIN, 99), (CHAIN, 2)):
             assert chained(p, labels, patience, hub) == reference_chains(p, labels, patience, hub)
+        assert chained(p, labels, CHAIN, longest=3) == reference_chains(p, labels, CHAIN, longest=3)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -205,17 +208,32 @@ def test_same_chains_as_the_reference_without_ties(seed: int) -> None:
         assert chained(p, labels, 6) == reference_chains(p, labels, 6)
 
 
+def test_a_long_chain_stays_in_range_and_in_time() -> None:
+    """Each of many moves lowers the cost: their sum once left the range of fixed point."""
+    path = gp.SetPartition.from_pairs(400, [(a, a + 1) for a in range(399)], -np.ones(399), dense=False)
+    labels = np.arange(400, dtype=np.int32)
+    assert chained(path, labels, CHAIN) == reference_chains(path, labels, CHAIN)
+    assert kernighan_lin_pairs(path, initial=labels).cost == -399
+    assert kernighan_lin_pairs(path, initial=labels, target=-150).status == gp.Status.TARGET
+    n, rng = 40_000, np.random.default_rng(0)
+    u, v = rng.integers(n, size=(2, 3 * n))
+    u, v = np.unique(np.sort(np.stack([u[u != v], v[u != v]], 1), axis=1), axis=0).T
+    p = gp.SetPartition.from_pairs(n, (u, v), -np.ones(len(u)))
+    r = kernighan_lin_pairs(p, initial=np.arange(n, dtype=np.int32), time_limit=0.1)
+    assert r.seconds < 1.5  # it was quadratic, and never asked for the time
+
+
 def test_chains_after_a_change_are_those_from_scratch() -> None:
     """What is remembered of the moves of elements is forgotten where another partition differs."""
     p = gp.generate.sparse_random(300, 1200, seed=1).problem
-    chains = Chains(*p.rows(), np.arange(p.n, dtype=np.int32), p.magnitude, p.tolerance, CHAIN, 99)
+    chains = Chains(*p.rows(), np.arange(p.n, dtype=np.int32), p.magnitude, p.tolerance, CHAIN, LONGEST, 99)
     cost = chains.improve(0.0, Stopping())
     assert chains.improve(cost, Stopping()) == cost  # nothing to do
     labels = np.array(chains.labels)
     labels[::7] = labels[3]
     chains.adopt(labels)
     chains.improve(0.0, Stopping())
-    again = Chains(*p.rows(), chains.labels, p.magnitude, p.tolerance, CHAIN, 99)
+    again = Chains(*p.rows(), chains.labels, p.magnitude, p.tolerance, CHAIN, LONGEST, 99)
     again.improve(0.0, Stopping())
     assert again.labels.tolist() == chains.labels.tolist()
 

@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from strategies import partitions
 
 import graphpart as gp
@@ -130,17 +131,64 @@ def test_regions_are_chosen_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("family", ["dense", "sparse"])
-def test_same_result_on_any_number_of_threads(family: str) -> None:
+def test_same_result_on_any_number_of_threads(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     p = {
         "dense": lambda: gp.generate.uniform_integers(60, 20, seed=3).problem,
-        "sparse": lambda: gp.generate.sparse_random(400, 2000, seed=3).problem,
+        "sparse": lambda: gp.generate.sparse_random(120, 700, seed=3).problem,
     }[family]()
+    monkeypatch.setattr(module, "ALONE", 1)  # rounds before those of populations, of which there are three then
     results = [search(p, max_iterations=6, seed=11, threads=threads) for threads in (1, 2, 4)]
     assert all(r.labels.tolist() == results[0].labels.tolist() for r in results)
     assert results[0].iterations == 6 and results[0].status == gp.Status.ITERATION_LIMIT
     costs = [cost for _, cost in results[0].history]
     assert costs[-1] == results[0].cost == min(costs)
     assert results[0].cost < gp.partition.kernighan_lin(p).cost
+
+
+@given(partitions(min_n=2, max_n=8, dense=True, kinds=("integer", "real")), st.data())
+@settings(max_examples=100, derandomize=True, deadline=None)
+def test_a_pair_that_attracts_beyond_all_measure_hides_nothing(p: gp.SetPartition, data: st.DataObject) -> None:
+    """It is joined, and small costs decide the rest as without it."""
+    q = p.contract(p.blocks()) if len(p.must_join) else p
+    matrix = q.matrix.copy()
+    free = np.argwhere(np.triu(np.isfinite(matrix), 1))
+    for a, b in data.draw(st.lists(st.sampled_from(free.tolist()), max_size=2)) if len(free) else []:
+        matrix[a, b] = matrix[b, a] = -data.draw(st.sampled_from([1e3, 1e10, 1e15]))
+    q = gp.SetPartition.from_matrix(matrix, dense=True)
+    integers, scale = _in_integers(q.matrix)
+    assert np.abs(integers.astype(np.int64)).sum(axis=1).max(initial=0) <= 2**29
+    best = gp.partition.brute_force(gp.SetPartition.from_matrix(integers.astype(float), dense=True))
+    found, optimum = q.evaluate(best.labels), gp.partition.brute_force(q).cost
+    assert found <= optimum + 1e-6 * max(1.0, 20 / scale) or found == pytest.approx(optimum, rel=1e-12)
+
+
+def test_a_soft_join_is_searched_as_well_as_a_required_one() -> None:
+    p = gp.generate.uniform_integers(60, 20, seed=3).problem
+    matrix = p.matrix.copy()
+    rest, matrix[0, 1], matrix[1, 0] = matrix[0, 1], -1e10, -1e10
+    soft = search(gp.SetPartition.from_matrix(matrix), max_iterations=20)
+    required = search(gp.SetPartition.from_matrix(p.matrix, must_join=[(0, 1)]), max_iterations=20)
+    assert p.evaluate(soft.labels) == required.cost, rest
+
+
+def test_coarse_integers_violate_no_required_cut() -> None:
+    """Integers in which a required cut is no more than nothing, because of what attracts without being joined."""
+    rng = np.random.default_rng(0)
+    matrix = np.triu(rng.normal(size=(20, 20)), 1)
+    matrix[0, 1] = matrix[0, 2] = -1e12
+    matrix[[3, 5, 7], [4, 6, 8]] = np.inf
+    p = gp.SetPartition.from_matrix(matrix + matrix.T)
+    r = search(p, max_iterations=6)
+    assert r.cost < math.inf and r.labels[0] == r.labels[1] == r.labels[2]
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_a_problem_without_choices_has_a_checkpoint_too(n: int, tmp_path) -> None:
+    joined = [(a, a + 1) for a in range(n - 1)]
+    p = gp.SetPartition.from_pairs(n, joined, [-1.0] * len(joined), must_join=joined)
+    file = tmp_path / "best.txt"
+    assert search(p, checkpoint=file).status == gp.Status.OPTIMAL
+    assert file.exists()
 
 
 def test_target_ends_the_search_early() -> None:
