@@ -64,12 +64,14 @@ cdef int grow(void** data, Py_ssize_t capacity, Py_ssize_t width) except -1:
 cdef object taken(void** data, Py_ssize_t size, Py_ssize_t width, object dtype):
     """A NumPy array that takes over the first `size` items of a C array."""
     cdef cython.view.array holder
+    cdef const uint8_t[::1] bytes_taken  # typed, since Cython 3.3 declares the shared memoryviews only for modules with one
     if size == 0:
         return np.empty(0, dtype)
     grow(data, size, width)
     holder = <uint8_t[:size * width]><uint8_t*>data[0]
     holder.callback_free_data = free
     data[0] = NULL
+    bytes_taken = holder
     return np.asarray(holder).view(dtype)
 
 
