@@ -215,7 +215,7 @@ def solve_many(arrays: Arrays) -> Run:
 
 def kernels_many(arrays: Arrays) -> Run:
     """What solve_many cannot do without: its calls of kernels are recorded first, and replayed when measured."""
-    from graphpart.partition import _dense_joining, _dense_moves
+    from graphpart.partition.local_search import _dense_joining, _dense_moves
 
     calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
 

@@ -4,7 +4,7 @@ data -> model -> costs on a graph -> solver -> labels with a certificate.
 """
 
 from graphpart import crf, generate, learn, metrics, partition, testing
-from graphpart.crf.factor_graph import FactorGraph
+from graphpart.crf.problem import FactorGraph
 from graphpart.errors import (
     CyclicGraph,
     FormatError,

@@ -5,6 +5,7 @@ A new method is one file, one kernel, one line here. The function is named by te
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from graphpart.errors import InvalidOption
+from graphpart.result import Result
 
 __all__ = ["METHODS", "Method", "find_method", "methods_for"]
 
@@ -33,6 +35,39 @@ class Method:
     anytime: bool = False  #: ends only at a limit or target
     largest: int | None = None  #: number of elements or variables from which on it is hopeless
 
+    def run(
+        self,
+        problem: Any,
+        *,
+        time_limit: float | None = None,
+        initial: Any = None,
+        seed: int | None = None,
+        max_iterations: int | None = None,
+        target: float | None = None,
+        callback: Callable[[float, float], object] | None = None,
+        **options: Any,
+    ) -> Result:
+        """Call the function with the options that are given; a seed is left out where nothing is random.
+
+        Raises
+        ------
+        InvalidOption
+            If the method has no such option, or the seed is none.
+        """
+        given = {"initial": initial, "max_iterations": max_iterations, "target": target}
+        options |= {name: value for name, value in given.items() if value is not None}
+        known = list(inspect.signature(self.function).parameters)[1:]
+        for name in options:
+            if name not in known:
+                raise InvalidOption(f"method {self.name} takes no {name}: expected one of {', '.join(sorted(known))}")
+        if seed is not None:
+            if not hasattr(seed, "__index__") or seed < 0:
+                raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")
+            if "seed" in self.options:
+                options["seed"] = seed
+        result: Result = self.function(problem, time_limit=time_limit, callback=callback, **options)
+        return result
+
     @property
     def function(self) -> Callable[..., Any]:
         """The function itself, imported when first used."""
@@ -51,32 +86,33 @@ LOCAL = frozenset({"initial", "max_iterations", "target"})
 METHODS: tuple[Method, ...] = (
     Method("auto", "partition", "graphpart.partition.auto:auto",
            "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"})),
-    Method("greedy-joining", "partition", "graphpart.partition.greedy_joining:greedy_joining",
+    Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL),
-    Method("greedy-moving", "partition", "graphpart.partition.greedy_moving:greedy_moving",
+    Method("greedy-moving", "partition", "graphpart.partition.local_search.greedy_moving:greedy_moving",
            "apply the best move of one element, while it lowers the cost", LOCAL),
-    Method("kernighan-lin", "partition", "graphpart.partition.kernighan_lin:kernighan_lin",
+    Method("kernighan-lin", "partition", "graphpart.partition.local_search.kernighan_lin:kernighan_lin",
            "sequences of moves, cut back to their best prefix", LOCAL),
-    Method("exact", "partition", "graphpart.partition.exact:exact",
+    Method("exact", "partition", "graphpart.partition.exact_solvers.exact:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True),
-    Method("kernighan-lin-pairs", "partition", "graphpart.partition.kernighan_lin_pairs:kernighan_lin_pairs",
+    Method("kernighan-lin-pairs", "partition",
+           "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
            "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL),
-    Method("search", "partition", "graphpart.partition.search:search",
+    Method("search", "partition", "graphpart.partition.anytime_search.search:search",
            "simulated annealing, recombination and populations, for as long as there is time", LOCAL | {"seed"},
            anytime=True),
-    Method("ilp", "partition", "graphpart.partition.ilp:ilp",
+    Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100),
-    Method("brute-force", "partition", "graphpart.partition.brute_force:brute_force",
+    Method("brute-force", "partition", "graphpart.partition.exact_solvers.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=14),
     Method("auto", "crf", "graphpart.crf.auto:auto",
            "min-sum where acyclic, proofs where cycles are small, local search else", frozenset({"initial", "seed"})),
-    Method("icm", "crf", "graphpart.crf.icm:icm",
+    Method("icm", "crf", "graphpart.crf.local_search.icm:icm",
            "apply the best change of one label, while it lowers the energy", LOCAL | {"seed"}),
-    Method("min-sum", "crf", "graphpart.crf.min_sum:min_sum",
+    Method("min-sum", "crf", "graphpart.crf.exact_solvers.min_sum:min_sum",
            "message passing, exact on acyclic factor graphs", exact=True),
-    Method("ilp", "crf", "graphpart.crf.ilp:ilp",
+    Method("ilp", "crf", "graphpart.crf.exact_solvers.ilp:ilp",
            "local polytope with integer indicators, through PuLP", frozenset({"initial"}), exact=True, largest=100),
-    Method("brute-force", "crf", "graphpart.crf.brute_force:brute_force",
+    Method("brute-force", "crf", "graphpart.crf.exact_solvers.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=22),
 )  # fmt: skip
 

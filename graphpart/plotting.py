@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphpart.errors import InvalidOption, MissingDependency
-from graphpart.io.files import replacing
+from graphpart.files.source import replacing
 from graphpart.result import Result
 
 if TYPE_CHECKING:

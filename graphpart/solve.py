@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.methods import Method, find_method
+from graphpart.errors import InvalidProblem
+from graphpart.methods import find_method
 from graphpart.partition.problem import SetPartition
 from graphpart.result import Result
 
@@ -72,22 +71,16 @@ def solve(
     >>> sorted(sorted(subset) for subset in r.partition), r.cost, str(r.status)
     ([['a', 'b'], ['c']], -2.0, 'optimal')
     """
-    chosen = find_method(method, problem_kind(problem))
-    if initial is not None:
-        options["initial"] = initial
-    if max_iterations is not None:
-        options["max_iterations"] = max_iterations
-    if target is not None:
-        options["target"] = target
-    function = chosen.function
-    if options:
-        _check_options(chosen, function, options)
-    if seed is not None:
-        _check_seed(seed)
-        if "seed" in chosen.options:
-            options["seed"] = seed
-    result: Result = function(problem, time_limit=time_limit, callback=callback, **options)
-    return result
+    return find_method(method, problem_kind(problem)).run(
+        problem,
+        time_limit=time_limit,
+        initial=initial,
+        seed=seed,
+        max_iterations=max_iterations,
+        target=target,
+        callback=callback,
+        **options,
+    )
 
 
 def problem_kind(problem: Any) -> str:
@@ -100,20 +93,8 @@ def problem_kind(problem: Any) -> str:
     """
     if isinstance(problem, SetPartition) or hasattr(problem, "is_directed"):
         return "partition"
-    from graphpart.crf.factor_graph import FactorGraph
+    from graphpart.crf.problem import FactorGraph
 
     if isinstance(problem, FactorGraph):
         return "crf"
     raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition, a FactorGraph or a networkx graph")
-
-
-def _check_options(method: Method, function: Callable[..., Any], options: dict[str, Any]) -> None:
-    known = list(inspect.signature(function).parameters)[1:]
-    for name in options:
-        if name not in known:
-            raise InvalidOption(f"method {method.name} takes no {name}: expected one of {', '.join(sorted(known))}")
-
-
-def _check_seed(seed: Any) -> None:
-    if not hasattr(seed, "__index__") or seed < 0:
-        raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read both and compare."""
-    from graphpart.io.csv import INTEGER
+    from graphpart.files.text import INTEGER
     from graphpart.metrics import compare
 
     arguments.check_one_input(args.labels, args.truth)

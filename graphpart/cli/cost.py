@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> int:
     import csv
     import io
 
-    from graphpart.io.files import opened, replacing
-    from graphpart.io.lines import numbers
+    from graphpart.files.source import opened, replacing
+    from graphpart.files.text import numbers
     from graphpart.io.table import TableReader
 
     arguments.check_one_input(args.model, args.pairs)

@@ -60,7 +60,7 @@ def read_labels(file: str, problem: Any = None) -> Any:
 def read_start(file: str, problem: Any) -> Any:
     """Labels to start from: those of a partition must be feasible."""
     from graphpart.errors import FormatError, InvalidPartition
-    from graphpart.partition.labels import check_feasible
+    from graphpart.partition.problem.labels import check_feasible
 
     labels = read_labels(file, problem)
     if problem_kind(problem) == "partition":
@@ -102,7 +102,7 @@ def write_certificate(problem: Any, result: Any, file: str, time_limit: float | 
 
 def write_text(text: str, file: str) -> None:
     """Write a text file."""
-    from graphpart.io.files import replacing
+    from graphpart.files.source import replacing
 
     with writing(file), replacing(file) as stream:
         stream.write(text.encode())

@@ -56,7 +56,7 @@ def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
     started = time.perf_counter()
     labels = problem.labels(labels)
     if is_factor_graph(problem):
-        from graphpart.crf.labeling import check_allowed
+        from graphpart.crf.problem.labeling import check_allowed
 
         check_allowed(problem, labels)
         subsets = None

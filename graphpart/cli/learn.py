@@ -84,7 +84,7 @@ def read_samples(args: argparse.Namespace, callback: Callback | None) -> tuple[l
     """The names of the attributes, and blocks (attributes, decisions) of training and of held-out pairs."""
     import numpy as np
 
-    from graphpart.io.files import opened
+    from graphpart.files.source import opened
     from graphpart.io.table import TableReader
 
     rng = np.random.default_rng(args.seed)

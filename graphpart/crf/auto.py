@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf import _min_sum
-from graphpart.crf.brute_force import brute_force
-from graphpart.crf.derive import rows_of, split
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
-from graphpart.crf.icm import improve, random_labels
-from graphpart.crf.labeling import finish, least_entries, trivial_bound
-from graphpart.crf.min_sum import by_min_sum
+from graphpart.common.finishing import MESSAGES
+from graphpart.crf.exact_solvers import _min_sum
+from graphpart.crf.exact_solvers.brute_force import brute_force
+from graphpart.crf.exact_solvers.min_sum import by_min_sum
+from graphpart.crf.local_search.icm import improve, random_labels
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.derive import rows_of, split
+from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
 from graphpart.errors import InfeasibleProblem
-from graphpart.partition.local_search import MESSAGES
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -174,7 +174,7 @@ class _Cores:
             return labels, bound, "where local search met the bound"
         if len(part.tables) <= SMALL and not self.stopping.check(cost) and self.patience > 0:
             from graphpart import milp
-            from graphpart.crf.ilp import solve_component
+            from graphpart.crf.exact_solvers.ilp import solve_component
 
             began = self.stopping.seconds
             limit = None if self.patience == math.inf else self.patience

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.crf.derive import condition
-from graphpart.crf.factor_graph import as_factor_graph
+from graphpart.crf.problem.derive import condition
+from graphpart.crf.problem.factor_graph import as_factor_graph
+from graphpart.methods import find_method
 from graphpart.result import Result
-from graphpart.solve import solve
 
 __all__ = ["solve_given"]
 
@@ -62,7 +62,7 @@ def solve_given(
         i = f.index(name)
         labels[i], free[i] = label, False
     start = None if initial is None else f.labels(initial)[free]
-    r = solve(rest, method, initial=start, **options)
+    r = find_method(method, "crf").run(rest, initial=start, **options)
     labels[free] = r.labels
     labels.flags.writeable = False
     cost = f.evaluate_labels(labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphpart.crf.factor_graph import FactorGraph
+from graphpart.crf.problem import FactorGraph
 from graphpart.generate.instance import FactorInstance, check_integer, check_number, random_generator, rounded
 
 __all__ = ["factor_chain"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.factor_graph import FactorGraph
+from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
 from graphpart.generate.instance import FactorInstance, check_integer, check_number, random_generator, rounded
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.factor_graph import FactorGraph
+from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
 from graphpart.partition.problem import Labels, SetPartition, canonical, check_matrix_fits
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.io._text import Numbers
-from graphpart.io.lines import joins_without_cost, numbers
+from graphpart.files._text import Numbers
+from graphpart.files.text import numbers
+from graphpart.io.pairs import joins_without_cost
 from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fits
 
 if TYPE_CHECKING:
-    from graphpart.io.files import Source
+    from graphpart.files.source import Source
 
 TILE = 256
 

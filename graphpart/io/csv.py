@@ -25,15 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
-from graphpart.io._text import Pairs
-from graphpart.io.lines import ROWS, numbers, stored_pairs, write_rows
+from graphpart.files._text import Pairs
+from graphpart.files.text import INTEGER, ROWS, check_text, numbers, write_rows
+from graphpart.io.pairs import stored_pairs
 from graphpart.partition.problem import SetPartition
 
 if TYPE_CHECKING:
-    from graphpart.io.files import Source
+    from graphpart.files.source import Source
 
 HEADER = "u,v,cost or u,v,weight or u,v,sign"
-INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 PLAIN = re.compile(r'[^\s",](?:[^",\r\n]*[^\s",])?')
 
@@ -113,15 +113,6 @@ def _ranked(u: NDArray[np.int64], v: NDArray[np.int64]) -> tuple[Any, NDArray[An
         u, v = np.searchsorted(distinct, u), np.searchsorted(distinct, v)
     n = len(distinct)
     return range(n) if low == 0 and high == n - 1 else distinct.tolist(), u, v
-
-
-def check_text(source: Source, line: int, field: str) -> None:
-    """Raise FormatError if a field, read with surrogateescape, held bytes that are no UTF-8."""
-    if not field.isascii():
-        try:
-            field.encode()
-        except UnicodeEncodeError:
-            raise source.error(line, f"found {field[:40]!a}: expected UTF-8 text") from None
 
 
 class _Rows:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphpart.errors import InvalidOption
-from graphpart.io.files import PathOrStream, Source, opened
-from graphpart.io.stream import LARGEST_COUNT, NumberStream
+from graphpart.files.source import PathOrStream, Source, opened
+from graphpart.files.stream import LARGEST_COUNT, NumberStream
 
 if TYPE_CHECKING:
-    from graphpart.crf.factor_graph import FactorGraph
+    from graphpart.crf.problem import FactorGraph
 
 __all__ = ["read_evidence"]
 

@@ -3,7 +3,8 @@
 A new format is one file with three functions, and one line here:
 
 * ``sniff(head)``: whether a file that starts with these bytes (up to 4096) has this format;
-* ``read(source)``: the problem in a :class:`~graphpart.io.files.Source`; raises FormatError through ``source.error``;
+* ``read(source)``: the problem in a :class:`~graphpart.files.source.Source`; raises FormatError through
+  ``source.error``;
 * ``write(problem, stream)``: writes to a binary stream; raises InvalidProblem, before it writes, if the format cannot
   hold the problem. A format without this function is only read.
 """
@@ -17,7 +18,7 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
-from graphpart.io.files import PathOrStream, Source, opened, replacing
+from graphpart.files.source import PathOrStream, Source, opened, replacing
 from graphpart.partition.problem import as_problem
 
 __all__ = ["FORMATS", "Format", "find_format", "read", "write"]
@@ -200,7 +201,7 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     >>> stream.getvalue().decode().split()
     ['MULTICUT', '0', '1', '2.5', '1', '2', '-1']
     """
-    from graphpart.crf.factor_graph import FactorGraph
+    from graphpart.crf.problem import FactorGraph
 
     kind = "crf" if isinstance(problem, FactorGraph) else "partition"
     if kind == "partition":

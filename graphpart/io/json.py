@@ -14,19 +14,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from graphpart.errors import InvalidProblem
+from graphpart.files.json_values import NONE, encoded, hashable, kind_of, load, number, shown
+from graphpart.files.text import ROWS, numbers
 from graphpart.io.json_factors import has_factors, read_factors, write_factors
-from graphpart.io.json_values import NONE, encoded, hashable, kind_of, number, shown
-from graphpart.io.lines import ROWS, numbers, stored_pairs
+from graphpart.io.pairs import stored_pairs
 from graphpart.partition.problem import SetPartition
 
 if TYPE_CHECKING:
-    from graphpart.crf.factor_graph import FactorGraph
-    from graphpart.io.files import Source
+    from graphpart.crf.problem import FactorGraph
+    from graphpart.files.source import Source
 
 SHAPE = 'an object {"nodes": [{"id": ...}, ...], "edges": [{"source": ..., "target": ..., "cost": ...}, ...]}'
 
@@ -36,26 +37,9 @@ def sniff(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{"
 
 
-def load(source: Source) -> dict[str, Any]:
-    """The object in a JSON file."""
-    content = source.read()
-    try:
-        data = json.loads(content.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        line = 1 + content.count(b"\n", 0, error.start)
-        raise source.error(line, f"found {content[error.start : error.end]!r}: expected UTF-8 text") from None
-    except json.JSONDecodeError as error:
-        raise source.error(error.lineno, f"{error.msg} at column {error.colno}: expected JSON") from None
-    except (RecursionError, ValueError) as error:
-        raise source.error(None, f"{error}: expected JSON of a plausible depth and size") from None
-    if not isinstance(data, dict):
-        raise source.error(None, f"found {kind_of(data)}: expected {SHAPE}")
-    return data
-
-
 def read(source: Source) -> SetPartition | FactorGraph:
     """Read a problem: a factor graph if a node has a `table` or a `domain`, else a set partition problem."""
-    data = load(source)
+    data = load(source, SHAPE)
     if has_factors(data):
         return read_factors(source, data)
     if data.get("directed"):

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from graphpart.errors import InvalidProblem
-from graphpart.io.json_values import NONE, encoded, hashable, kind_of, number, shown
+from graphpart.files.json_values import NONE, encoded, hashable, kind_of, number, shown
 
 if TYPE_CHECKING:
-    from graphpart.crf.factor_graph import FactorGraph
-    from graphpart.io.files import Source
+    from graphpart.crf.problem import FactorGraph
+    from graphpart.files.source import Source
 
 
 def has_factors(data: dict[str, Any]) -> bool:
@@ -33,7 +33,7 @@ def has_factors(data: dict[str, Any]) -> bool:
 
 def read_factors(source: Source, data: dict[str, Any]) -> FactorGraph:
     """Read a problem."""
-    from graphpart.crf.factor_graph import FactorGraph
+    from graphpart.crf.problem import FactorGraph
 
     attributes = data.get("graph") if isinstance(data.get("graph"), dict) else {}
     assert isinstance(attributes, dict)

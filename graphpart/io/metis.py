@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import FormatError
-from graphpart.io._text import Numbers
-from graphpart.io.lines import joins_without_cost, numbers, stored_pairs, sum_of_finite
+from graphpart.files._text import Numbers
+from graphpart.files.text import numbers
+from graphpart.io.pairs import joins_without_cost, stored_pairs, sum_of_finite
 from graphpart.partition.problem import LARGEST_N, SetPartition
 
 if TYPE_CHECKING:
-    from graphpart.io.files import Source
+    from graphpart.files.source import Source
 
 Elements = NDArray[np.int32]
 Triangle = tuple[Elements, Elements, NDArray[np.float64]]

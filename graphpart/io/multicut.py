@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from graphpart.errors import InvalidProblem
-from graphpart.io._text import Pairs
-from graphpart.io.lines import stored_pairs, sum_of_finite, write_rows
+from graphpart.files._text import Pairs
+from graphpart.files.text import write_rows
+from graphpart.io.pairs import stored_pairs, sum_of_finite
 from graphpart.partition.problem import SetPartition
 
 if TYPE_CHECKING:
-    from graphpart.io.files import Source
+    from graphpart.files.source import Source
 
 GAPS = 1000  # more elements than 1000 for each pair, and a million besides, are no plausible file
 

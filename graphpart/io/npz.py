@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
-from graphpart.io.npy import read_data, read_header
+from graphpart.files.arrays import DAMAGED, read_data, read_header
 from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fits
 
 if TYPE_CHECKING:
-    from graphpart.io.files import Source
+    from graphpart.files.source import Source
 
 KEYS = ("matrix", "n", "u", "v", "cost", "offset", "sense", "nodes", "must_join")
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, KeyError)
 
 
 def sniff(head: bytes) -> bool:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from graphpart.errors import InvalidProblem
-from graphpart.io._text import Pairs
-from graphpart.io.lines import write_rows
+from graphpart.files._text import Pairs
+from graphpart.files.text import write_rows
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 
 if TYPE_CHECKING:
-    from graphpart.io.files import Source
+    from graphpart.files.source import Source
 
 HEADER = "p cep n m"
 

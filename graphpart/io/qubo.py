@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from graphpart.errors import InvalidProblem
-from graphpart.io.lines import write_rows
-from graphpart.io.stream import NumberStream
+from graphpart.files.stream import NumberStream
+from graphpart.files.text import write_rows
 
 if TYPE_CHECKING:
-    from graphpart.crf.factor_graph import FactorGraph
-    from graphpart.io.files import Source
+    from graphpart.crf.problem import FactorGraph
+    from graphpart.files.source import Source
 
 GAPS = 1000  # more variables than 1000 for each entry, and a million besides, are no plausible file
 
@@ -30,7 +30,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source) -> FactorGraph:
     """Read a problem."""
-    from graphpart.crf.factor_graph import FactorGraph
+    from graphpart.crf.problem import FactorGraph
 
     stream = NumberStream(source, "n m, then lines i j q", comment="#")
     n = stream.count("n, the number of variables")

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.io.csv import check_text
-from graphpart.io.files import Source
+from graphpart.files.source import Source
+from graphpart.files.text import check_text
 
 __all__ = ["TableReader"]
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
+from graphpart.files.stream import NumberStream, table_sizes
+from graphpart.files.text import numbers
 from graphpart.io._records import counted_records
-from graphpart.io.lines import numbers
-from graphpart.io.stream import NumberStream, table_sizes
 
 if TYPE_CHECKING:
-    from graphpart.crf.factor_graph import FactorGraph
-    from graphpart.io.files import Source
+    from graphpart.crf.problem import FactorGraph
+    from graphpart.files.source import Source
 
 Positions = NDArray[np.int64]
 
@@ -38,7 +38,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source) -> FactorGraph:
     """Read a problem."""
-    from graphpart.crf.factor_graph import FactorGraph
+    from graphpart.crf.problem import FactorGraph
 
     _header(source)
     stream = NumberStream(source, "counts, domains, scopes and tables")

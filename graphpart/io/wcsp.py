@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
+from graphpart.files.stream import NumberStream, table_sizes
+from graphpart.files.text import numbers
 from graphpart.io._records import fill_tables, listed_functions
-from graphpart.io.lines import numbers
-from graphpart.io.stream import NumberStream, table_sizes
 
 if TYPE_CHECKING:
-    from graphpart.crf.factor_graph import FactorGraph
-    from graphpart.io.files import Source
+    from graphpart.crf.problem import FactorGraph
+    from graphpart.files.source import Source
 
 HEADER = "name n largest-domain m top"
 LARGEST_COST = 2**53  # whole costs below are exact
@@ -42,7 +42,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source) -> FactorGraph:
     """Read a problem."""
-    from graphpart.crf.factor_graph import FactorGraph
+    from graphpart.crf.problem import FactorGraph
 
     n, largest, m, top = _header(source)
     blocks, cliques = _set_cliques_apart(source)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import FormatError, InvalidOption, InvalidProblem
-from graphpart.io.files import opened, replacing
+from graphpart.files.source import opened, replacing
 from graphpart.learn.descent import Trace, newton, steepest_descent
 from graphpart.learn.objective import LN2, Array, Blocks, Objective, check_lengths, float_rows
 from graphpart.result import Status

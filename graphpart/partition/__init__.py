@@ -1,18 +1,22 @@
-"""The set partition problem and its algorithms."""
+"""The set partition problem and its algorithms.
 
+`problem` is the room that all others build on; `local_search`, `anytime_search` and `exact_solvers` find partitions;
+`bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all.
+"""
+
+from graphpart.partition.anytime_search.search import search
 from graphpart.partition.auto import auto
-from graphpart.partition.brute_force import brute_force
-from graphpart.partition.certificate import Certificate
-from graphpart.partition.exact import exact
-from graphpart.partition.greedy_joining import greedy_joining
-from graphpart.partition.greedy_moving import greedy_moving
-from graphpart.partition.ilp import ilp
-from graphpart.partition.kernighan_lin import kernighan_lin
-from graphpart.partition.kernighan_lin_pairs import kernighan_lin_pairs
-from graphpart.partition.lower_bound import lower_bound
-from graphpart.partition.persistency import persistency, reduce
+from graphpart.partition.bounds.lower_bound import lower_bound
+from graphpart.partition.certificates.certificate import Certificate
+from graphpart.partition.exact_solvers.brute_force import brute_force
+from graphpart.partition.exact_solvers.exact import exact
+from graphpart.partition.exact_solvers.ilp import ilp
+from graphpart.partition.local_search.greedy_joining import greedy_joining
+from graphpart.partition.local_search.greedy_moving import greedy_moving
+from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import SetPartition
-from graphpart.partition.search import search
+from graphpart.partition.reduction.persistency import persistency, reduce
 
 __all__ = [
     "Certificate",

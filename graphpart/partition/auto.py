@@ -22,15 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.partition.brute_force import LARGEST, brute_force, trivial_bound
-from graphpart.partition.components import split
-from graphpart.partition.exact import exact
-from graphpart.partition.greedy_joining import greedy_joining
-from graphpart.partition.kernighan_lin import kernighan_lin
-from graphpart.partition.local_search import MESSAGES, finish
-from graphpart.partition.lower_bound import lower_bound
+from graphpart.common.finishing import MESSAGES
+from graphpart.partition.anytime_search.search import better_start, search
+from graphpart.partition.bounds.lower_bound import lower_bound
+from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.exact_solvers.brute_force import LARGEST, brute_force
+from graphpart.partition.exact_solvers.exact import exact
+from graphpart.partition.local_search.greedy_joining import greedy_joining
+from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.search import better_start, search
+from graphpart.partition.problem.components import split
+from graphpart.partition.problem.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -118,7 +120,7 @@ def auto(
 
 def _saved(p: SetPartition, result: PartitionResult, checkpoint: str | os.PathLike[str] | None) -> PartitionResult:
     if checkpoint is not None:
-        from graphpart.io.labels import write_labels
+        from graphpart.files.labels import write_labels
 
         write_labels(result, os.fspath(checkpoint), p)
     return result

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.files.source import replacing
 from graphpart.io import FORMATS, find_format
-from graphpart.io.files import replacing
 
 P = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.5, 2.0])
 TEXT = b"MULTICUT\n0 1 1.5\n1 2 -2\n"

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import graphpart as gp
-from graphpart.io._text import Numbers, Pairs
+from graphpart.files._text import Numbers, Pairs
 
 
 def converted(texts: list[str]) -> np.ndarray:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.partition.lower_bound import BOUNDS
+from graphpart.partition.bounds.lower_bound import BOUNDS
 from graphpart.testing import check_certificate
 
 FAMILIES = {

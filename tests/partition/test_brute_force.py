@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from strategies import partitions
 
 import graphpart as gp
-from graphpart.partition.brute_force import trivial_bound
+from graphpart.partition.bounds.trivial_bound import trivial_bound
 
 
 def all_partitions(n):

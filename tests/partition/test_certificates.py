@@ -13,9 +13,9 @@ from strategies import partitions
 
 import graphpart as gp
 from graphpart.cli import main
-from graphpart.partition.certificate import certify, common_step, fingerprint, round_up, sealed
-from graphpart.partition.inequalities import CYCLE, TWO_PARTITION, WHEEL, Inequalities
-from graphpart.partition.lower_bound import BOUNDS
+from graphpart.partition.bounds.lower_bound import BOUNDS
+from graphpart.partition.certificates.certificate import certify, common_step, fingerprint, round_up, sealed
+from graphpart.partition.certificates.inequalities import CYCLE, TWO_PARTITION, WHEEL, Inequalities
 from graphpart.testing import check_certificate, partition_problems
 
 TRIANGLE = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])

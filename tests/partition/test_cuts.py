@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from graphpart.partition import _cuts
-from graphpart.partition.inequalities import CYCLE, TWO_PARTITION, WHEEL, Inequalities
-from graphpart.partition.rows import Rows
+from graphpart.partition.bounds import _cuts
+from graphpart.partition.bounds.rows import Rows
+from graphpart.partition.certificates.inequalities import CYCLE, TWO_PARTITION, WHEEL, Inequalities
 from graphpart.stopping import Stopping
 
 TOLERANCE = 1e-3

@@ -15,8 +15,10 @@ from strategies import is_close, partitions
 
 import graphpart as gp
 from graphpart.generate import planted_partition
-from graphpart.partition import brute_force, exact, ilp, simplex, tree
-from graphpart.partition.relaxation import Relaxation
+from graphpart.partition import brute_force, exact, ilp
+from graphpart.partition.bounds import simplex
+from graphpart.partition.bounds.relaxation import Relaxation
+from graphpart.partition.exact_solvers import tree
 from graphpart.stopping import Stopping, interruptible
 from graphpart.testing import check_method, check_result, partition_problems, tolerance_of
 

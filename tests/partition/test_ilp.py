@@ -49,7 +49,7 @@ def without_local_search(monkeypatch):
     """Replace local search by nothing: then the optimum comes from the program alone."""
     import importlib
 
-    module = importlib.import_module("graphpart.partition.ilp")
+    module = importlib.import_module("graphpart.partition.exact_solvers.ilp")
 
     def idle(p, initial=None, **_):
         return gp.partition.greedy_joining(p, p.blocks() if initial is None else initial, max_iterations=0)

@@ -13,9 +13,14 @@ from hypothesis import given, settings
 from strategies import partitions
 
 import graphpart as gp
-from graphpart.partition import _dense_moves
-from graphpart.partition._sparse_chains import Chains
-from graphpart.partition.kernighan_lin_pairs import CHAIN, LONGEST, improve_pairs_alone, kernighan_lin_pairs
+from graphpart.partition.local_search import _dense_moves
+from graphpart.partition.local_search._sparse_chains import Chains
+from graphpart.partition.local_search.kernighan_lin_pairs import (
+    CHAIN,
+    LONGEST,
+    improve_pairs_alone,
+    kernighan_lin_pairs,
+)
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
 

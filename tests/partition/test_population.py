@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from strategies import partitions
 
 import graphpart as gp
-from graphpart.partition.annealing import Annealer
-from graphpart.partition.population import best_of_population
+from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.population import best_of_population
+from graphpart.partition.anytime_search.recombination import recombined
 from graphpart.partition.problem import Labels, canonical
-from graphpart.partition.recombination import recombined
 from graphpart.stopping import Stopping
 
 

@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 
 import graphpart as gp
 from graphpart.generate import cluster_editing, planted_partition, sparse_random
-from graphpart.partition.relaxation import Relaxation
+from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.stopping import Stopping
 
 

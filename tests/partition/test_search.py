@@ -16,14 +16,14 @@ from strategies import partitions
 
 import graphpart as gp
 from graphpart.partition import search as search_of_package
-from graphpart.partition.annealing import Annealer, _in_integers
+from graphpart.partition.anytime_search.annealing import Annealer, _in_integers
+from graphpart.partition.anytime_search.recombination import agreement, best_of_regions
 from graphpart.partition.problem import canonical
-from graphpart.partition.recombination import agreement, best_of_regions
 from graphpart.stopping import Stopping
 from graphpart.testing import partition_problems
 
 search = gp.partition.search
-module = __import__("sys").modules["graphpart.partition.search"]
+module = __import__("sys").modules["graphpart.partition.anytime_search.search"]
 
 
 def best_without_help(p: gp.SetPartition, monkeypatch: pytest.MonkeyPatch, **options: object) -> gp.PartitionResult:

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphpart.partition.separation import all_triangles, violated_cycles, violated_triangles
+from graphpart.partition.exact_solvers.separation import all_triangles, violated_cycles, violated_triangles
 
 
 def rows_as_sets(rows):

@@ -1,0 +1,69 @@
+"""From labels to a Result: the message of each status, and the fields that all results have."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.result import Result, Status
+from graphpart.stopping import Stopping
+
+__all__ = ["MESSAGES", "result_of"]
+
+MESSAGES = {
+    Status.OPTIMAL: "proven optimal",
+    Status.LOCAL_OPTIMUM: "no further transformation lowers the cost",
+    Status.FEASIBLE: "ended",
+    Status.TIME_LIMIT: "stopped at the time limit",
+    Status.ITERATION_LIMIT: "stopped at the iteration limit",
+    Status.TARGET: "stopped at the target cost",
+    Status.INTERRUPTED: "interrupted",
+}
+
+
+class Problem(Protocol):
+    """What a result needs to know of a problem."""
+
+    @property
+    def nodes(self) -> Sequence[Hashable]: ...
+
+    def objective(self, cost: float) -> float: ...
+
+
+Kind = TypeVar("Kind", bound=Result)
+
+
+def result_of(
+    kind: type[Kind],
+    problem: Problem,
+    labels: NDArray[np.int32],
+    cost: float,
+    stopping: Stopping,
+    method: str,
+    status: Status,
+    message: str | None = None,
+    lower_bound: float = -np.inf,
+    info: dict[str, Any] | None = None,
+) -> Kind:
+    """A result of a kind, for labels whose cost was recomputed; the labels are frozen.
+
+    A lower bound above the cost, which only rounding can make, becomes the cost.
+    """
+    labels.flags.writeable = False
+    return kind(
+        labels=labels,
+        cost=cost,
+        objective=problem.objective(cost),
+        lower_bound=min(lower_bound, cost),
+        status=status,
+        message=message or MESSAGES[status],
+        iterations=stopping.iterations,
+        seconds=stopping.seconds,
+        method=method,
+        nodes=problem.nodes,
+        history=tuple(stopping.history),
+        info=info or {},
+    )

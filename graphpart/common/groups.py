@@ -1,0 +1,37 @@
+"""Elements or variables sorted by the component that they belong to: what splitting a problem begins with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["group", "places_within"]
+
+
+def group(labels: NDArray[np.integer[Any]], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices sorted by label, ascending within each, and where each of the labels 0, ..., count - 1 begins.
+
+    Examples
+    --------
+    >>> order, start = group(np.array([1, 0, 1]), 2)
+    >>> order.tolist(), start.tolist()
+    ([1, 0, 2], [0, 1, 3])
+    """
+    start = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(labels, minlength=count), out=start[1:])
+    return np.argsort(labels, kind="stable"), start
+
+
+def places_within(order: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of each index within its group.
+
+    Examples
+    --------
+    >>> places_within(np.array([1, 0, 2]), np.array([0, 1, 3])).tolist()
+    [0, 0, 1]
+    """
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - np.repeat(start[:-1], np.diff(start))
+    return place

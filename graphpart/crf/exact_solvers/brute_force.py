@@ -1,0 +1,87 @@
+"""Brute force: all labelings, with pruning. The oracle that other algorithms are tested against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphpart.crf.exact_solvers import _brute_force
+from graphpart.crf.problem.factor_graph import as_factor_graph
+from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
+from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.result import LabelingResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["brute_force"]
+
+LARGEST = 2**22  # labelings
+
+
+@interruptible
+def brute_force(
+    problem: Any,
+    *,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> LabelingResult:
+    """Minimise the energy by enumeration.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+        With at most 2^22 labelings.
+    time_limit : float, optional
+        Seconds.
+    callback : callable, optional
+        ``callback(seconds, cost)``; a true return value ends the run.
+
+    Returns
+    -------
+    LabelingResult
+        Of all optimal labelings, the first in lexicographic order; status ``optimal`` unless stopped early.
+
+    Raises
+    ------
+    InvalidProblem
+        If there are more than 2^22 labelings.
+    InfeasibleProblem
+        If every labeling is forbidden.
+
+    Notes
+    -----
+    O(number of labelings times the size of the scopes that end in one variable), at worst.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> f = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[1.0, 0.0], [-1.0, 2.0]]])])
+    >>> brute_force(f).labeling
+    {0: 1, 1: 0}
+    """
+    stopping = Stopping(time_limit, callback=callback)
+    f = as_factor_graph(problem)
+    count = math.prod(f.domains.tolist())
+    if count > LARGEST:
+        raise InvalidProblem(f"{count:.6g} labelings: expected at most {LARGEST} for brute force")
+    least, _ = least_entries(f)
+    last = np.maximum.reduceat(f.scope, f.scope_start[:-1]) if f.m else np.zeros(0, np.int32)
+    due = np.argsort(last, kind="stable").astype(np.int32)
+    starts = np.zeros(f.n + 1, np.int64)
+    np.cumsum(np.bincount(last, minlength=f.n), out=starts[1:])
+    later = np.bincount(last, weights=least, minlength=f.n)
+    rest = np.zeros(f.n)
+    rest[:-1] = np.cumsum(later[:0:-1])[::-1]
+    size = abs(f.constant) + float(np.abs(f.tables[np.isfinite(f.tables)]).sum())
+    labels, _, completed = _brute_force.enumerate_labelings(
+        *f._flat(), starts, due, rest, 2.0**-50 * size, f.constant, stopping
+    )
+    if labels is None and completed:
+        raise InfeasibleProblem("every labeling is forbidden: enumeration found none with a finite energy")
+    if labels is None:
+        labels = np.zeros(f.n, np.int32)
+    if completed:
+        return finish(f, labels, stopping, "brute-force", Status.OPTIMAL)
+    return finish(f, labels, stopping, "brute-force", Status.FEASIBLE, lower_bound=trivial_bound(f))

@@ -1,0 +1,241 @@
+"""The integer program of a factor graph: the local polytope with integer indicators, by a solver behind PuLP.
+
+    minimise    sum over v, y of h_v(y) x[v, y]  +  sum over f, z of h_f(z) m[f, z]
+    subject to  sum over y of x[v, y] = 1                                    for every variable v
+                sum over z with z_v = y of m[f, z] = x[v, y]                 for every factor f, v in S(f), label y
+                x in {0, 1},  m in [0, 1]
+
+An entry z that is forbidden has no variable m[f, z]. Factors over the same variables are merged and unary ones absorbed
+first, and connected components are solved apart, each from the labeling that local search finds. First the relaxation
+0 <= x <= 1 is solved: its prices prove a lower bound, and often its solution is integer already.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.local_search.icm import improve
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.derive import split
+from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.errors import InfeasibleProblem
+from graphpart.result import LabelingResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["ilp", "solve_component"]
+
+RESOLUTION = 1e-7  # relative to the largest cost: differences that solvers do not resolve
+
+Floats = NDArray[np.float64]
+
+
+@interruptible
+def ilp(
+    problem: Any,
+    *,
+    solver: Any = "cbc",
+    solver_options: dict[str, Any] | None = None,
+    initial: Any = None,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> LabelingResult:
+    """Minimise the energy to proven optimality by integer programming.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    solver : str or pulp.LpSolver
+        "cbc" (default), "highs", another solver that PuLP knows by name, or a PuLP solver.
+    solver_options : dict, optional
+        Keyword arguments for the PuLP solver of that name, such as ``{"threads": 2}``.
+    initial : Result, labels or mapping from names to labels, optional
+        A labeling from which local search starts; the result is not worse.
+    time_limit : float, optional
+        Seconds in total.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+
+    Returns
+    -------
+    LabelingResult
+        With status ``optimal`` if no labeling costs less by more than 1e-7 times the largest absolute entry of a table,
+        else the best labeling found and a valid lower bound. `iterations` counts programs solved.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If every labeling is forbidden.
+    InvalidOption, InvalidPartition
+        If there is no such solver or option of it, or the initial labeling does not fit.
+    SolverError, MissingDependency
+        If the solver is not installed, or failed.
+
+    Notes
+    -----
+    Meant as a reference: exponential time at worst. The program has a variable for each label and each finite entry.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> differ = [[0.0, 1.0], [1.0, 0.0]]
+    >>> unary = ([[0], [1], [2]], [[0.0, 3.0], [1.0, 0.5], [2.0, 0.0]])
+    >>> f = gp.FactorGraph.from_arrays([2] * 3, [unary, ([[0, 1], [1, 2], [0, 2]], [differ] * 3)])
+    >>> r = ilp(f)
+    >>> r.labels.tolist(), r.cost, str(r.status)
+    ([0, 1, 1], 2.5, 'optimal')
+    """
+    from graphpart import milp
+
+    stopping = Stopping(time_limit, callback=callback)
+    f = as_factor_graph(problem)
+    chosen = milp.pick_solver(solver, solver_options)
+    trivial_bound(f)
+    labels = np.zeros(f.n, np.int32) if initial is None else f.labels(initial)
+    labels, cost = improve(f, labels, stopping)
+    stopping.iterations = 0
+    simple = f.simplify()
+    bound, proven = f.constant, True
+    parts = split(simple, simple.components())
+    for variables, part in sorted(parts, key=lambda one: len(one[1].tables)):
+        found, least, optimal = solve_component(part, labels[variables], chosen, stopping, cost)
+        labels[variables] = found
+        bound += least
+        proven &= optimal
+    status = Status.OPTIMAL if proven else Status.FEASIBLE
+    return finish(f, labels, stopping, "ilp", status, lower_bound=bound, info={"components": len(parts)})
+
+
+def solve_component(
+    f: FactorGraph, labels: NDArray[np.int32], solver: Any, stopping: Stopping, cost: float
+) -> tuple[NDArray[np.int32], float, bool]:
+    """(labels, lower bound, whether they are optimal), from some labels; `cost` is for the callback."""
+    from graphpart import milp
+
+    best = f.evaluate_labels(labels)
+    bound = trivial_bound(f)
+    if stopping.check(cost):
+        return labels, bound, False
+    costs, matrix, rhs, base, entries = _program(f)
+    integer = np.arange(len(costs)) < len(costs) - len(entries)
+    program = milp.Program(costs, solver, integer)
+    program.add_rows(matrix, rhs, equal=True)
+    resolution = RESOLUTION * float(np.abs(costs).max(initial=0.0))
+    for relaxed in (True, False):
+        if stopping.check(cost):
+            break
+        start = _values(f, labels, entries) if best < math.inf and not relaxed else None
+        answer = program.solve(stopping, cost, relaxed=relaxed, start=start)
+        stopping.iterations += 1
+        if answer.status == "infeasible":
+            raise InfeasibleProblem("every labeling is forbidden: the integer program has no solution")
+        if relaxed and answer.status == "optimal":
+            bound = max(bound, base + program.lift(program.proven()))
+        elif not relaxed:
+            bound = max(bound, base + program.lift(answer.bound))
+        if answer.values is not None:
+            found = _labels(f, answer.values)
+            if (reached := f.evaluate_labels(found)) < best:
+                labels, best = found, reached
+        if best <= bound + resolution:
+            return labels, min(bound, best), True
+    return labels, min(bound, best), False
+
+
+def _program(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:
+    """(costs, rows, right-hand sides, constant, finite entries of factors with several variables).
+
+    Columns are first the labels of all variables, then those entries. Smallest entries of tables go into the constant.
+    """
+    from scipy.sparse import csr_array
+
+    domains, scope_start, scope, table_start, tables = f._flat()
+    n_labels = int(domains.sum())
+    first = np.zeros(f.n + 1, np.int64)
+    np.cumsum(domains, out=first[1:])
+    arity = np.diff(scope_start)
+    sizes = np.diff(table_start)
+    factor = np.repeat(np.arange(f.m), sizes)
+    inside = np.arange(len(tables)) - table_start[factor]
+    least = np.minimum.reduceat(tables, table_start[:-1]) if f.m else np.zeros(0)
+    value = tables - least[factor]
+    unary = arity[factor] == 1
+    x_costs = np.bincount(
+        first[scope[scope_start[factor[unary]]]] + inside[unary],
+        weights=np.where(np.isfinite(value[unary]), value[unary], 0.0),
+        minlength=n_labels,
+    )
+    entries = np.flatnonzero(~unary & np.isfinite(value))
+    column = n_labels + np.arange(len(entries))
+    # Rows: one for each variable, one for each label at each place of a scope, one for each forbidden unary label.
+    proper = np.flatnonzero(np.repeat(arity > 1, arity))
+    row_of_place = np.full(len(scope), -1, np.int64)
+    row_of_place[proper] = f.n + np.cumsum(domains[scope[proper]]) - domains[scope[proper]]
+    m_rows = f.n + int(domains[scope[proper]].sum())
+    rows = [np.repeat(np.arange(f.n), domains)]
+    columns = [np.arange(n_labels)]
+    data = [np.ones(n_labels)]
+    stride = np.ones(len(entries), np.int64)
+    of = factor[entries]
+    for back in range(1, int(arity.max(initial=0)) + 1):  # places of the scopes, from the last to the first
+        there = arity[of] >= back
+        at = scope_start[of[there] + 1] - back
+        d = domains[scope[at]].astype(np.int64)
+        label = (inside[entries[there]] // stride[there]) % d
+        stride[there] *= d
+        rows.append(row_of_place[at] + label)
+        columns.append(column[there])
+        data.append(np.ones(len(at)))
+    for_label = np.repeat(row_of_place[proper], domains[scope[proper]]) + _counting(domains[scope[proper]])
+    rows.append(for_label)
+    columns.append(np.repeat(first[scope[proper]], domains[scope[proper]]) + _counting(domains[scope[proper]]))
+    data.append(-np.ones(len(for_label)))
+    forbidden = np.flatnonzero(unary & np.isinf(value))
+    rows.append(m_rows + np.arange(len(forbidden)))
+    columns.append(first[scope[scope_start[factor[forbidden]]]] + inside[forbidden])
+    data.append(np.ones(len(forbidden)))
+    shape = (m_rows + len(forbidden), n_labels + len(entries))
+    matrix = csr_array((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+    rhs = np.zeros(shape[0])
+    rhs[: f.n] = 1.0
+    return np.concatenate([x_costs, value[entries]]), matrix, rhs, f.constant + float(least.sum()), entries
+
+
+def _counting(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """0, 1, ..., length - 1 for each of the lengths, one after the other."""
+    starts = np.cumsum(lengths) - lengths
+    counting: NDArray[np.int64] = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
+    return counting
+
+
+def _labels(f: FactorGraph, values: Floats) -> NDArray[np.int32]:
+    """The label of each variable with the largest indicator."""
+    first = np.cumsum(f.domains) - f.domains
+    largest = np.maximum.reduceat(values[: int(f.domains.sum())], first)
+    hit = np.flatnonzero(values[: int(f.domains.sum())] == np.repeat(largest, f.domains))
+    variable = np.repeat(np.arange(f.n), f.domains)[hit]
+    at = np.unique(variable, return_index=True)[1]
+    labels: NDArray[np.int32] = (hit[at] - first).astype(np.int32)
+    return labels
+
+
+def _values(f: FactorGraph, labels: NDArray[np.int32], entries: NDArray[np.int64]) -> Floats:
+    """The solution of the program that belongs to labels."""
+    x = np.zeros(int(f.domains.sum()))
+    x[np.cumsum(f.domains) - f.domains + labels] = 1.0
+    selected = np.zeros(len(f.tables))
+    index = np.zeros(f.m, np.int64)
+    arity = np.diff(f.scope_start)
+    for place in range(int(arity.max(initial=0))):
+        there = np.flatnonzero(arity > place)
+        variable = f.scope[f.scope_start[there] + place]
+        index[there] = index[there] * f.domains[variable] + labels[variable]
+    selected[f.table_start[:-1] + index] = 1.0
+    return np.concatenate([x, selected[entries]])

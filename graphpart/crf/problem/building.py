@@ -1,0 +1,223 @@
+"""Factor graphs from networkx graphs and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.problem.checks import one_domain, real_array
+from graphpart.crf.problem.factor_tables import FactorTables
+from graphpart.errors import InvalidProblem
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+__all__ = ["fill_from_bipartite", "from_ising", "from_pairwise", "from_potts", "to_bipartite"]
+
+Graph = TypeVar("Graph", bound=FactorTables)
+
+DIFFER = np.array([[0.0, 1.0], [1.0, 0.0]])
+
+
+def fill_from_bipartite(f: FactorTables, graph: nx.Graph) -> None:
+    """Add the variables and factors of a bipartite graph to an empty factor graph."""
+    _check_undirected(graph)
+    factors = {node for node, data in graph.nodes(data=True) if "table" in data}
+    for node, data in graph.nodes(data=True):
+        if node not in factors:
+            f.add_variable(node, data.get("domain", 2))
+    for a, b in graph.edges():
+        if (a in factors) == (b in factors):
+            kind = "factors" if a in factors else "variables"
+            raise InvalidProblem(
+                f"edge ({a!r}, {b!r}) joins two {kind}: expected a bipartite graph whose factors have the attribute "
+                "'table'; for a graph of variables see FactorGraph.pairwise"
+            )
+    for node, data in graph.nodes(data=True):
+        if node in factors:
+            neighbours = list(graph[node])
+            scope = tuple(data.get("scope", neighbours))
+            if set(scope) != set(neighbours) or graph.degree(node) != len(neighbours):
+                raise InvalidProblem(f"factor {node!r} has the scope {scope!r} but the neighbours {neighbours!r}")
+            f.add_factor(scope, data["table"])
+    f.add_constant(graph.graph.get("constant", 0.0))
+
+
+def to_bipartite(f: FactorTables) -> nx.Graph:
+    """The bipartite networkx graph of a factor graph."""
+    import networkx as nx
+
+    G = nx.Graph(constant=f.constant)
+    for name, domain in zip(f.variables, f.domains.tolist(), strict=True):
+        G.add_node(name, bipartite=0, domain=domain)
+    for i, (scope, table) in enumerate(f.factors()):
+        node: Hashable = ("factor", i)
+        while node in G:  # a variable of that name
+            node = (node,)
+        G.add_node(node, bipartite=1, scope=scope, table=table)
+        G.add_edges_from((name, node) for name in scope)
+    return G
+
+
+def from_pairwise(cls: type[Graph], graph: nx.Graph, unary: Any, pairwise: Any, domain: int) -> Graph:
+    """See `FactorGraph.pairwise`."""
+    costs = _unary_costs(graph, unary)
+    index = {node: i for i, node in enumerate(graph)}
+    domains = _domains(graph, costs, domain)
+
+    def tables() -> Iterator[tuple[int, int, NDArray[np.float64]]]:
+        for a, b, value in _edge_values(graph, pairwise, None):
+            table = real_array(f"table of edge ({a!r}, {b!r})", value)
+            i, j = index[a], index[b]
+            shape = (domains[i], domains[j])
+            if table.ndim == 0:
+                table = table * (1.0 - np.eye(*shape)) if table else np.zeros(shape)
+            if table.shape != shape:
+                raise InvalidProblem(
+                    f"table of edge ({a!r}, {b!r}) has shape {table.shape}: expected {shape}, rows for {a!r}"
+                )
+            yield i, j, table
+
+    return _assemble(cls, graph, domains, costs, tables())
+
+
+def from_potts(cls: type[Graph], graph: nx.Graph, unary: Any, weight: Any, labels: int) -> Graph:
+    """See `FactorGraph.potts`."""
+    costs = _unary_costs(graph, unary)
+    index = {node: i for i, node in enumerate(graph)}
+    domains = _domains(graph, costs, labels)
+    differ: dict[tuple[int, int], NDArray[np.float64]] = {}
+
+    def tables() -> Iterator[tuple[int, int, NDArray[np.float64]]]:
+        for a, b, value in _edge_values(graph, weight, 1.0):
+            i, j = index[a], index[b]
+            shape = (domains[i], domains[j])
+            if shape not in differ:
+                differ[shape] = 1.0 - np.eye(*shape)
+            yield i, j, _number(f"weight of edge ({a!r}, {b!r})", value) * differ[shape]
+
+    return _assemble(cls, graph, domains, costs, tables())
+
+
+def from_ising(cls: type[Graph], graph: nx.Graph, field: Any, coupling: Any) -> Graph:
+    """See `FactorGraph.ising`."""
+    index = {node: i for i, node in enumerate(graph)}
+    costs = {}
+    for node, value in _node_values(graph, field):
+        b = _number(f"field of node {node!r}", value)
+        costs[node] = np.array([b, -b])
+    domains = _domains(graph, costs, 2)
+
+    def tables() -> Iterator[tuple[int, int, NDArray[np.float64]]]:
+        for a, b, value in _edge_values(graph, coupling, 1.0):
+            yield index[a], index[b], _number(f"coupling of edge ({a!r}, {b!r})", value) * (2.0 * DIFFER - 1.0)
+
+    return _assemble(cls, graph, domains, costs, tables())
+
+
+def _assemble(
+    cls: type[Graph],
+    graph: nx.Graph,
+    domains: list[int],
+    costs: Mapping[Hashable, NDArray[np.float64]],
+    tables: Iterator[tuple[int, int, NDArray[np.float64]]],
+) -> Graph:
+    """Unary factors in the order of the nodes, then pairwise ones as they first appear; equal scopes add up."""
+    nodes = list(graph)
+    scope: list[int] = []
+    start = [0]
+    flat = []
+    for i, node in enumerate(nodes):
+        if node in costs:
+            scope.append(i)
+            start.append(len(scope))
+            flat.append(costs[node])
+    merged: dict[tuple[int, int], NDArray[np.float64]] = {}
+    for i, j, table in tables:
+        if (j, i) in merged:
+            merged[j, i] = merged[j, i] + table.T
+        else:
+            merged[i, j] = merged[i, j] + table if (i, j) in merged else table
+    for (i, j), table in merged.items():
+        scope += (i, j)
+        start.append(len(scope))
+        flat.append(table.ravel())
+    values = np.concatenate(flat) if flat else np.zeros(0)
+    names = None if nodes == list(range(len(nodes))) else nodes
+    return cls.from_csr(np.array(domains, np.int64), start, np.array(scope, np.int64), values, names)
+
+
+def _check_undirected(graph: nx.Graph) -> None:
+    if not hasattr(graph, "is_directed"):
+        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph")
+    if graph.is_directed():
+        raise InvalidProblem("the graph is directed: expected an undirected one")
+
+
+def _unary_costs(graph: nx.Graph, unary: Any) -> dict[Hashable, NDArray[np.float64]]:
+    costs = {}
+    for node, value in _node_values(graph, unary):
+        array = real_array(f"unary costs of node {node!r}", value)
+        if array.ndim == 0:
+            array = np.array([0.0, float(array)])
+        if array.ndim != 1 or not len(array):
+            raise InvalidProblem(f"unary costs of node {node!r} have shape {array.shape}: expected one for each label")
+        costs[node] = array
+    return costs
+
+
+def _domains(graph: nx.Graph, costs: Mapping[Hashable, NDArray[np.float64]], default: int) -> list[int]:
+    domains = []
+    for node, data in graph.nodes(data=True):
+        size = one_domain(node, data.get("domain", len(costs[node]) if node in costs else default))
+        if node in costs and len(costs[node]) != size:
+            raise InvalidProblem(f"node {node!r} has {len(costs[node])} unary costs but a domain of {size} labels")
+        domains.append(size)
+    return domains
+
+
+def _node_values(graph: nx.Graph, given: Any) -> Iterator[tuple[Hashable, Any]]:
+    """(node, value) from a node attribute, a mapping, or one number for all; nodes without a value are left out."""
+    _check_undirected(graph)
+    if isinstance(given, Mapping):
+        for node, value in given.items():
+            if node not in graph:
+                raise InvalidProblem(f"{node!r} has a value but is not a node of the graph")
+            yield node, value
+    elif isinstance(given, str):
+        for node, value in graph.nodes(data=given):
+            if value is not None:
+                yield node, value
+    else:
+        for node in graph:
+            yield node, given
+
+
+def _edge_values(graph: nx.Graph, given: Any, default: float | None) -> Iterator[tuple[Hashable, Hashable, Any]]:
+    """(u, v, value) from an edge attribute, a mapping, or one value for all edges."""
+    place: Callable[[Hashable], int] = {node: i for i, node in enumerate(graph)}.__getitem__
+    for a, b in graph.edges():
+        if a == b:
+            raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
+    if isinstance(given, Mapping):
+        for edge, value in given.items():
+            if not (isinstance(edge, tuple) and len(edge) == 2 and graph.has_edge(*edge)):
+                raise InvalidProblem(f"{edge!r} has a value but is not an edge of the graph")
+            yield *edge, value
+        return
+    for a, b, data in graph.edges(data=True):
+        value = data.get(given, default) if isinstance(given, str) else given
+        if value is None:
+            raise InvalidProblem(f"edge ({a!r}, {b!r}) has no attribute {given!r}")
+        yield (a, b, value) if place(a) < place(b) else (b, a, value)
+
+
+def _number(what: str, value: Any) -> float:
+    array = real_array(what, value)
+    if array.ndim or not np.isfinite(array):
+        raise InvalidProblem(f"{what} is {value!r}: expected a finite number")
+    return float(array)

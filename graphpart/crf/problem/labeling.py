@@ -1,0 +1,104 @@
+"""What the algorithms on factor graphs share: from labels to a result, and vectors with an entry for each label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.finishing import MESSAGES, result_of
+from graphpart.crf.problem import _structure
+from graphpart.crf.problem.factor_graph import FactorGraph
+from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
+from graphpart.result import LabelingResult, Status
+from graphpart.stopping import Stopping
+
+__all__ = ["LabelVectors", "check_allowed", "finish", "forbidden_by", "least_entries", "trivial_bound"]
+
+
+def finish(
+    f: FactorGraph,
+    labels: NDArray[np.int32],
+    stopping: Stopping,
+    method: str,
+    status: Status,
+    message: str | None = None,
+    lower_bound: float = -math.inf,
+    info: dict[str, Any] | None = None,
+) -> LabelingResult:
+    """A result for labels, with the cost recomputed; `status` holds unless the run was stopped early."""
+    cost = f.evaluate_labels(labels)
+    status = status if status == Status.OPTIMAL else stopping.reason or status
+    if status == Status.OPTIMAL:
+        lower_bound = cost
+    text = message or MESSAGES[status]
+    if cost == math.inf:
+        bad = _structure.first_forbidding(*f._flat(), labels)
+        text += f"; the labeling is forbidden by factor {bad} over {forbidden_by(f, bad)}"
+    stopping.record(cost)
+    stopping.reraise()
+    return result_of(LabelingResult, f, labels, cost, stopping, method, status, text, lower_bound, info)
+
+
+def forbidden_by(f: FactorGraph, factor: int) -> str:
+    """The names of the variables of a factor, for a message."""
+    return repr(tuple(f.variables[i] for i in f.factor(factor)[0]))
+
+
+def check_allowed(f: FactorGraph, labels: NDArray[np.int32]) -> None:
+    """Raise InvalidPartition, naming a factor, if one forbids these int32 labels."""
+    bad = _structure.first_forbidding(*f._flat(), labels)
+    if bad >= 0:
+        raise InvalidPartition(f"the labeling is forbidden by factor {bad} over {forbidden_by(f, bad)}")
+
+
+def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:
+    """(smallest entry of each table, their sum); InfeasibleProblem if one is inf, naming the factor."""
+    least, total = _structure.minima(f.table_start, f.tables)
+    if total == math.inf:
+        i = int(np.flatnonzero(np.isposinf(least))[0])
+        raise InfeasibleProblem(f"factor {i} over {forbidden_by(f, i)} forbids every labeling")
+    return least, total
+
+
+def trivial_bound(f: FactorGraph) -> float:
+    """A lower bound on the energy, up to one rounding: the constant plus the smallest entry of each table."""
+    return f.constant + least_entries(f)[1]
+
+
+class LabelVectors(Mapping[Hashable, NDArray[np.float64]]):
+    """A number for each label of each variable: a mapping from names of variables to vectors.
+
+    Attributes
+    ----------
+    flat : ndarray of float64
+        All vectors, one after the other, in the order of the variables.
+    """
+
+    def __init__(self, f: FactorGraph, flat: NDArray[np.float64]) -> None:
+        self.flat = flat
+        self._f = f
+        self._start = places(f)
+
+    def __getitem__(self, name: Hashable) -> NDArray[np.float64]:
+        try:
+            i = self._f.index(name)
+        except InvalidProblem:
+            raise KeyError(name) from None
+        return self.flat[self._start[i] : self._start[i + 1]]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._f.variables)
+
+    def __len__(self) -> int:
+        return self._f.n
+
+
+def places(f: FactorGraph) -> NDArray[np.int64]:
+    """Where the labels of each variable stand in one flat vector, shape (n + 1,)."""
+    start = np.zeros(f.n + 1, np.int64)
+    np.cumsum(f.domains, out=start[1:])
+    return start

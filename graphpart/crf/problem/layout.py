@@ -1,0 +1,79 @@
+"""Two views of a factor graph that its algorithms share: all labels in one flat vector, and an order of elimination."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.problem import _structure
+
+__all__ = ["Layout", "Scheme", "layout_of", "scheme_of"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the labels of all variables stand in one flat vector, and what is largest.
+
+    Those of variable v begin at ``width * v`` if all variables have `width` labels, else, where width is 0, at
+    ``first[v]``. For `runs` see `_structure.runs`. With `pairs_only` all variables are binary, all factors have at most
+    two, and no entry is infinite.
+    """
+
+    width: int
+    first: NDArray[np.int64]
+    size: int
+    largest_table: int
+    largest_arity: int
+    runs: NDArray[np.int64]
+    pairs_only: bool
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How the leaves of a factor graph can be eliminated; see `_structure.eliminate`.
+
+    `roots` are the variables that remain of acyclic components, `cyclic` those on cycles and on paths between them.
+    `scattered` says that `order` jumps about in memory.
+    """
+
+    order: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    roots: NDArray[np.int32]
+    cyclic: NDArray[np.int64]
+    scattered: bool
+
+
+def layout_of(
+    domains: NDArray[np.int32],
+    scope_start: NDArray[np.int64],
+    table_start: NDArray[np.int64],
+    has_forbidden: bool,
+) -> Layout:
+    """The layout of a factor graph with these arrays. O(n + m)"""
+    n = len(domains)
+    least, most = (int(domains.min()), int(domains.max())) if n else (1, 1)
+    place = np.zeros(0 if least == most else n + 1, np.int64)
+    if least < most:
+        np.cumsum(domains, out=place[1:])
+    runs = _structure.runs(scope_start, table_start)
+    shapes = runs[:-1, 1:3] if len(runs) else np.stack([np.diff(scope_start), np.diff(table_start)], 1)
+    largest_arity = int(shapes[:, 0].max(initial=1))
+    return Layout(
+        width=most if least == most else 0,
+        first=place,
+        size=most * n if least == most else int(place[-1]),
+        largest_table=max(most, int(shapes[:, 1].max(initial=1))),
+        largest_arity=largest_arity,
+        runs=runs,
+        pairs_only=least == most == 2 and largest_arity <= 2 and not has_forbidden,
+    )
+
+
+def scheme_of(n: int, scope_start: NDArray[np.int64], scope: NDArray[np.int32]) -> Scheme:
+    """How the leaves of a factor graph with these scopes can be eliminated. O(n + size of scopes)"""
+    order, parent, degree = _structure.eliminate(n, scope_start, scope)
+    scattered = bool(np.count_nonzero(np.abs(np.diff(order)) > 8) > len(order) // 8)
+    roots = np.flatnonzero(degree == 0).astype(np.int32)
+    return Scheme(order, parent, roots, np.flatnonzero(degree > 1), scattered)

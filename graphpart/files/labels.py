@@ -1,0 +1,170 @@
+"""Labels: one integer a line, a CSV with the header ``node,label``, or ``MPE`` and a line of them, of UAI."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import GraphPartError, InvalidPartition, InvalidProblem
+from graphpart.files.source import PathOrStream, Source, opened, replacing
+from graphpart.files.stream import LARGEST_COUNT, NumberStream
+from graphpart.files.text import INTEGER, check_text, write_rows
+from graphpart.result import Result
+
+__all__ = ["read_labels", "write_labels"]
+
+
+def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[Hashable, Any]:
+    """Read the labels of a partition or labeling.
+
+    Parameters
+    ----------
+    path : str, path-like or binary stream
+        One integer a line, in the order of the elements; or the header ``node,label``, then one line for each
+        element, in any order; or a line ``MPE``, then ``n l1 ... ln`` as in the UAI competitions (with a line ``1``, a
+        number of samples, between them or not). ``"-"`` is standard input; data compressed by gzip are recognised.
+    problem : SetPartition or FactorGraph, optional
+        The problem that the labels are for.
+
+    Returns
+    -------
+    ndarray of int, shape (n,), or dict
+        With `problem`: its labels, aligned with its nodes; those of a partition are 0, 1, ... in order of first
+        appearance. Without: the integers, or a mapping from nodes to labels, as the file has it.
+
+    Raises
+    ------
+    FormatError
+        If the file has another form, or does not fit the problem.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_labels(io.BytesIO(b"3\\n3\\n7\\n")).tolist()
+    [3, 3, 7]
+    """
+    with opened(path) as source:
+        first = source.head(1 << 16).split(b"\n", 1)[0].strip().replace(b'"', b"")
+        labels: Any = _mpe(source) if first == b"MPE" else _table(source) if b"," in first else _column(source)
+        if problem is None:
+            return labels  # type: ignore[no-any-return]
+        if isinstance(labels, dict):  # nodes are written as their text
+            by_text = {str(node): node for node in problem.nodes}
+            labels = {by_text.get(str(node), node): label for node, label in labels.items()}
+        try:
+            return problem.labels(labels)  # type: ignore[no-any-return]
+        except GraphPartError as error:
+            raise source.error(None, str(error)) from error
+
+
+def _column(source: Source) -> NDArray[np.int64]:
+    labels: list[int] = []
+    blank: int | None = None
+    while (line := source.readline()) is not None:
+        text = line.strip()
+        if not text:
+            blank = blank or source.line - 1
+            continue
+        if blank is not None:
+            raise source.error(blank, "found an empty line: expected a label, an integer")
+        try:
+            digits = text.decode("ascii")
+            if not INTEGER.fullmatch(digits):
+                raise ValueError
+            label = int(digits)
+            if abs(label) >= 2**63:
+                raise ValueError
+        except ValueError:
+            shown = ascii(text[:40].decode("utf-8", "backslashreplace"))
+            raise source.error(source.line - 1, f"found {shown}: expected a label, an integer of 64 bits") from None
+        labels.append(label)
+    return np.array(labels, np.int64)
+
+
+def _mpe(source: Source) -> NDArray[np.int32]:
+    source.readline()
+    stream = NumberStream(source, "n, the number of variables, then n labels")
+    n = stream.count("the number of variables")
+    if n == 1 and len(stream.values) > 2 and stream.line_of(0) < stream.line_of(1):
+        n = stream.count("the number of variables")  # what came first was the number of samples
+    labels = stream.wholes(n, f"the labels of {n} variables", 0, LARGEST_COUNT)
+    stream.end(f"the end of the file, as {n} labels are read")
+    return labels
+
+
+def _table(source: Source) -> dict[Hashable, Any]:
+    reader = csv.reader(source.text(), strict=True, skipinitialspace=True)
+    labels: dict[Hashable, Any] = {}
+    try:
+        for row in reader:
+            if reader.line_num == 1 and [field.strip().lower() for field in row] != ["node", "label"]:
+                raise source.error(1, f"found {','.join(row)[:40]!a}: expected the header node,label")
+            if reader.line_num == 1 or not row:
+                continue
+            for field in row:
+                check_text(source, reader.line_num, field)
+            if len(row) != 2 or not all(row):
+                raise source.error(reader.line_num, f"found {','.join(row)[:40]!a}: expected node,label")
+            node, label = (int(field) if len(field) < 4000 and INTEGER.fullmatch(field) else field for field in row)
+            if node in labels:
+                raise source.error(reader.line_num, f"found node {node!r} again: expected each node once")
+            labels[node] = label
+    except csv.Error as error:
+        raise source.error(reader.line_num, f"{error}: expected node,label") from None
+    return labels
+
+
+def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
+    """Write the labels of a partition or labeling.
+
+    Parameters
+    ----------
+    labels : Result, or anything that ``problem.labels`` takes, or array_like of int
+    path : str, path-like or binary stream
+        A name that ends in ``.csv`` (or ``.csv.gz``) gets lines ``node,label``, one that ends in ``.mpe`` a line
+        ``MPE`` and then ``n l1 ... ln``, any other one label a line. ``"-"`` is standard output.
+    problem : SetPartition or FactorGraph, optional
+        Gives names to the elements; a Result has them itself.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.BytesIO()
+    >>> write_labels([0, 0, 1], stream)
+    >>> stream.getvalue()
+    b'0\\n0\\n1\\n'
+    """
+    nodes: Sequence[Hashable]
+    if isinstance(labels, Result):
+        array, nodes = labels.labels, labels.nodes
+    elif problem is not None:
+        array, nodes = problem.labels(labels), problem.nodes
+    else:
+        array = np.asarray(labels)
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+            raise InvalidPartition(f"labels have shape {array.shape} and dtype {array.dtype}: expected n integers")
+        array, nodes = array.astype(np.int64), range(len(array))
+    name = getattr(path, "name", "") if hasattr(path, "write") else str(path)
+    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1] if isinstance(name, str) else ""
+    if suffix == ".csv":
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["node", "label"])
+        for node, label in zip(nodes, array.tolist(), strict=True):
+            if str(node) == "":
+                raise InvalidProblem("a node without a name cannot be written: expected format with one label a line")
+            writer.writerow([str(node), label])
+        with replacing(path) as stream:
+            stream.write(text.getvalue().encode())
+        return
+    with replacing(path) as stream:
+        if suffix == ".mpe":
+            stream.write(f"MPE\n{' '.join(map(str, [len(array), *array.tolist()]))}\n".encode())
+        else:
+            write_rows(stream, "", array)

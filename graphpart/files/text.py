@@ -1,0 +1,47 @@
+"""Numbers and fields in text files: rows that are read back exactly, integers, UTF-8."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from graphpart.files.source import Source
+
+__all__ = ["INTEGER", "ROWS", "check_text", "numbers", "write_rows"]
+
+ROWS = 1 << 16  # rows formatted at a time
+INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+def numbers(values: NDArray[Any]) -> list[Any]:
+    """Numbers whose str() is their shortest exact text: whole ones as int, others as float."""
+    out: list[Any] = values.tolist()
+    if values.dtype.kind == "f":
+        whole = (np.abs(values) < 2**53) & (values == np.trunc(values))
+        if whole.all():
+            out = values.astype(np.int64).tolist()
+        else:
+            for i in np.flatnonzero(whole).tolist():
+                out[i] = int(out[i])
+    return out
+
+
+def write_rows(stream: BinaryIO, separator: str, *columns: NDArray[Any]) -> None:
+    """Write arrays of numbers as the columns of a text."""
+    row = separator.join(["%s"] * len(columns)) + "\n"
+    for start in range(0, len(columns[0]), ROWS):
+        part = [numbers(column[start : start + ROWS]) for column in columns]
+        stream.write("".join([row % values for values in zip(*part, strict=True)]).encode())
+
+
+def check_text(source: Source, line: int, field: str) -> None:
+    """Raise FormatError if a field, read with surrogateescape, held bytes that are no UTF-8."""
+    if not field.isascii():
+        try:
+            field.encode()
+        except UnicodeEncodeError:
+            raise source.error(line, f"found {field[:40]!a}: expected UTF-8 text") from None

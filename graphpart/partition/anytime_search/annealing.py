@@ -1,0 +1,187 @@
+"""Simulated annealing on a set partition problem: which kernel, in which numbers, at which temperatures.
+
+The temperature falls geometrically, from one at which `heat` moves to a worse partition would be accepted per element
+and sweep, were all as at the start, to one at which COLD, or a tenth of `heat`, would be. A move that changes the cost
+by less than the unit counts for as much less. Without that, many moves that cost next to nothing would make both
+temperatures next to nothing. The unit is the weighted median of absolute costs: half of their sum is due to larger
+ones. The few largest are left out.
+
+A dense problem is annealed in 32-bit integers. A pair that costs more than all that attracts one of its elements is
+worth no join, whatever else is in the subset; so its cost is lowered to the smaller of the two sums, and one unit
+more. The same stands for a required cut: while one is violated, there is an element that gains by being alone. And a
+pair that attracts more than all other costs of one of its elements together is joined, however much it is.
+Integer costs stay exact; other costs are rounded at about 2**-28 of the largest sum.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.anytime_search import _dense_annealing, _sparse_annealing
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.stopping import Stopping
+
+__all__ = ["Annealer"]
+
+ROWS = 256  # of a matrix, that are converted at a time
+VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
+COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep
+SAMPLES = 10_000  # costs that are looked at to choose the unit
+MOVES = 600  # that are looked at to choose temperatures; annealing of few elements takes not much longer
+OUTLIERS = 0.01  # of all costs, the largest, that the unit leaves out
+SHARE = 0.05  # of all worsening moves, at most accepted in the first sweep
+TEMPERATURES = np.geomspace(1e-3, 1e3, 31)  # in units; others are interpolated
+
+
+class Annealer:
+    """Simulated annealing on one problem without required joins; safe to use from several threads.
+
+    Parameters
+    ----------
+    p : SetPartition
+    """
+
+    def __init__(self, p: SetPartition) -> None:
+        self.p = p
+        self.scale = 1.0
+        if p.matrix is not None:
+            self.matrix, self.scale = _in_integers(p.matrix)
+            self.variates = _variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
+            costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
+        else:
+            costs = p.pairs()[2][:: max(1, p.m // SAMPLES)]
+        self.unit = _weighted_median(np.abs(costs[np.isfinite(costs)]))
+
+    def work(self, labels: Labels) -> float:
+        """About how many nanoseconds a sweep takes."""
+        n = self.p.n
+        if self.p.matrix is not None:
+            return 0.3 * n * (int(labels.max()) + 1) + 0.1 * n * n
+        return 4.0 * (n + 2 * self.p.m)
+
+    def run(
+        self, start: Labels, sweeps: int, temperatures: tuple[float, float], seed: int, stopping: Stopping
+    ) -> Labels:
+        """Canonical labels after annealing from one temperature to another."""
+        p = self.p
+        if p.n < 2 or sweeps == 0:
+            return start
+        start = canonical(start)  # the kernels take each label below the largest for a subset in use
+        (hot, cold), cost = temperatures, p.evaluate_labels(start)
+        if p.matrix is not None:
+            dense = _dense_annealing.Annealing(self.matrix, self.variates)
+            out, _ = dense.run(start, sweeps, hot * self.scale, cold * self.scale, seed, cost, self.scale, stopping)
+            if p.has_must_cut and p.evaluate_labels(out) == np.inf:  # integers too coarse for what attracts less
+                return start
+        else:
+            sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance)
+            out, _ = sparse.run(start, sweeps, hot, cold, _variates(VARIATES, np.float64), seed, cost, stopping)
+        return canonical(out)
+
+    def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:
+        """The first and last temperature for labels like these. O(MOVES + n)
+
+        `heat` is how many moves to a worse partition are accepted per element in the first sweep.
+        """
+        deltas, elements = self._deltas(canonical(labels))
+        with np.errstate(over="ignore"):  # inf is as good as what is too large
+            deltas = deltas[(deltas > 0) & (deltas < np.inf)] / self.unit
+        accepted = np.minimum(1.0, deltas) @ np.exp(-deltas[:, None] / TEMPERATURES)  # ascending
+        hot, cold = (min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(COLD, heat / 10)))
+        return self._temperature(accepted, hot), self._temperature(accepted, cold)
+
+    def _temperature(self, accepted: NDArray[np.float64], wanted: float) -> float:
+        if wanted <= accepted[0]:
+            return self.unit * float(TEMPERATURES[0])
+        return self.unit * float(np.exp(np.interp(wanted, accepted, np.log(TEMPERATURES))))
+
+    def _deltas(self, labels: Labels) -> tuple[NDArray[np.float64], int]:
+        """Changes of cost by moves of some elements to subsets they are linked to or empty ones, and how many."""
+        p, k = self.p, int(labels.max()) + 1
+        size = np.bincount(labels)
+        if p.matrix is not None:
+            a = np.unique(np.linspace(0, p.n - 1, min(p.n, max(16, MOVES // (k + 1)))).astype(np.int64))
+            order = np.argsort(labels, kind="stable")
+            sums = np.add.reduceat(self.matrix[a][:, order], np.cumsum(size) - size, axis=1, dtype=np.int64)
+            own = sums[np.arange(len(a)), labels[a]]
+            alone = np.where(size[labels[a]] > 1, -own, 0)
+            return np.append(sums - own[:, None], alone) / self.scale, len(a)
+        starts, neighbours, costs = p.rows()
+        degree = 1 + 2 * p.m / p.n
+        a = np.unique(np.linspace(0, p.n - 1, min(p.n, 16 + int(MOVES / degree))).astype(np.int64))
+        degrees = starts[a + 1] - starts[a]
+        row = np.repeat(np.arange(len(a)), degrees)
+        at = np.arange(len(row)) + np.repeat(starts[a] - np.cumsum(degrees) + degrees, degrees)
+        keys, place = np.unique(row * np.int64(k) + labels[neighbours[at]], return_inverse=True)
+        sums = np.bincount(place, costs[at], len(keys))
+        mine = keys % k == labels[a][keys // k]
+        own = np.zeros(len(a))
+        own[keys[mine] // k] = sums[mine]
+        alone = np.where(size[labels[a]] > 1, -own, 0.0)
+        return np.append((sums - own[keys // k])[~mine], alone), len(a)
+
+
+@cache
+def _variates(count: int, kind: type[np.floating[Any]]) -> NDArray[Any]:
+    """Exponential variates, always the same: it is the places where they are taken from that are random."""
+    return np.random.default_rng(0).standard_exponential(count).astype(kind)
+
+
+def _weighted_median(values: NDArray[np.float64]) -> float:
+    """The value up to which half of the sum of all but the largest values lies; 1 if there is none."""
+    values = np.sort(values[values > 0])
+    values = values[: max(1, len(values) - 1 - int(OUTLIERS * len(values)))]
+    scaled = np.cumsum(values / values[-1]) if len(values) else values
+    return float(values[np.searchsorted(scaled, scaled[-1] / 2)]) if len(scaled) else 1.0
+
+
+def _in_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
+    """The matrix in 32-bit integers as described above, and how many units a cost of 1 has."""
+    n = len(matrix)
+    attraction = np.empty(n)
+    for top in range(0, n, ROWS):
+        attraction[top : top + ROWS] = -np.minimum(matrix[top : top + ROWS], 0.0).sum(axis=1)
+    some = slice(0, n, max(1, n * n // SAMPLES))
+    rows = np.abs(_limited(matrix, attraction, some, 0.0)).ravel()
+    more = _weighted_median(rows if rows.any() else matrix[np.isfinite(matrix) & (matrix > 0)])
+    sums, nearest = np.zeros(n), np.zeros(n, np.int64)
+    for top in range(0, n, ROWS):
+        rows = _limited(matrix, attraction, slice(top, top + ROWS), more)
+        sums[top : top + ROWS], nearest[top : top + ROWS] = np.abs(rows).sum(axis=1), rows.argmin(axis=1)
+    joined = {}  # pairs, at most one for each element, that attract more than all else that has to do with one end
+    for a in np.flatnonzero(-2.0 * matrix[np.arange(n), nearest] > sums).tolist():
+        pair = min(a, int(nearest[a])), max(a, int(nearest[a]))
+        others = np.abs(_limited(matrix, attraction, np.array(pair), more))
+        others[[0, 1], pair[::-1]] = 0.0
+        lowered = float(others.sum(axis=1).min()) + more
+        if -matrix[pair] > lowered:
+            joined[pair] = -lowered
+            sums[list(pair)] = np.minimum(sums[list(pair)], others.sum(axis=1) + lowered)
+    largest = float(sums.max(initial=0.0))
+    room = _dense_annealing.LARGEST - n  # every cost may be rounded up by a half
+    exponent = math.frexp(room)[1] - math.frexp(largest)[1] - 1 if largest > 0 else 0
+    scale = math.ldexp(1.0, max(-1000, min(1000, exponent)))
+    integers = np.empty((n, n), np.int32)
+    for top in range(0, n, ROWS):
+        rows = _limited(matrix, attraction, slice(top, top + ROWS), more)
+        rows *= scale
+        np.clip(rows, -room, room, out=rows)  # those that are joined
+        integers[top : top + ROWS] = np.rint(rows, out=rows)
+    for (a, b), cost in joined.items():
+        integers[a, b] = integers[b, a] = round(cost * scale)
+    np.fill_diagonal(integers, 0)
+    return integers, scale
+
+
+def _limited(
+    matrix: NDArray[np.float64], attraction: NDArray[np.float64], rows: slice | NDArray[np.int64], more: float
+) -> NDArray[np.float64]:
+    """Some rows of a matrix, with costs lowered to what attracts one of the two elements, and a little more."""
+    limit = np.minimum(attraction[rows, None], attraction[None, :])
+    limit += more
+    return np.minimum(matrix[rows], limit, out=limit)

@@ -1,0 +1,74 @@
+"""What two partitions of one problem make together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.kernels import _pairs
+from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.stopping import Stopping
+
+__all__ = ["agreement", "best_of_regions", "recombined"]
+ROWS, PAIRS = 64, 2**18  # that are looked at together
+
+
+def agreement(x: Labels, y: Labels) -> Labels:
+    """Canonical labels of the largest sets of elements that are together in both partitions. O(n log n)"""
+    return canonical(x * np.int64(len(x)) + y)
+
+
+def recombined(
+    annealer: Annealer,
+    x: Labels,
+    y: Labels,
+    heat: float,
+    cool: tuple[float, float],
+    sweeps: tuple[int, int],
+    seed: int,
+    stopping: Stopping,
+) -> Labels:
+    """What annealing makes of two partitions: first of the small problem of what they agree on, from x; then of all.
+
+    The first begins with `heat`, takes `sweeps[0]` sweeps and moves whole blocks of elements; so it joins and splits
+    subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]`.
+    """
+    blocks = agreement(x, y)
+    small = Annealer(annealer.p.contract(blocks))
+    labels = canonical(x[np.unique(blocks, return_index=True)[1]])
+    labels = small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, stopping)[blocks]
+    return annealer.run(labels, sweeps[1], cool, seed, stopping)
+
+
+def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
+    """In each region, the partition of the two that costs less there; x on ties.
+
+    A region is a smallest set of elements that is a union of subsets in both partitions. No subset of either reaches
+    across its border, so the regions can be chosen from one by one, and the result costs no more than x or y.
+    Both satisfy required cuts. O(n + m), or O(n^2) on a matrix.
+    """
+    first, last = int(x.max()) + 1, int(y.max()) + 1
+    region = _pairs.connected_components(first + last, x, y + np.int32(first))[x]
+    k = int(region.max()) + 1
+    if k == 1:
+        return y if p.evaluate_labels(y) < p.evaluate_labels(x) - p.tolerance else x
+    if p.matrix is not None:
+        gain: NDArray[Any] = np.zeros(k)
+        for top in range(0, p.n, ROWS):
+            rows, within = p.matrix[top : top + ROWS], slice(top, top + ROWS)
+            in_x, in_y = x[within, None] == x, y[within, None] == y
+            change = np.where(in_y, rows, 0.0).sum(axis=1) - np.where(in_x, rows, 0.0).sum(axis=1)
+            gain = gain + np.bincount(region[within], change / 2, k)
+    else:
+        gain = np.zeros(k)
+        u, v, cost = p.pairs()
+        for at in range(0, p.m, PAIRS):
+            a, b, c = u[at : at + PAIRS], v[at : at + PAIRS], cost[at : at + PAIRS]
+            in_x, in_y = x[a] == x[b], y[a] == y[b]
+            changed = in_x != in_y
+            gain = gain + np.bincount(region[a[changed]], np.where(in_y, c, -c)[changed], k)
+    better = (gain < -p.tolerance)[region]
+    return canonical(np.where(better, y.astype(np.int64) + first, x))

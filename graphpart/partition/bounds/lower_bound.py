@@ -1,0 +1,103 @@
+"""Lower bounds: one front door, one table of methods, and a certificate for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidOption
+from graphpart.partition.bounds import cycle_packing, message_passing, relaxation
+from graphpart.partition.certificates.certificate import Certificate, certify
+from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem.derived import in_fitting_unit
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["BOUNDS", "lower_bound"]
+
+Found = tuple[Inequalities, NDArray[np.float64]]
+
+
+def _nothing(p: SetPartition, stopping: Stopping) -> Found:
+    return Inequalities.none(), np.zeros(0)
+
+
+SMALL = 60_000  # pairs with a cost, up to which "auto" solves the relaxation
+
+
+def _fitting(p: SetPartition, stopping: Stopping) -> Found:
+    """The relaxation if the problem is small, else message passing."""
+    if np.count_nonzero(p.pairs()[2]) <= SMALL:
+        return relaxation.solve_relaxation(p, stopping)
+    return message_passing.pass_messages(p, stopping)
+
+
+#: Methods by name. Each takes a problem without required joins and a Stopping; returns inequalities and multipliers.
+BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
+    "negative-sum": _nothing,
+    "cycle-packing": cycle_packing.pack,
+    "message-passing": message_passing.pass_messages,
+    "lp": relaxation.solve_relaxation,
+    "auto": _fitting,
+}
+
+
+@interruptible
+def lower_bound(
+    problem: Any,
+    method: str = "cycle-packing",
+    *,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> Certificate:
+    """A lower bound on the cost of all partitions, with its proof.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    method : str
+        "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles and,
+        in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp":
+        the linear relaxation with cutting planes; the best, for up to some hundred elements. "auto": "lp" for small
+        problems, "message-passing" for others.
+    time_limit : float, optional
+        Seconds, after which the best bound so far is returned. The certificate itself takes longer.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value ends the work in the same way.
+
+    Returns
+    -------
+    Certificate
+        With the bound and the multipliers that prove it.
+
+    Raises
+    ------
+    InvalidOption
+        If there is no such method.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+    >>> [lower_bound(p, method).bound for method in ("negative-sum", "cycle-packing")]
+    [-5.0, -3.0]
+    """
+    p = as_problem(problem)
+    if method not in BOUNDS:
+        raise InvalidOption(f"method is {method!r}: expected one of {', '.join(BOUNDS)}")
+    stopping = Stopping(time_limit, None, None, callback)
+    blocks = p.blocks() if len(p.must_join) else None
+    q, exponent = in_fitting_unit(p if blocks is None else p.contract(blocks))
+    found, multipliers = BOUNDS[method](q, stopping)
+    stopping.reraise()
+    if exponent:
+        with np.errstate(over="ignore", under="ignore"):
+            multipliers = np.ldexp(multipliers, exponent)
+        multipliers[~np.isfinite(multipliers)] = 0.0
+    if blocks is not None:
+        found = found.renamed(np.unique(blocks, return_index=True)[1])
+    return certify(p, method, found, multipliers)

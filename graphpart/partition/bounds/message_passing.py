@@ -1,0 +1,110 @@
+"""Message passing: dual block-coordinate ascent over stars and conflicted cycles, from a packing of them.
+
+The amounts of a packing (see `cycle_packing`) are the feasible points of a linear program: maximise the sum of amounts
+times worths, where no pair carries more than its capacity. Over all conflicted cycles, its optimum is the bound of the
+relaxation of the set partition problem by all cycle inequalities (with the negative costs added; Demaine, Emanuel, Fiat
+& Immorlica 2006 relate it to multicommodity flow); stars go beyond. A greedy packing is a maximal point, not a maximum.
+From there, in turn, pairs share their capacity among the inequalities they are in (messages from pairs to inequalities
+and back, as Swoboda & Andres 2017 and Abbas & Swoboda 2022 pass them), which never lowers the bound, and further ones
+are packed into the capacity that this leaves over.
+
+A packing of whole amounts leaves no capacity to share. For a matrix, the start is therefore the mean of several
+packings, with the elements in different orders; the result is the best of the first packing and what comes of the mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.bounds import _message_passing
+from graphpart.partition.bounds.cycle_packing import FEW, STAGES, pack, pack_matrix, pack_pairs
+from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.problem import SetPartition
+from graphpart.stopping import Stopping
+
+__all__ = ["pass_messages"]
+
+Floats = NDArray[np.float64]
+SWEEPS = 20  # between two packings
+CRUMB = 1e-9  # share of the capacity of a pair that is not worth packing
+LITTLE = 1e-4  # share of the whole gain so far; a round that gains less is the last
+ROUNDS = 100
+ORDERS = 6
+
+
+def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> tuple[Inequalities, Floats]:
+    """Cycles and their amounts, for a problem without required joins.
+
+    Notes
+    -----
+    One sweep is linear in the number of pairs of all cycles (times the length of the cycles).
+    """
+    first = pack(p, stopping)
+    rows, amounts = first
+    averaged = False
+    if p.matrix is not None and p.n <= FEW and not stopping.check(np.inf):
+        rows, amounts = _mean_of_packings(p.matrix, first, stopping)
+        averaged = True
+    u, v, cost = p.pairs()
+    keys = u.astype(np.int64) * p.n + v
+    for _ in range(rounds):
+        if not len(amounts) or stopping.check(np.inf):
+            break
+        starts, terms, signs, rhs = rows.terms(p.n)
+        worth = _worth(starts, signs, rhs)
+        before = float(amounts @ worth)
+        pairs = np.searchsorted(keys, terms)
+        capacity = np.abs(cost)
+        shared = amounts.copy()
+        _message_passing.share(starts, pairs, capacity, worth, shared, SWEEPS, stopping)
+        if shared @ worth > before:
+            amounts = shared
+        load = np.bincount(pairs, np.repeat(amounts, np.diff(starts)), len(cost))
+        rest = np.maximum(capacity - load, 0.0)
+        rest[rest <= CRUMB * capacity] = 0.0
+        more, more_amounts = _pack_rest(p, u, v, np.copysign(rest, cost), stopping)
+        rows, amounts = rows + more, np.concatenate([amounts, more_amounts])
+        if float(more_amounts.sum()) + float(amounts[: len(worth)] @ worth) - before <= LITTLE * before:
+            break
+    if averaged and _value(p.n, rows, amounts) < _value(p.n, *first):
+        return first
+    return rows, amounts
+
+
+def _worth(starts: NDArray[np.int64], signs: NDArray[np.int8], rhs: Floats) -> Floats:
+    """What an amount of 1 of each inequality raises the bound by: its attractive pairs less its right-hand side."""
+    worth: Floats = np.add.reduceat(signs > 0, starts[:-1], dtype=np.int64) - rhs if len(rhs) else np.zeros(0)
+    return worth
+
+
+def _value(n: int, rows: Inequalities, amounts: Floats) -> float:
+    starts, _, signs, rhs = rows.terms(n)
+    return float(amounts @ _worth(starts, signs, rhs))
+
+
+def _mean_of_packings(
+    matrix: Floats, first: tuple[Inequalities, Floats], stopping: Stopping
+) -> tuple[Inequalities, Floats]:
+    """The mean of a packing and others, made with the elements in random orders."""
+    rng = np.random.default_rng(0)
+    packings = [first]
+    while len(packings) < ORDERS and not stopping.check(np.inf):
+        order = rng.permutation(len(matrix))
+        rows, amounts = pack_matrix(np.ascontiguousarray(matrix[np.ix_(order, order)]), stopping)
+        packings.append((rows.renamed(order), amounts))
+    rows = packings[0][0]
+    for others, _ in packings[1:]:
+        rows = rows + others
+    return rows, np.concatenate([amounts for _, amounts in packings]) / len(packings)
+
+
+def _pack_rest(
+    p: SetPartition, u: NDArray[np.int32], v: NDArray[np.int32], rest: Floats, stopping: Stopping
+) -> tuple[Inequalities, Floats]:
+    if p.is_dense:
+        matrix = np.zeros((p.n, p.n))
+        matrix[u, v] = matrix[v, u] = rest
+        return pack_matrix(matrix, stopping)
+    left = np.flatnonzero(rest)
+    return pack_pairs(p.n, u[left], v[left], rest[left], stopping, STAGES)

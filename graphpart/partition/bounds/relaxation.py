@@ -1,0 +1,243 @@
+"""The linear relaxation of set partition, by a primal-dual first-order method with cutting planes.
+
+    minimise    c y
+    subject to  a_k y <= b_k   for inequalities that every partition satisfies (see `inequalities`)
+                0 <= y <= 1    for each pair
+
+Prices l_k >= 0 of any inequalities prove the bound of a `certificate`, whatever y is: no solver has to be believed, and
+every iterate has a bound. The iteration is that of Chambolle & Pock 2011 with the diagonal steps of Pock & Chambolle
+2011, restarted from its average or its last point, whichever proves more, as in Applegate et al. 2021; each iteration
+is a pass over the terms of the inequalities. At each restart, violated inequalities are added, and those with price 0
+that are far from tight dropped. A pair in no inequality takes no part: its cost says what it is.
+
+Where all pairs are variables, the inequalities are triangles, then 2-partitions by local search (Grötschel &
+Wakabayashi 1989, 1990), then, where these are exhausted, odd wheels (Chopra & Rao 1993). Where only pairs with a cost
+are, they are cycles found along shortest paths.
+
+On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality, so triangles
+alone, like message passing, prove no more than half the sum of negative costs; 2-partitions, those with several
+elements on both sides among them, make the difference.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.bounds import _cuts, _primal_dual
+from graphpart.partition.bounds.message_passing import ROUNDS, pass_messages
+from graphpart.partition.bounds.rows import Rows
+from graphpart.partition.certificates.inequalities import TWO_PARTITION, WHEEL, Inequalities
+from graphpart.partition.problem import SetPartition
+from graphpart.stopping import Stopping
+
+__all__ = ["Relaxation", "solve_relaxation"]
+
+Floats = NDArray[np.float64]
+COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
+COMPLETE_FROM = 0.2  # share of pairs with a cost, from which on they are anyway
+ITERATIONS = 50  # between two restarts
+VIOLATED, FINEST = 0.02, 1e-4  # by so much a point has to violate an inequality that is added, at first and at last
+FEW = 0.01  # inequalities per variable; if no more are added, that is halved
+SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
+TRIANGLES, SETS, WHEELS = 4.0, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
+LARGEST = 12  # elements in a 2-partition
+SCALE = 0.2  # of prices to variables
+LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
+IDLE, PATIENCE = 12, 60  # so many in turn are the last, if the finest violations count, or in any case
+QUICK = 200_000  # variables, up to which message passing has two rounds only: the relaxation overtakes it soon
+
+
+class Relaxation:
+    """The relaxation of a problem without required joins, between two rounds.
+
+    Attributes
+    ----------
+    u, v, cost : ndarray, shape (m,)
+        The variables and their costs; 0 for pairs that must be cut, whose upper bound is 0.
+    lower, upper : ndarray of float64, shape (m,)
+        Bounds of the variables; may be changed between rounds.
+    rows : Rows
+        The inequalities, and their prices now.
+    y : ndarray of float64, shape (m,)
+        The point now.
+    bound : float
+        The best bound that any prices proved so far, for the bounds of the variables as they were then.
+    best : (Inequalities, ndarray)
+        The inequalities and prices that prove it.
+    """
+
+    def __init__(self, p: SetPartition, stopping: Stopping) -> None:
+        self.n, self.stopping = p.n, stopping
+        self.u, self.v, cost = p.pairs()
+        used = np.count_nonzero(cost)
+        possible = p.n * (p.n - 1) // 2
+        self.complete = p.n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * possible
+        if self.complete and not p.is_dense:
+            matrix = np.zeros((p.n, p.n))
+            matrix[self.u, self.v] = cost
+            self.u, self.v = (index.astype(np.int32) for index in np.triu_indices(p.n, 1))
+            cost = matrix[self.u, self.v]
+        elif not self.complete:
+            kept = np.flatnonzero(cost)
+            self.u, self.v, cost = self.u[kept], self.v[kept], cost[kept]
+            self._keys = self.u.astype(np.int64) * p.n + self.v
+        cut = cost == np.inf
+        self.cost = np.where(cut, 0.0, cost)
+        self.lower, self.upper = np.zeros(len(cost)), np.where(cut, 0.0, 1.0)
+        self.y = np.where(self.cost < 0, 0.5, 0.0)
+        scale = SCALE * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
+        self.scale = max(scale, 1e-250)  # costs may be tiny here if they are huge elsewhere
+        self.rows = Rows(p.n, len(cost), self._positions)
+        self.bound = -np.inf
+        self.best = (self.rows.inequalities, self.rows.prices)
+        self.rounds = 0
+        self.violation = np.inf
+        self.tolerance = VIOLATED
+
+    def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the pairs ``{a, b}`` with keys ``a * n + b`` stand among the variables."""
+        if not self.complete:
+            return np.searchsorted(self._keys, keys)
+        a, b = keys // self.n, keys % self.n
+        return a * (2 * self.n - a - 1) // 2 + b - a - 1
+
+    def start(self, inequalities: Inequalities, prices: Floats) -> None:
+        """Begin with given inequalities and prices."""
+        self.rows.add(inequalities, prices)
+        self.offer(self.rows.prices)
+
+    def proves(self, prices: Floats) -> float:
+        """The bound that prices prove, less all that rounding may have added to it."""
+        reduced = self.reduced(prices)
+        parts = np.where(reduced < 0, reduced * self.upper, reduced * self.lower)
+        paid = float((prices * self.rows.rhs).sum())  # sums of NumPy err by a few dozen roundings
+        weight = float(np.abs(self.cost).sum() + (prices * self.rows.lengths).sum()) + paid
+        deepest = int(self.rows.counts.max(initial=0)) + 64
+        return float(parts.sum()) - paid - 2.0**-52 * deepest * weight
+
+    def reduced(self, prices: Floats) -> Floats:
+        """Reduced costs."""
+        return self.rows.reduced(self.cost, prices)
+
+    def offer(self, prices: Floats) -> float:
+        """Keep prices if they prove the best bound so far; the bound they prove."""
+        bound = self.proves(prices)
+        if bound > self.bound:
+            self.bound, self.best = bound, (self.rows.inequalities, prices.copy())
+        return bound
+
+    def round(self, iterations: int = ITERATIONS) -> None:
+        """Iterate and restart."""
+        rows = self.rows
+        # A variable in no inequality costs the iteration nothing: it stays where its cost is least.
+        self.y = np.where(rows.counts > 0, self.y, np.where(self.cost < 0, self.upper, self.lower))
+        used = np.flatnonzero(rows.counts)
+        pairs = rows.pairs
+        if len(used) < len(self.y):
+            place = np.empty(len(self.y), np.int32)
+            place[used] = np.arange(len(used))
+            pairs = place[pairs]
+        lower, upper = self.lower[used], self.upper[used]
+        y, prices = np.clip(self.y[used], lower, upper), rows.prices.copy()
+        y_sum, prices_sum = np.zeros(len(y)), np.zeros(len(prices))
+        done = _primal_dual.iterate(
+            rows.starts, rows.middles, pairs, rows.rhs, lower, upper,
+            1.0 / (self.scale * rows.counts[used]), self.scale / rows.lengths,
+            y, prices, self.reduced(prices)[used], y_sum, prices_sum, iterations, self.stopping,
+        )  # fmt: skip
+        self.rounds += 1
+        if not done:
+            return
+        last, average = self.offer(prices), self.offer(prices_sum / done)
+        if average >= last:
+            y, prices = y_sum / done, prices_sum / done
+        self.y[used], rows.prices = y, prices
+
+    def separate(self) -> int:
+        """Add inequalities that y violates, and drop those that do nothing; the number added.
+
+        If these are few, smaller violations count from the next time on.
+        """
+        rows, few = self.rows, FEW * len(self.cost)
+        rows.keep((rows.prices > 0) | (rows.rhs - rows.left(self.y) < SLACK))
+        tolerance = self.tolerance
+        added = rows.add(self._dense_cuts(tolerance) if self.complete else self._cycles(tolerance))
+        if added <= few:
+            self.tolerance = max(tolerance / 2, FINEST)
+            if self.complete and not added:  # odd wheels take longer to find, and add little to the others
+                added += rows.add(self._odd_wheels(tolerance))
+        return added
+
+    def _matrix(self) -> Floats:
+        Y = np.zeros((self.n, self.n))
+        Y[self.u, self.v] = Y[self.v, self.u] = self.y
+        return Y
+
+    def _dense_cuts(self, tolerance: float) -> Inequalities:
+        Y, m = self._matrix(), len(self.cost)
+        triangles, by_triangle = _cuts.triangles(Y, tolerance, self.stopping)
+        found = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
+        out = found.take(_most(by_triangle, TRIANGLES * m))
+        starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, int(LARGEST), self.stopping)
+        found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
+        out = out + found.take(_most(by_sets, SETS * m))
+        self.violation = max(float(by_triangle.max(initial=0.0)), float(by_sets.max(initial=0.0)))
+        return out
+
+    def _odd_wheels(self, tolerance: float) -> Inequalities:
+        starts, elements, amounts = _cuts.odd_wheels(self._matrix(), tolerance, self.stopping)
+        ones = np.ones(len(amounts), np.int32)
+        found = Inequalities(np.full(len(ones), WHEEL, np.uint8), starts, elements, ones)
+        self.violation = max(self.violation, float(amounts.max(initial=0.0)))
+        return found.take(_most(amounts, WHEELS * len(self.cost)))
+
+    def _cycles(self, tolerance: float) -> Inequalities:
+        length = np.maximum(1.0 - self.y, 0.0) + 1e-7
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
+        graph = csr_array((length, (self.u, self.v)), shape=(self.n, self.n))
+        rows: list[tuple[int, int, list[int]]] = []
+        open_pairs = np.flatnonzero(1.0 - self.y > tolerance)
+        starts = np.searchsorted(self.u[open_pairs], np.arange(self.n + 1))
+        self.violation = 0.0
+        for a in np.unique(self.u[open_pairs]).tolist():
+            if self.stopping.check(np.inf):
+                break
+            mine = open_pairs[starts[a] : starts[a + 1]]
+            distance, before = dijkstra(graph, directed=False, indices=a, return_predecessors=True, limit=1.0)
+            excess = 1.0 - self.y[mine] - distance[self.v[mine]]
+            for e in mine[excess > tolerance].tolist():
+                nodes = [int(self.v[e])]
+                while nodes[-1] != a:
+                    nodes.append(int(before[nodes[-1]]))
+                if len(nodes) > 2:
+                    rows.append((0, 0, nodes))
+                    self.violation = max(self.violation, float(1.0 - self.y[e] - distance[self.v[e]]))
+        return Inequalities.of(rows)
+
+
+def _most(amounts: Floats, limit: float) -> NDArray[np.int64]:
+    """Positions of the largest amounts, not many more than a limit."""
+    return np.sort(np.argsort(-amounts, kind="stable")[: int(limit) + 100])
+
+
+def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
+    """Inequalities and prices that prove the bound of the relaxation, for a problem without required joins."""
+    relaxation = Relaxation(p, stopping)
+    few = len(relaxation.cost) <= QUICK
+    relaxation.start(*pass_messages(p, stopping, 2 if few else ROUNDS))
+    idle = 0
+    while not stopping.check(np.inf):
+        before, tolerance = relaxation.bound, relaxation.tolerance
+        relaxation.round()
+        relaxation.separate()
+        if float(relaxation.cost @ relaxation.y) - relaxation.bound <= LITTLE * abs(relaxation.bound):
+            if tolerance == FINEST and relaxation.violation <= FINEST:
+                break  # this point violates nothing and costs no more
+            relaxation.tolerance = FINEST
+        idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
+        if idle >= (IDLE if tolerance == FINEST else PATIENCE):
+            break
+    return relaxation.best

@@ -1,0 +1,122 @@
+"""The inequalities that a relaxation holds at a time: each once, written out over its variables, with prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.bounds import _primal_dual
+from graphpart.partition.certificates.inequalities import Inequalities
+
+__all__ = ["BASIC", "Rows"]
+
+Floats = NDArray[np.float64]
+BASIC = 1  # how HiGHS calls an inequality that is not tight
+
+
+class Rows:
+    """Inequalities ``a_k y <= rhs[k]`` with prices.
+
+    Parameters
+    ----------
+    n, m : int
+        Elements and variables.
+    positions : callable
+        From an array of keys ``a * n + b``, a < b, to the variables of these pairs.
+
+    Attributes
+    ----------
+    inequalities : Inequalities
+    starts : ndarray of int64, shape (k + 1,)
+    middles : ndarray of int64, shape (k,)
+    pairs : ndarray of int32
+        Row k has the variables ``pairs[starts[k]:middles[k]]`` with sign +, those up to ``starts[k + 1]`` with sign -.
+    rhs, prices : ndarray of float64, shape (k,)
+    status : ndarray of int8, shape (k,)
+        As the simplex method left them.
+    counts : ndarray of int64, shape (m,)
+        How many rows each variable is in.
+    """
+
+    def __init__(self, n: int, m: int, positions: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
+        self.n, self.m, self._positions = n, m, positions
+        # Two rows are the same if these words, added up with their signs, are; 64 bits make a mistake unlikely,
+        # and its price is an inequality that is not added.
+        self._words = np.random.default_rng(0).integers(0, 2**64, m, np.uint64)
+        self.inequalities = Inequalities.none()
+        self.starts, self.middles, self.pairs = np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
+        self.rhs, self.prices, self.status = np.zeros(0), np.zeros(0), np.zeros(0, np.int8)
+        self._hashes = np.zeros(0, np.uint64)
+        self.counts = np.zeros(m, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rhs)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of terms of each row."""
+        return np.diff(self.starts)
+
+    def add(self, found: Inequalities, prices: Floats | None = None) -> int:
+        """Add those that are not there yet, with prices or 0; how many. Prices of the same inequality add up."""
+        starts, keys, signs, rhs = found.terms(self.n)
+        pairs = self._positions(keys).astype(np.int32)
+        middles, pairs, hashes = _primal_dual.arrange(starts, pairs, signs, self._words)
+        _, at, same = np.unique(hashes, return_index=True, return_inverse=True)
+        given = np.zeros(len(found))
+        if prices is not None:
+            given[at] = np.bincount(same.ravel(), prices)
+        first = np.zeros(len(found), bool)
+        first[at] = True
+        if len(self):
+            known = np.sort(self._hashes)
+            first &= known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] != hashes
+        if not first.all():
+            lengths = np.diff(starts)
+            pairs = pairs[np.repeat(first, lengths)]
+            pluses = (middles - starts[:-1])[first]
+            starts = np.concatenate([[0], np.cumsum(lengths[first])])
+            middles = starts[:-1] + pluses
+            found, rhs, hashes, given = found.take(first), rhs[first], hashes[first], given[first]
+        self.inequalities = self.inequalities + found
+        self.middles = np.concatenate([self.middles, middles + self.starts[-1]])
+        self.starts = np.concatenate([self.starts, starts[1:] + self.starts[-1]])
+        self.pairs = np.concatenate([self.pairs, pairs])
+        self.rhs = np.concatenate([self.rhs, rhs])
+        self.prices = np.concatenate([self.prices, given])
+        self.status = np.concatenate([self.status, np.full(len(rhs), BASIC, np.int8)])
+        self._hashes = np.concatenate([self._hashes, hashes])
+        self.counts += np.bincount(pairs, minlength=self.m)
+        return len(rhs)
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop the others."""
+        if kept.all():
+            return
+        lengths = self.lengths
+        self.inequalities = self.inequalities.take(kept)
+        pluses = (self.middles - self.starts[:-1])[kept]
+        self.pairs = self.pairs[np.repeat(kept, lengths)]
+        self.starts = np.concatenate([[0], np.cumsum(lengths[kept])])
+        self.middles = self.starts[:-1] + pluses
+        self.rhs, self.prices, self.status = self.rhs[kept], self.prices[kept], self.status[kept]
+        self._hashes = self._hashes[kept]
+        self.counts = np.bincount(self.pairs, minlength=self.m)
+
+    def signs(self) -> Floats:
+        """1 or -1 for each term."""
+        parts = np.stack([self.middles - self.starts[:-1], self.starts[1:] - self.middles], 1).ravel()
+        return np.repeat(np.tile([1.0, -1.0], len(self)), parts)
+
+    def left(self, y: Floats) -> Floats:
+        """The left-hand sides at a point."""
+        return _primal_dual.left(self.starts, self.middles, self.pairs, y) if len(self.pairs) else np.zeros(len(self))
+
+    def reduced(self, cost: Floats, prices: Floats) -> Floats:
+        """Costs plus what prices add to them."""
+        out = cost.copy()
+        if len(self.pairs):
+            _primal_dual.add_rows(self.starts, self.middles, self.pairs, prices, out)
+        return out

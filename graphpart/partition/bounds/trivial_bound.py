@@ -1,0 +1,20 @@
+"""The lower bound that needs no search: no partition costs less than the sum of all negative costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphpart.partition.problem import SetPartition
+
+__all__ = ["trivial_bound"]
+
+
+def trivial_bound(p: SetPartition) -> float:
+    """The sum of all negative costs, where those of required joins count whatever their sign: a lower bound. O(m)"""
+    if len(p.must_join):
+        blocks = p.blocks()
+        return p.evaluate_labels(blocks) + trivial_bound(p.contract(blocks))
+    if p.matrix is None:
+        assert p.cost is not None
+        return float(np.minimum(p.cost, 0.0).sum())
+    return sum(float(np.minimum(p.matrix[a : a + 256], 0.0).sum()) for a in range(0, p.n, 256)) / 2

@@ -1,0 +1,307 @@
+"""A proof of a lower bound: nonnegative multipliers of inequalities that every partition satisfies.
+
+For multipliers l_k >= 0 of valid inequalities a_k y <= b_k, every partition y costs at least
+
+    c y  >=  c y + sum_k l_k (a_k y - b_k)  =  r y - sum_k l_k b_k  >=  sum over pairs of min(0, r)  -  sum_k l_k b_k
+
+where r = c + sum_k l_k a_k are the **reduced costs**. Pairs that must be joined count with r whatever its sign, pairs
+that must be cut not at all. Whoever knows the problem and the multipliers can add this up, in floating point with
+every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are multiples of one number,
+so is the cost of every partition, and the bound is rounded up to such a multiple.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
+from graphpart.partition.certificates import _inequalities, certificate_file
+from graphpart.partition.certificates.exact_check import exact_bound
+from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.problem import SetPartition, as_problem
+
+__all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound", "round_up"]
+
+Floats = NDArray[np.float64]
+CHUNK = 1 << 19  # inequalities written out at a time
+LARGEST_WHOLE = 2.0**50
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A lower bound with its proof.
+
+    Attributes
+    ----------
+    bound : float
+        No partition costs less.
+    method : str
+        What found it.
+    inequalities : Inequalities
+        Those with a multiplier that is not zero.
+    multipliers : ndarray of float64, shape (k,)
+        At least 0.
+    step : float
+        All costs are multiples of this; the bound was rounded up to one. 0: not rounded.
+    n : int
+        Number of elements.
+    problem : str
+        Fingerprint of the problem (see `fingerprint`).
+    cost : float or None
+        The cost of the best partition known to the one who made the certificate.
+    seal : str
+        SHA-256 of all of the above.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+    >>> c = gp.partition.lower_bound(p, method="cycle-packing")
+    >>> c.bound, c.verify(p), c.verify(p, exact=True)
+    (-3.0, True, True)
+    """
+
+    bound: float
+    method: str
+    inequalities: Inequalities = field(repr=False)
+    multipliers: Floats = field(repr=False)
+    step: float
+    n: int
+    problem: str = field(repr=False)
+    cost: float | None = None
+    seal: str = field(default="", repr=False)
+
+    def with_cost(self, cost: float | None) -> Certificate:
+        """The same, stating the cost of a partition."""
+        return sealed(replace(self, cost=cost))
+
+    def check(self, problem: Any, *, exact: bool = False) -> None:
+        """Raise InvalidCertificate, saying why, unless this proves its bound for a problem.
+
+        Parameters
+        ----------
+        problem : SetPartition or networkx.Graph
+        exact : bool
+            Compute in rational numbers instead of floating point with directed rounding.
+
+        Notes
+        -----
+        O(n + m) and the number of terms of the inequalities, sorted where pairs have to be found.
+        """
+        p = as_problem(problem)
+        if self.seal != seal_of(self):
+            raise InvalidCertificate("the certificate was altered after it was made: its seal does not fit")
+        if self.n != p.n or self.problem != fingerprint(p):
+            raise InvalidCertificate("the certificate belongs to another problem")
+        if exact:
+            proven: float | Fraction = exact_bound(p, self)
+        else:
+            if self.step and not _are_multiples(p, self.step):
+                raise InvalidCertificate(f"not all costs are multiples of {self.step}")
+            proven = round_up(proven_bound(p, self.inequalities, self.multipliers), self.step)
+        if not proven >= self.bound:
+            raise InvalidCertificate(f"the multipliers prove {float(proven)!r} only: expected at least {self.bound!r}")
+
+    def verify(self, problem: Any, *, exact: bool = False) -> bool:
+        """Whether this proves its bound for a problem; see `check`."""
+        try:
+            self.check(problem, exact=exact)
+        except InvalidCertificate:
+            return False
+        return True
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast)."""
+        header = {name: getattr(self, name) for name in certificate_file.FORM.header}
+        certificate_file.write(path, header, self.inequalities, self.multipliers)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Certificate:
+        """Read a certificate from a file; FormatError if it is not one, or was altered."""
+        header, inequalities, multipliers = certificate_file.read(path)
+        certificate = Certificate(inequalities=inequalities, multipliers=multipliers, **header)
+        if certificate.seal != seal_of(certificate):
+            message = "the seal does not fit: the certificate was altered after it was made"
+            raise FormatError(os.fspath(path), None, message)
+        return certificate
+
+
+def certify(
+    p: SetPartition, method: str, inequalities: Inequalities, multipliers: Floats, step: float | None = None
+) -> Certificate:
+    """The certificate that multipliers of inequalities make, with the bound that they prove.
+
+    Parameters
+    ----------
+    p : SetPartition
+    method : str
+    inequalities : Inequalities
+    multipliers : ndarray of float64, shape (k,)
+        At least 0; inequalities whose multiplier is 0 are left out.
+    step : float, optional
+        All costs are multiples of it; default: found out.
+    """
+    used = multipliers > 0
+    if not used.all():
+        inequalities, multipliers = inequalities.take(used), multipliers[used]
+    step = common_step(p) if step is None else step
+    bound = round_up(proven_bound(p, inequalities, multipliers), step)
+    return sealed(Certificate(bound, method, inequalities, multipliers, step, p.n, fingerprint(p)))
+
+
+def sealed(certificate: Certificate) -> Certificate:
+    """The same with frozen arrays and a seal that fits."""
+    parts = certificate.inequalities
+    for array in (parts.kinds, parts.starts, parts.elements, parts.splits, certificate.multipliers):
+        array.flags.writeable = False
+    return replace(certificate, seal=seal_of(certificate))
+
+
+def seal_of(certificate: Certificate) -> str:
+    """SHA-256 of all fields but the seal."""
+    c, parts = certificate, certificate.inequalities
+    digest = hashlib.sha256(repr((c.bound, c.method, c.step, c.n, c.problem, c.cost)).encode())
+    for array, kind in (
+        (parts.kinds, "u1"),
+        (parts.starts, "<i8"),
+        (parts.elements, "<i4"),
+        (parts.splits, "<i4"),
+        (c.multipliers, "<f8"),
+    ):
+        digest.update(np.ascontiguousarray(array, kind).data)
+    return digest.hexdigest()
+
+
+def fingerprint(p: SetPartition) -> str:
+    """SHA-256 of n, the pairs whose cost is not zero with their costs, and the required joins. O(m)
+
+    The same for a problem stored as a matrix and as pairs.
+    """
+    streams = [hashlib.sha256() for _ in range(3)]
+    if p.matrix is not None:
+        for a in range(p.n - 1):
+            row = p.matrix[a, a + 1 :]
+            at = np.flatnonzero(row)
+            _feed(streams, np.full(len(at), a), at + a + 1, row[at])
+    else:
+        u, v, cost = p.pairs()
+        used = np.flatnonzero(cost)
+        _feed(streams, u[used], v[used], cost[used])
+    whole = hashlib.sha256(str(p.n).encode())
+    for stream in streams:
+        whole.update(stream.digest())
+    whole.update(np.ascontiguousarray(p.must_join, "<i4").data)
+    return whole.hexdigest()
+
+
+def _feed(streams: list[Any], u: NDArray[Any], v: NDArray[Any], cost: Floats) -> None:
+    for stream, array, kind in zip(streams, (u, v, cost), ("<i4", "<i4", "<f8"), strict=True):
+        stream.update(np.ascontiguousarray(array, kind).data)
+
+
+def proven_bound(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -> float:
+    """The bound that multipliers prove, before it is rounded to a step: every operation rounds towards minus infinity.
+
+    Raises
+    ------
+    InvalidCertificate
+        If a multiplier is negative or not finite, or an inequality is none of the known kinds.
+    """
+    n = p.n
+    if len(multipliers) != len(inequalities):
+        raise InvalidCertificate(f"{len(multipliers)} multipliers: expected one for each of {len(inequalities)}")
+    if len(multipliers) and not (np.isfinite(multipliers).all() and multipliers.min() >= 0):
+        raise InvalidCertificate("a multiplier is negative or not finite: expected numbers of at least 0")
+    blocks = p.blocks() if len(p.must_join) else None
+    keys, low, within = _reduced_start(p, blocks)
+    later_keys: list[NDArray[np.int64]] = []
+    later_values: list[Floats] = []
+    constant = 0.0
+    for first in range(0, len(multipliers), CHUNK):
+        some = slice(first, first + CHUNK)
+        part = inequalities if len(multipliers) <= CHUNK else inequalities.take(np.arange(len(multipliers))[some])
+        try:
+            starts, terms, signs, rhs = part.renamed(blocks).terms(n) if blocks is not None else part.terms(n)
+        except GraphPartError as error:
+            raise InvalidCertificate(str(error)) from None
+        values = np.repeat(multipliers[some], np.diff(starts))
+        constant = _inequalities.sum_down(np.array([constant, -_inequalities.dot_up(multipliers[some], rhs)]), False)
+        if len(keys) == n * (n - 1) // 2:  # all pairs
+            a = terms // n
+            slots, known = terms - (a + 1) * (a + 2) // 2, np.ones(1, bool)
+        else:
+            slots = np.searchsorted(keys, terms)
+            known = slots < len(keys)
+            known[known] = keys[slots[known]] == terms[known]
+        if known.all():
+            _inequalities.add_terms(slots, signs, values, low)
+        else:
+            _inequalities.add_terms(slots[known], signs[known], values[known], low)
+            later_keys.append(terms[~known])
+            later_values.append((signs * values)[~known])
+    parts = [constant, within, _inequalities.sum_down(low, True)]
+    if later_keys:
+        names, slots = np.unique(np.concatenate(later_keys), return_inverse=True)
+        rest = np.zeros(len(names))
+        _inequalities.add_values(slots.ravel(), np.concatenate(later_values), rest)
+        parts.append(_inequalities.sum_down(rest, True))
+    return float(_inequalities.sum_down(np.array(parts), False))
+
+
+def _reduced_start(p: SetPartition, blocks: NDArray[np.int32] | None) -> tuple[NDArray[np.int64], Floats, float]:
+    """Ascending keys ``a * n + b`` of the pairs, their costs as new array, and the cost of required joins."""
+    u, v, cost = p.pairs()
+    if blocks is None:
+        return u.astype(np.int64) * p.n + v, cost.copy() if cost is p.cost else cost, 0.0
+    a, b = np.minimum(blocks[u], blocks[v]).astype(np.int64), np.maximum(blocks[u], blocks[v])
+    inside = a == b
+    keys, slots = np.unique((a * p.n + b)[~inside], return_inverse=True)
+    low = np.zeros(len(keys))
+    _inequalities.add_values(slots.ravel(), cost[~inside], low)
+    return keys, low, float(_inequalities.sum_down(cost[inside], False))
+
+
+def common_step(p: SetPartition) -> float:
+    """The largest number of which all costs are multiples, if they are multiples of ``2**-20``; else 0.
+
+    1 if all costs are zero; 0 if sums of costs may be too large to be exact.
+
+    Examples
+    --------
+    >>> common_step(SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.5, -3.0]))
+    1.5
+    """
+    costs = _finite_costs(p)
+    for finest in (1.0, 2.0**-20):
+        if p.magnitude * max(p.n, 1) / finest >= LARGEST_WHOLE:
+            break
+        scaled = np.abs(costs) / finest
+        if (scaled == np.floor(scaled)).all():
+            return float(np.gcd.reduce(scaled.astype(np.int64)) or 1) * finest if costs.any() else 1.0
+    return 0.0
+
+
+def _finite_costs(p: SetPartition) -> Floats:
+    costs = p.cost if p.matrix is None else p.matrix.ravel()
+    assert costs is not None
+    return costs[np.isfinite(costs)] if p.has_must_cut else costs
+
+
+def _are_multiples(p: SetPartition, step: float) -> bool:
+    return 0 < step < math.inf and not np.fmod(_finite_costs(p), step).any()
+
+
+def round_up(bound: float, step: float) -> float:
+    """The least multiple of a step that is not below a bound; the bound itself if the step is 0."""
+    if not step or not math.isfinite(bound):
+        return bound
+    multiple = Fraction(bound) / Fraction(step)
+    return float(math.ceil(multiple) * Fraction(step))

@@ -1,0 +1,200 @@
+"""Branch and cut: the best partition, with a proof that there is no better one.
+
+1. Pairs that are joined or cut in some optimal partition are so from the start (see `persistency`). Then no partition
+   needs to join elements that no path of attractive pairs connects, so each component of the attractive pairs is solved
+   apart, the smallest first.
+2. Local search gives a first partition; the relaxation (see `relaxation`) a lower bound, raised by cutting planes. On
+   the way, points of the relaxation are rounded to partitions and these refined by local search.
+3. Where the bound plus the reduced cost of a pair reaches the cost of the best partition, no better one has this pair
+   the other way: it is fixed.
+4. What is left is divided into two: a pair joined, or cut, with all that follows from it for other pairs. The node with
+   the least bound comes first; from time to time, a dive follows the point of the relaxation down to a partition.
+
+A node is closed once its bound shows that it holds no better partition. Bounds come from prices (see `certificate`),
+less all that rounding may have added. If all costs are multiples of one number, a better partition is better by that.
+
+1 stands here, 2 to 4 in `tree`. A line per second goes to the logger ``graphpart.partition.exact``, at level INFO.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphpart.common.finishing import MESSAGES
+from graphpart.errors import InvalidOption
+from graphpart.partition.exact_solvers.tree import Tree, Work
+from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.components import Part, split
+from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit
+from graphpart.partition.problem.finish import finish
+from graphpart.partition.reduction.persistency import reduce
+from graphpart.result import PartitionResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["exact"]
+
+LOGGER = logging.getLogger("graphpart.partition.exact")
+
+
+@interruptible
+def exact(
+    problem: Any,
+    initial: Any = None,
+    *,
+    time_limit: float | None = None,
+    threads: int = 1,
+    target: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> PartitionResult:
+    """Solve a problem to proven optimality by branch and cut.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    initial : Result, labels, mapping or list of sets, optional
+        A partition from which local search starts; the result is not worse.
+    time_limit : float, optional
+        Seconds in total.
+    threads : int
+        Threads that HiGHS may use, where it is installed.
+    target : float, optional
+        Stop as soon as the cost is at most this.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+
+    Returns
+    -------
+    PartitionResult
+        With status ``optimal`` if, in each component, no partition costs less by more than 1e-7 times the largest cost
+        that may be paid (exactly optimal if all costs are multiples of one number, see
+        `graphpart.partition.certificates`); then the lower bound is the cost, up to this difference. Else the best
+        partition found and a valid lower bound. `iterations` counts the nodes of the search; `info` has ``nodes``,
+        ``rounds``, ``cuts``, ``lp_seconds``, and ``bounds``, the (seconds, lower bound) pairs.
+
+    Raises
+    ------
+    InvalidProblem, InvalidPartition, InvalidOption
+        If an argument is not as described.
+
+    Notes
+    -----
+    Exponential time at worst. Without highspy (extra ``highs``) all relaxations are solved by the first-order method.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+    >>> r = exact(p)
+    >>> r.partition, r.cost, str(r.status)
+    ([{0}, {1, 2}], -3.0, 'optimal')
+    """
+    p = as_problem(problem)
+    if not hasattr(threads, "__index__") or threads < 1:
+        raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+    search: Search | None = None
+
+    def tell(seconds: float, cost: float) -> object:  # kernels of bounds know no cost
+        if search is not None:
+            search.log()
+            cost = search.cost
+        return callback and callback(seconds, cost)
+
+    stopping = Stopping(time_limit, None, target, tell)
+    start = kernighan_lin(p, initial, time_limit=stopping.remaining, target=target, callback=callback)
+    if start.status in (Status.INTERRUPTED, Status.TARGET):
+        stopping.stop(start.status)
+    small = reduce(p, time_limit=stopping.remaining)
+    q, exponent = in_fitting_unit(cut_huge(small.problem))
+    # The start need not agree with the one optimal partition that the smaller problem keeps.
+    labels = kernighan_lin(q, time_limit=stopping.remaining).labels
+    search = Search(q, labels, stopping, threads, small.constant, 2.0**exponent)
+    search.run()
+    found = finish(p, small.lift(search.labels), stopping, "exact", Status.OPTIMAL, start=(start.labels, start.cost))
+    # What is proven does not depend on why the run ended.
+    status = Status.OPTIMAL if search.proven else (stopping.reason or Status.FEASIBLE)
+    work = search.work
+    return replace(
+        found,
+        status=status,
+        message=f"{MESSAGES[status]} ({work.nodes} nodes, {work.rounds} rounds, {work.cuts} cuts)",
+        lower_bound=found.cost if search.proven else min(search.bound, found.cost),
+        iterations=work.nodes,
+        history=tuple(entry for entry in found.history if math.isfinite(entry[1])),
+        info={**vars(work), "bounds": tuple(search.bounds)},
+    )
+
+
+class Search:
+    """All components of a problem without required joins: the best labels, and cost and bound as sums."""
+
+    def __init__(
+        self, p: SetPartition, labels: Labels, stopping: Stopping, threads: int, constant: float, unit: float
+    ) -> None:
+        self.p, self.labels, self.stopping, self.threads = p, labels, stopping, threads
+        self.constant, self.unit = constant, unit  # what partitions cost beside p, and in which unit p is
+        self.work = Work()
+        self.bounds: list[tuple[float, float]] = []
+        self._parts = _attractive_parts(p)
+        self._trees = [Tree(part, canonical(labels[elements]), self) for elements, part in self._parts]
+        self.cost = self.bound = -math.inf
+        self.proven = False
+        self._logged = 0
+        self._add_up()
+
+    def _add_up(self) -> None:
+        self.cost = self.constant + self.unit * math.fsum(tree.cost for tree in self._trees)
+        self.bound = self.constant + self.unit * math.fsum(tree.value for tree in self._trees)
+
+    def run(self) -> None:
+        """Solve one component after the other."""
+        self.bounds.append((self.stopping.seconds, self.bound))
+        for tree in sorted(self._trees, key=lambda tree: tree.p.n):
+            tree.run()
+        self._add_up()
+        self.bounds = [(seconds, min(bound, self.bound)) for seconds, bound in self.bounds]
+        self.bounds.append((self.stopping.seconds, self.bound))
+        labels = np.arange(self.p.n)
+        for (elements, _), tree in zip(self._parts, self._trees, strict=True):
+            first = np.unique(tree.labels, return_index=True)[1]
+            labels[elements] = elements[first][tree.labels]
+        self.labels = canonical(labels)
+        self.proven = all(tree.proven for tree in self._trees)
+
+    def note(self, cost: float, bound: float) -> None:
+        """By how much a tree changed its cost and its bound, in its unit."""
+        self.cost += self.unit * cost
+        if bound > 0:
+            self.bound += self.unit * bound
+            self.bounds.append((self.stopping.seconds, self.bound))
+        if cost < 0:
+            self.stopping.record(self.cost)
+
+    def log(self) -> None:
+        """A line, if none was written in this second."""
+        second = int(self.stopping.seconds)
+        if second > self._logged and LOGGER.isEnabledFor(logging.INFO):
+            self._logged = second
+            gap = 100 * (self.cost - self.bound) / abs(self.cost or math.nan)
+            LOGGER.info(
+                "%d s  cost %.10g  lower bound %.10g  gap %.3g%%  %d nodes, %d rounds, %d cuts",
+                second, self.cost, self.bound, gap, self.work.nodes, self.work.rounds, self.work.cuts,
+            )  # fmt: skip
+
+
+def _attractive_parts(p: SetPartition) -> list[Part]:
+    """The components of the pairs with a negative cost, as problems of their own."""
+    u, v, cost = p.pairs()
+    negative = cost < 0
+    component = connected(p.n, u[negative], v[negative])
+    if not p.is_dense:
+        within = component[u] == component[v]
+        p = SetPartition.from_pairs(p.n, (u[within], v[within]), cost[within], dense=False)
+    return split(p, component)

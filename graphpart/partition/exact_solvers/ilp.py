@@ -1,0 +1,294 @@
+"""The integer program of the set partition problem (Grötschel & Wakabayashi 1989), by a solver behind PuLP.
+
+    minimise    sum of c[a,b] y[a,b]
+    subject to  y[a,b] + y[b,c] - 1 <= y[a,c]   for all distinct a, b, c
+                y in {0, 1}
+
+Required joins are contracted, required cuts fix y = 0, connected components of the non-zero pairs are solved apart,
+each from the partition that local search finds.
+
+* ``full`` states all 3 C(n, 3) inequalities at once.
+* ``cutting-plane`` starts with none and adds violated ones round by round: first for solutions of the relaxation
+  0 <= y <= 1, until none is violated or the bound hardly rises; then for integer solutions, until one violates none.
+  The prices of the inequalities in a relaxation prove a lower bound; where the bound and the price of a pair together
+  exceed the cost of the best partition known, no better partition has this pair the other way, and it is fixed.
+  A component in which few pairs have a cost has variables for these only, and the inequalities of its cycles; no
+  variable is introduced for pairs without cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.finishing import MESSAGES
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.kernels._pairs import connected_components
+from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.components import split
+from graphpart.partition.problem.derived import cut_huge, matrix_of
+from graphpart.partition.problem.finish import finish
+from graphpart.result import PartitionResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+if TYPE_CHECKING:
+    from graphpart.partition.exact_solvers.separation import Rows
+
+__all__ = ["ilp"]
+
+Floats = NDArray[np.float64]
+
+FORMULATIONS = ("cutting-plane", "full")
+LARGEST_FULL = 60  # elements of a component: 102660 inequalities
+COMPLETE_FROM = 0.3  # share of pairs with a cost, from which on all pairs become variables
+VIOLATED = 1e-4  # by so much a solution has to violate an inequality that is added
+SLACK = 0.2  # an inequality with more room than this in a relaxation is dropped
+STALLED = 8  # rounds of relaxations that raise the bound by little, after which integer rounds begin
+LITTLE = 0.01  # share of the remaining gap
+ROWS_PER_PAIR = 2  # at most so many inequalities are added in a round, per variable
+RESOLUTION = 1e-7  # relative to the largest cost: differences that solvers do not resolve
+
+
+@interruptible
+def ilp(
+    problem: Any,
+    *,
+    formulation: str = "cutting-plane",
+    solver: Any = "cbc",
+    solver_options: dict[str, Any] | None = None,
+    initial: Any = None,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> PartitionResult:
+    """Solve a problem to proven optimality by integer programming.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    formulation : "cutting-plane" or "full"
+    solver : str or pulp.LpSolver
+        "cbc" (default), "highs", another solver that PuLP knows by name, or a PuLP solver.
+    solver_options : dict, optional
+        Keyword arguments for the PuLP solver of that name, such as ``{"threads": 2}``.
+    initial : Result, labels, mapping or list of sets, optional
+        A partition from which local search starts; the result is not worse.
+    time_limit : float, optional
+        Seconds in total, local search and all rounds included.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+
+    Returns
+    -------
+    PartitionResult
+        With status ``optimal`` if no partition costs less by more than 1e-7 times the largest absolute cost of a pair
+        (exactly optimal if all costs are multiples of one number at least 1e-6 times that cost), else the best
+        partition found and a valid lower bound. `iterations` counts rounds; `info` has ``rounds``, ``inequalities``
+        and ``components``.
+
+    Raises
+    ------
+    InvalidOption
+        If there is no such formulation, solver or option of the solver.
+    InvalidProblem
+        If a component is too large for the full formulation.
+    SolverError, MissingDependency
+        If the solver is not installed, or failed.
+
+    Notes
+    -----
+    Meant as a reference: exponential time at worst. CBC is started as a process for each round.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+    >>> r = ilp(p)
+    >>> r.partition, r.cost, str(r.status)
+    ([{0}, {1, 2}], -3.0, 'optimal')
+    """
+    from graphpart import milp
+
+    p = as_problem(problem)
+    stopping = Stopping(time_limit, None, None, callback)
+    if formulation not in FORMULATIONS:
+        raise InvalidOption(f"formulation is {formulation!r}: expected one of {', '.join(FORMULATIONS)}")
+    chosen = milp.pick_solver(solver, solver_options)
+    blocks = p.blocks()
+    q = cut_huge(p if not len(p.must_join) else p.contract(blocks))
+    parts = split(q, q.components())
+    if formulation == "full" and (largest := max((part.n for _, part in parts), default=0)) > LARGEST_FULL:
+        raise InvalidProblem(
+            f"a component has {largest} elements: the full formulation takes at most {LARGEST_FULL}; use cutting-plane"
+        )
+    start = kernighan_lin(p, initial, time_limit=stopping.remaining, callback=callback)
+    if start.status == Status.INTERRUPTED:
+        stopping.stop(Status.INTERRUPTED)
+    start_of_block = canonical(start.labels[np.unique(blocks, return_index=True)[1]])
+    if not math.isfinite(q.evaluate_labels(start_of_block)):
+        start_of_block = kernighan_lin(q, time_limit=stopping.remaining).labels
+    cost, done, labels = start.cost, [], start_of_block.astype(np.int64)
+    for elements, part in sorted(parts, key=lambda one: one[1].n):  # what is small is proven even in little time
+        component = Component(part, canonical(start_of_block[elements]), chosen, stopping, formulation == "full")
+        before = component.cost
+        try:
+            component.run(cost - before)
+        except KeyboardInterrupt:  # while a program was written, not while a solver ran
+            stopping.stop(Status.INTERRUPTED)
+        cost += component.cost - before
+        # Labels that no other component has: the first element of each subset, shifted.
+        labels[elements] = q.n + elements[np.unique(component.labels, return_index=True)[1]][component.labels]
+        done.append(component)
+    return _result(p, canonical(labels[blocks]), start, stopping, done, chosen.name)
+
+
+def _result(
+    p: SetPartition,
+    labels: Labels,
+    start: PartitionResult,
+    stopping: Stopping,
+    components: list[Component],
+    solver: str,
+) -> PartitionResult:
+    proven = all(component.proven for component in components)
+    rounds, inequalities = (sum(getattr(c, what) for c in components) for what in ("rounds", "inequalities"))
+    bound = p.evaluate_labels(p.blocks()) + sum(component.bound for component in components)
+    found = finish(
+        p,
+        labels,
+        stopping,
+        "ilp",
+        Status.OPTIMAL if proven else Status.FEASIBLE,
+        start=(start.labels, start.cost),
+        info={"rounds": rounds, "inequalities": inequalities, "components": len(components), "solver": solver},
+    )
+    status = Status.OPTIMAL if proven else found.status
+    work = f"{rounds} rounds, {inequalities} inequalities, {len(components)} components, {solver}"
+    ended = "the solver stopped at a limit of its own" if status == Status.FEASIBLE else MESSAGES[status]
+    return replace(
+        found,
+        status=status,
+        iterations=rounds,
+        message=f"{ended} ({work})",
+        lower_bound=found.cost if proven else min(bound, found.cost),
+    )
+
+
+class Component:
+    """One connected component: the program, the best partition known, and the bound proven so far."""
+
+    def __init__(self, p: SetPartition, labels: Labels, solver: Any, stopping: Stopping, full: bool) -> None:
+        from graphpart.milp import Program
+
+        self.p = p
+        self.labels = labels
+        self.cost = p.evaluate_labels(labels)
+        self.full = full
+        self.stopping = stopping
+        self.rounds = self.inequalities = 0
+        self.u, self.v, cost = p.pairs()
+        used = cost != 0
+        self.complete = full or np.count_nonzero(used) >= COMPLETE_FROM * (p.n * (p.n - 1) // 2)
+        if self.complete and not p.is_dense:
+            matrix = matrix_of(p)
+            self.u, self.v = (index.astype(np.int32) for index in np.triu_indices(p.n, 1))
+            cost = matrix[self.u, self.v]
+        elif not self.complete:
+            self.u, self.v, cost = self.u[used], self.v[used], cost[used]
+        cut = cost == np.inf
+        self.program = Program(np.where(cut, 0.0, cost), solver)
+        self.program.upper[cut] = 0.0
+        self.bound = trivial_bound(p)
+        self.resolution = self.program.step / 2 or RESOLUTION * float(np.abs(self.program.costs).max(initial=0.0))
+
+    @property
+    def proven(self) -> bool:
+        """Whether the bound shows that no partition is better than the one known."""
+        return self.bound >= self.cost - self.resolution
+
+    def run(self, others: float) -> None:
+        """Improve partition and bound until they meet or the run is stopped; `others` is the cost elsewhere."""
+        if self.proven or self.stopping.check(others + self.cost):
+            return
+        if self.full:
+            from graphpart.partition.exact_solvers.separation import all_triangles
+
+            self._add(all_triangles(self.p.n))
+            for relaxed in (True, False):  # the relaxation for its bound and to fix pairs
+                if not self.proven and self._solve(others, relaxed) is None:
+                    return
+            return
+        y = np.where(self.program.costs < 0, self.program.upper, 0.0)
+        relaxed, stalled = True, 0
+        while not self.proven and not self.stopping.check(others + self.cost):
+            rows = self._violated(y)
+            if not self._add(rows):
+                if not relaxed:
+                    return  # y is a partition, the best up to the gap of the solver
+                relaxed = False
+            relaxed = relaxed and stalled < STALLED
+            gap = self.cost - self.bound
+            solution = self._solve(others, relaxed)
+            if solution is None:
+                return
+            y = solution
+            if relaxed:
+                stalled = stalled + 1 if gap - (self.cost - self.bound) < LITTLE * gap else 0
+                self.program.keep_rows(self.program.slack(y) < SLACK)
+
+    def _violated(self, y: Floats) -> Rows:
+        from graphpart.partition.exact_solvers.separation import violated_cycles, violated_triangles
+
+        limit = ROWS_PER_PAIR * len(y) + 100
+        if self.complete:
+            return violated_triangles(y, self.p.n, limit, VIOLATED)
+        return violated_cycles(y, self.u, self.v, self.p.n, limit, VIOLATED)
+
+    def _add(self, rows: Rows) -> bool:
+        matrix, rhs = rows
+        if len(rhs):
+            self.program.add_rows(matrix, rhs)
+            self.inequalities += len(rhs)
+        return len(rhs) > 0
+
+    def _solve(self, others: float, relaxed: bool) -> Floats | None:
+        """One round; None if it gave no solution to go on with."""
+        known = (self.labels[self.u] == self.labels[self.v]).astype(np.float64)
+        answer = self.program.solve(self.stopping, others + self.cost, relaxed, None if relaxed else known)
+        self.rounds += 1
+        bound = max(answer.bound, self.program.proven()) if relaxed else answer.bound
+        # Pairs were fixed as they are in all partitions that are better than the one known, so the bound holds for
+        # those only: for all of them if there is none.
+        self.bound = max(self.bound, min(self.cost, self.program.lift(bound)))
+        if answer.values is None:
+            return None
+        values = np.clip(answer.values, self.program.lower, self.program.upper) if relaxed else np.round(answer.values)
+        self._offer(values)
+        if relaxed:
+            self._fix()
+        return values if answer.status == "optimal" else None
+
+    def _offer(self, y: Floats) -> None:
+        """Improve the partition into the sets that pairs with y > 1/2 connect; keep it if it is better."""
+        joined = y > 0.5
+        labels = connected_components(self.p.n, self.u[joined], self.v[joined])
+        if math.isfinite(self.p.evaluate_labels(labels)):
+            better = kernighan_lin(self.p, labels, time_limit=self.stopping.remaining)
+            if better.cost < self.cost:
+                self.labels, self.cost = better.labels, better.cost
+
+    def _fix(self) -> None:
+        """Fix pairs that no better partition has the other way, by the bound and the reduced costs."""
+        program, bound = self.program, self.program.proven()
+        reduced = program.reduced_costs()
+        least = self.cost - program.step * (1 - 1e-4) if program.step else self.cost + self.resolution
+        hopeless = bound + np.abs(reduced) > least
+        program.upper[hopeless & (reduced > 0)] = program.lower[hopeless & (reduced > 0)]
+        program.lower[hopeless & (reduced < 0)] = program.upper[hopeless & (reduced < 0)]

@@ -1,0 +1,260 @@
+"""The tree of a branch and cut: relaxation, cutting planes, rounding, fixing by reduced costs, and division in two."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.bounds import simplex
+from graphpart.partition.bounds.message_passing import pass_messages
+from graphpart.partition.bounds.relaxation import FINEST, VIOLATED, Relaxation
+from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.certificates.certificate import common_step, round_up
+from graphpart.partition.local_search.greedy_joining import greedy_joining
+from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.derived import connected
+from graphpart.stopping import Stopping
+
+__all__ = ["Tree", "Work"]
+
+Decisions = tuple[tuple[int, int, bool], ...]
+RESOLUTION = 1e-7  # of the largest cost that may be paid: smaller differences count only if costs have a common step
+HALF = 0.5
+IDLE = 4  # rounds without progress, after which a vertex is computed, or the node is divided
+PROGRESS = 0.01  # share of the remaining gap that counts as progress
+VERTEX_TERMS = 3_000  # the simplex method takes on relaxations with at most so many terms
+INTEGRAL = 1e-6
+DIVE = 20  # every so many nodes, a dive begins
+
+
+@dataclass
+class Work:
+    """What was done."""
+
+    nodes: int = 0
+    rounds: int = 0
+    cuts: int = 0
+    lp_seconds: float = 0.0
+
+
+class Whole(Protocol):
+    """What a tree knows of the problem that it is a component of."""
+
+    cost: float
+    work: Work
+    stopping: Stopping
+    threads: int
+
+    def note(self, cost: float, bound: float) -> None:
+        """By how much the tree changed its cost and its bound."""
+
+
+class Tree:
+    """Branch and cut on one component."""
+
+    def __init__(self, p: SetPartition, labels: Labels, search: Whole) -> None:
+        self.p, self.labels, self.search, self.stopping = p, labels, search, search.stopping
+        self.cost = p.evaluate_labels(labels)
+        if not self.cost <= 0:  # across components, all may be cut
+            self.labels, self.cost = np.arange(p.n, dtype=np.int32), 0.0
+        self.step = common_step(p)
+        finite = p.pairs()[2]
+        largest = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
+        self.bound = trivial_bound(p)
+        largest = min(largest, -self.bound)  # no partition that is worth it pays more than all that attracts
+        self.resolution = self.step * (1 - 1e-6) if self.step else RESOLUTION * largest
+        self.value = self.cost if self.proven else self.bound
+
+    @property
+    def proven(self) -> bool:
+        """Whether no partition is better than the one known."""
+        return self.closed(self.bound)
+
+    def closed(self, bound: float) -> bool:
+        """Whether a bound shows that."""
+        return bound >= self.cost - self.resolution
+
+    def run(self) -> None:
+        """Improve partition and bound until they meet or the run is stopped."""
+        if self.proven or self.stopping.check(self.search.cost):
+            return
+        self.relaxation = Relaxation(self.p, self.stopping)
+        self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
+        r = self.relaxation
+        r.start(*pass_messages(self.p, self.stopping, rounds=2))
+        self._raise(r.bound)
+        self.fixed = (r.lower.copy(), r.upper.copy())  # what holds for all better partitions
+        self.open: list[tuple[float, int, Decisions]] = [(self.bound, 0, ())]
+        count = 0
+        while self.open and not self.stopping.check(self.search.cost):
+            bound, _, decisions = heapq.heappop(self.open)
+            self._raise(bound)
+            if self.closed(bound):
+                break  # so are all others
+            dive = self.search.work.nodes % DIVE == DIVE - 1
+            while True:
+                children = self._solve(decisions, bound)
+                self.search.work.nodes += 1
+                follow = dive and len(children) == 2
+                if follow:
+                    bound, decisions = children.pop()
+                for value, child in children:
+                    count += 1
+                    heapq.heappush(self.open, (value, -count, child))
+                if not follow:
+                    break
+            self._raise(min((entry[0] for entry in self.open), default=math.inf))
+        del self.relaxation, self.simplex  # there may be many trees
+
+    def _raise(self, bound: float) -> None:
+        """A bound for all partitions that are better than the one known: for all up to the cost of that."""
+        bound = min(round_up(bound, self.step) if math.isfinite(bound) else bound, self.cost)
+        if bound > self.bound:
+            self.bound = bound
+            self._note(0.0)
+
+    def _accept(self, labels: Labels, cost: float) -> None:
+        """A better partition."""
+        gained, self.labels, self.cost = cost - self.cost, labels, cost
+        self._note(gained)
+
+    def _note(self, gained: float) -> None:
+        before, self.value = self.value, self.cost if self.proven else self.bound
+        self.search.note(gained, self.value - before)
+
+    def _solve(self, decisions: Decisions, known: float) -> list[tuple[float, Decisions]]:
+        """Work on one node: nothing if it is closed, else the two that it is divided into, with a bound."""
+        r = self.relaxation
+        if not self._decide(decisions):
+            return []
+        r.bound = -math.inf
+        r.offer(r.rows.prices)
+        r.tolerance, idle, vertex = VIOLATED, 0, False
+        while not self.closed(r.bound):
+            if self.stopping.check(self.search.cost):
+                return [(max(known, r.bound), decisions)]
+            before = r.bound
+            started = time.perf_counter()
+            if vertex:
+                assert self.simplex is not None
+                vertex = self.simplex.solve(r)
+            else:
+                r.round()
+            self.search.work.lp_seconds += time.perf_counter() - started
+            self.search.work.rounds += 1
+            if not decisions:
+                self._raise(r.bound)
+            if r.rounds % 5 == 1 or vertex:
+                self._round_point()
+            if self.closed(r.bound) or not self._fix(not decisions):
+                return []
+            if vertex:
+                r.tolerance = FINEST
+            added = r.separate()
+            self.search.work.cuts += added
+            if vertex and not added:
+                if self._is_partition():
+                    return []
+                break
+            progress = r.bound - before > PROGRESS * (self.cost - r.bound)
+            idle = 0 if progress else idle + 1
+            if idle > IDLE:
+                if self.simplex is None or vertex or len(r.rows.pairs) > VERTEX_TERMS:
+                    break
+                vertex, idle = True, 0
+        if self.closed(r.bound):
+            return []
+        return self._divide(decisions, max(known, r.bound))
+
+    def _decide(self, decisions: Decisions) -> bool:
+        """Bounds of the variables that follow from decisions; False if they contradict each other."""
+        r, n = self.relaxation, self.p.n
+        r.lower, r.upper = self.fixed[0].copy(), self.fixed[1].copy()
+        if decisions:
+            joined = np.array([(a, b) for a, b, join in decisions if join], np.int32).reshape(-1, 2)
+            cut = np.array([(a, b) for a, b, join in decisions if not join], np.int32).reshape(-1, 2)
+            ones = r.lower > HALF
+            ends = np.concatenate([joined[:, 0], r.u[ones]]), np.concatenate([joined[:, 1], r.v[ones]])
+            block = connected(n, *ends)
+            a, b = block[r.u], block[r.v]
+            zeros = r.upper < HALF
+            keys = np.concatenate([_keys(block[cut[:, 0]], block[cut[:, 1]], n), _keys(a[zeros], b[zeros], n)])
+            apart = np.isin(_keys(a, b, n), keys)
+            r.lower[a == b] = 1.0
+            r.upper[apart] = 0.0
+            if (block[cut[:, 0]] == block[cut[:, 1]]).any():
+                return False
+        return bool((r.lower <= r.upper).all())
+
+    def _fix(self, everywhere: bool) -> bool:
+        """Fix pairs that no better partition of this node has the other way; False if there is none left."""
+        r = self.relaxation
+        reduced = r.reduced(r.rows.prices)
+        decided = r.proves(r.rows.prices) + np.abs(reduced) >= self.cost - self.resolution
+        free = r.lower < r.upper
+        r.upper[free & decided & (reduced > 0)] = 0.0
+        r.lower[free & decided & (reduced < 0)] = 1.0
+        if everywhere:
+            self.fixed = (r.lower.copy(), r.upper.copy())
+        return True
+
+    def _round_point(self) -> None:
+        """Partitions near the point of the relaxation, refined by local search."""
+        r = self.relaxation
+        near = SetPartition.from_pairs(self.p.n, (r.u.astype(np.int64), r.v.astype(np.int64)), HALF - r.y)
+        for labels in (greedy_joining(near).labels, self._connected(0.7)):
+            cost = self.p.evaluate_labels(labels)
+            if not math.isfinite(cost):
+                continue
+            better = kernighan_lin(self.p, labels, time_limit=self.stopping.remaining)
+            if better.cost < self.cost - 1e-12 * abs(self.cost):
+                self._accept(better.labels, better.cost)
+
+    def _connected(self, threshold: float) -> Labels:
+        r = self.relaxation
+        joined = r.y > threshold
+        ends = (r.u[joined], r.v[joined])
+        return connected(self.p.n, *ends)
+
+    def _is_partition(self) -> bool:
+        """Whether the point is one, which is then the best of its node, and offered."""
+        y = self.relaxation.y
+        if (np.minimum(y, 1 - y) > INTEGRAL).any():
+            return False
+        labels = self._connected(HALF)
+        cost = self.p.evaluate_labels(labels)
+        if cost < self.cost:
+            self._accept(labels, cost)
+        return self.closed(self.relaxation.bound)
+
+    def _divide(self, decisions: Decisions, bound: float) -> list[tuple[float, Decisions]]:
+        """A pair cut and joined; what the point is nearer to comes last, and is worked on first."""
+        r = self.relaxation
+        free = r.lower < r.upper
+        if not free.any():
+            labels = self._connected_bounds()
+            cost = self.p.evaluate_labels(labels)
+            if cost < self.cost:
+                self._accept(labels, cost)
+            return []
+        undecided = np.where(free, np.minimum(r.y, 1 - r.y) * (1e-3 + np.abs(r.cost) / r.scale), -1.0)
+        e = int(np.argmax(undecided))
+        a, b, joined = int(r.u[e]), int(r.v[e]), bool(r.y[e] >= HALF)
+        return [(bound, (*decisions, (a, b, join))) for join in (not joined, joined)]
+
+    def _connected_bounds(self) -> Labels:
+        r = self.relaxation
+        ones = r.lower > HALF
+        return connected(self.p.n, r.u[ones], r.v[ones])
+
+
+def _keys(a: NDArray[Any], b: NDArray[Any], n: int) -> NDArray[np.int64]:
+    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    return keys

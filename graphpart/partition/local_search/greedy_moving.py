@@ -1,0 +1,83 @@
+"""Greedy moving: repeatedly apply the best move of one element to another subset or to a new one.
+
+From an initial partition (default: the fixed point of greedy joining), repeatedly apply the move (a, U), U a subset or
+the empty set, with the smallest
+
+    delta = sum over b in U of c[a, b]  -  sum over b in a's own subset, b != a, of c[a, b],
+
+while delta < 0. Of moves with equal delta, the one of the smallest element is applied; of these, the one to the subset
+of smallest index with a stored pair to it; then the one to the empty set; then the one to the subset of smallest
+index. Subsets of the initial partition are numbered in order of their smallest elements; a new subset takes
+the smallest free number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphpart.partition.local_search import _dense_moves, _sparse_moves
+from graphpart.partition.local_search.greedy_joining import joined
+from graphpart.partition.local_search.improve import improve
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.result import PartitionResult
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["greedy_moving"]
+
+
+@interruptible
+def greedy_moving(
+    problem: Any,
+    initial: Any = None,
+    *,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    target: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> PartitionResult:
+    """Move single elements greedily, while that lowers the cost.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``. Elements that must be joined move together.
+    initial : Result, labels, mapping or list of sets, optional
+        The partition to start from; default: the fixed point of greedy joining.
+    time_limit, target, callback
+        As for :func:`~graphpart.partition.greedy_joining`.
+    max_iterations : int, optional
+        Number of moves.
+
+    Returns
+    -------
+    PartitionResult
+        With status ``local_optimum``: no move of one element lowers the cost; `iterations` counts moves.
+
+    Raises
+    ------
+    InvalidProblem, InvalidPartition, InvalidOption
+        If an argument is not as described.
+
+    Notes
+    -----
+    Dense problems: O(n^2) to start and O(n) per move, plus O(subsets) for each element whose best move has to be sought
+    anew; memory n times the number of subsets. Sparse ones: O(degrees of the moved element's neighbours) per move.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [1.0, -2.0, 4.0])
+    >>> greedy_moving(p, initial=[0, 0, 1]).partition
+    [{0}, {1, 2}]
+    """
+    stopping = Stopping(time_limit, max_iterations, target, callback)
+    return improve(problem, initial, joined, move, "greedy-moving", stopping)
+
+
+def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
+    """The fixed point of greedy moving from canonical labels."""
+    cost = p.evaluate_labels(labels)
+    if p.matrix is not None:
+        return _dense_moves.greedy_moving(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
+    return _sparse_moves.greedy_moving(*p.rows(), labels, p.magnitude, p.tolerance, cost, stopping)

@@ -1,0 +1,65 @@
+"""What the local searches share: from a problem and an initial partition to a Result, with required pairs honoured.
+
+Required joins are contracted before a kernel runs, so kernels know only finite costs and ``inf`` for required cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphpart.common.local_search import improved
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.finish import finish
+from graphpart.result import PartitionResult, Status
+from graphpart.stopping import Stopping
+
+__all__ = ["improve"]
+
+Kernel = Callable[[SetPartition, Labels, Stopping], Labels]
+
+
+def improve(
+    problem: Any,
+    initial: Any,
+    default: Callable[[SetPartition, Stopping], Labels],
+    kernel: Kernel,
+    method: str,
+    stopping: Stopping,
+) -> PartitionResult:
+    """Run a kernel from an initial partition.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+    initial : None or a partition in any form
+        None means ``default(problem, stopping)``.
+    kernel : callable
+        ``kernel(problem, labels, stopping)`` returns labels that are not worse, for a problem without required joins
+        and canonical labels that satisfy its required cuts.
+    method : str
+    stopping : Stopping
+
+    Raises
+    ------
+    InvalidPartition
+        If the initial partition does not fit the problem or violates a requirement.
+    """
+    p = as_problem(problem)
+    if initial is None:
+        start = default(p, stopping)
+    else:
+        start = p.labels(initial)
+        p.check_feasible(start)
+
+    def run(labels: Labels) -> Labels:
+        if not len(p.must_join):
+            return canonical(kernel(p, labels, stopping))
+        blocks = p.blocks()
+        first = np.unique(blocks, return_index=True)[1]
+        return canonical(kernel(p.contract(blocks), canonical(labels[first]), stopping)[blocks])
+
+    labels, _ = improved(start, p.evaluate_labels, run, stopping)
+    return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM)

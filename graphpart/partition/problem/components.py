@@ -1,0 +1,53 @@
+"""The connected components of the non-zero pairs of a problem, as problems of their own.
+
+A pair between two components costs nothing, so solving each apart loses nothing, and lower bounds add up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.groups import group, places_within
+from graphpart.partition.problem.pair_costs import Labels
+from graphpart.partition.problem.set_partition import SetPartition
+
+__all__ = ["Part", "split"]
+
+Part = tuple[NDArray[np.int64], SetPartition]
+
+
+def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None = None) -> list[Part]:
+    """The components with at least two elements: (ascending elements, the problem over them) each.
+
+    Parameters
+    ----------
+    p : SetPartition
+        Without required joins.
+    component : ndarray of int32, shape (n,)
+        ``p.components()``.
+    wanted : ndarray of bool, optional
+        Which components; default: all.
+
+    Notes
+    -----
+    O(n + m log m), or the size of the parts of a matrix.
+    """
+    sizes = np.bincount(component, minlength=1)
+    if p.n > 1 and len(sizes) == 1 and (wanted is None or wanted[0]):
+        return [(np.arange(p.n), p)]
+    chosen = sizes > 1 if wanted is None else wanted & (sizes > 1)
+    elements, first = group(component, len(sizes))
+    members = {k: elements[first[k] : first[k + 1]] for k in np.flatnonzero(chosen).tolist()}
+    if p.matrix is not None:
+        return [(mine, p.restrict(mine)) for mine in members.values()]
+    u, v, cost = p.pairs()
+    used = np.flatnonzero(chosen[component[u]] & (cost != 0))
+    order, begin = group(component[u[used]], len(sizes))
+    used = used[order]
+    place = places_within(elements, first)
+    parts = []
+    for k, mine in members.items():
+        pairs = used[begin[k] : begin[k + 1]]
+        parts.append((mine, SetPartition.from_pairs(len(mine), (place[u[pairs]], place[v[pairs]]), cost[pairs])))
+    return parts

@@ -1,0 +1,126 @@
+"""Problems made from a problem: its components, its contraction by a partition, its restriction to some elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.kernels import _pairs
+from graphpart.partition.problem.labels import canonical
+from graphpart.partition.problem.pair_costs import Labels, PairCosts
+
+Problem = TypeVar("Problem", bound=PairCosts)
+
+
+def connected(n: int, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
+    """Canonical labels of the connected components of n elements and some pairs."""
+    return _pairs.connected_components(n, np.ascontiguousarray(u), np.ascontiguousarray(v))
+
+
+def components(p: PairCosts) -> Labels:
+    """See SetPartition.components."""
+    if p.matrix is not None:
+        found = _components_of_matrix(p)
+        joins = found[p.must_join]
+        if not len(joins):
+            return found
+        return canonical(connected(p.n, joins[:, 0], joins[:, 1])[found])
+    u, v, cost = p.pairs()
+    used = cost != 0
+    joins = p.must_join
+    return connected(p.n, np.concatenate([u[used], joins[:, 0]]), np.concatenate([v[used], joins[:, 1]]))
+
+
+def _components_of_matrix(p: PairCosts) -> Labels:
+    """Breadth-first search that looks at the entries of unreached columns only: O(n) if there are few zeros."""
+    assert p.matrix is not None
+    component = np.empty(p.n, np.int32)
+    unreached = np.arange(p.n)
+    k = 0
+    while len(unreached):
+        reached = [int(unreached[0])]
+        unreached = unreached[1:]
+        for a in reached:
+            component[a] = k
+            near = p.matrix[a, unreached] != 0
+            reached += unreached[near].tolist()
+            unreached = unreached[~near]
+        k += 1
+    return component
+
+
+def contract(p: Problem, labels: Labels) -> Problem:
+    """See SetPartition.contract."""
+    k = int(labels.max()) + 1 if p.n else 0
+    joins = labels[p.must_join]
+    joins = joins[joins[:, 0] != joins[:, 1]].tolist()
+    if p.matrix is not None:
+        return p.of_matrix(range(k), _pairs.sum_between(p.matrix, labels, k), joins)
+    assert p.u is not None and p.v is not None and p.cost is not None
+    a, b = labels[p.u], labels[p.v]
+    across = a != b
+    return p.of_pairs(range(k), a[across], b[across], p.cost[across], joins, dense=False)
+
+
+def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
+    """See SetPartition.restrict."""
+    names = [p.nodes[i] for i in elements.tolist()]
+    place = np.full(p.n, -1, np.int32)
+    place[elements] = np.arange(len(elements), dtype=np.int32)
+    inside = place[p.must_join]
+    joins = [(names[a], names[b]) for a, b in inside[(inside >= 0).all(axis=1)].tolist()]
+    if p.matrix is not None:
+        return p.of_matrix(names, p.matrix[np.ix_(elements, elements)], joins)
+    assert p.u is not None and p.v is not None and p.cost is not None
+    a, b = place[p.u], place[p.v]
+    kept = (a >= 0) & (b >= 0)
+    return p.of_pairs(names, a[kept], b[kept], p.cost[kept], joins, dense=False)
+
+
+HUGE = 2.0**20  # a cost that is so many times all that attracts an element would drown every tolerance
+
+
+def cut_huge(p: Problem) -> Problem:
+    """The same problem, with pairs of a huge cost required to be cut instead; for problems without required joins.
+
+    A pair that costs more than all that attracts one of its elements is cut in every optimum, so optima stay the same.
+    Tolerances then no longer follow a cost that nobody will pay.
+    """
+    u, v, cost = p.pairs()
+    attraction = -(np.bincount(u, np.minimum(cost, 0.0), p.n) + np.bincount(v, np.minimum(cost, 0.0), p.n))
+    limit = HUGE * float(attraction.max(initial=0.0))
+    huge = (cost > limit) & (cost < np.inf)
+    if limit == 0.0 or not huge.any():
+        return p
+    return p.of_pairs(range(p.n), u, v, np.where(huge, np.inf, cost), dense=p.is_dense)
+
+
+EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
+
+
+def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
+    """The same problem with costs divided by ``2**exponent``, and the exponent; itself and 0 unless costs are extreme.
+
+    For problems without required joins.
+    """
+    exponent = min(math.frexp(p.magnitude)[1], 1000)
+    if abs(exponent) < EXTREME:
+        return p, 0
+    u, v, cost = p.pairs()
+    with np.errstate(under="ignore"):
+        scaled = np.ldexp(cost, -exponent)
+    return p.of_pairs(range(p.n), u, v, scaled, dense=p.is_dense), exponent
+
+
+def matrix_of(p: PairCosts) -> NDArray[np.float64]:
+    """The costs as a symmetric matrix, also where the problem stores pairs. O(n^2)"""
+    if p.matrix is not None:
+        return p.matrix
+    u, v, cost = p.pairs()
+    matrix = np.zeros((p.n, p.n))
+    matrix[u, v] = cost
+    matrix[v, u] = cost
+    return matrix

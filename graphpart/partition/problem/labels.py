@@ -1,0 +1,112 @@
+"""A partition in any form that people have it in, as canonical labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidPartition, InvalidProblem
+from graphpart.kernels import _pairs
+from graphpart.partition.problem.pair_costs import Labels, PairCosts
+from graphpart.result import Result
+
+__all__ = ["canonical", "check_feasible", "labels_of"]
+
+
+def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
+    """Labels renamed to 0, 1, ... in order of first appearance, as a new int32 array. O(n) if they are in 0..n-1."""
+    renamed, _ = _pairs.canonical_labels(np.ascontiguousarray(labels, np.int64))
+    if renamed is None:
+        renamed, _ = _pairs.canonical_labels(np.unique(labels, return_inverse=True)[1].astype(np.int64))
+    out: Labels = renamed
+    return out
+
+
+def labels_of(p: PairCosts, partition: Any) -> Labels:
+    """Canonical labels of a partition in any of the forms that SetPartition.labels describes."""
+    if isinstance(partition, Result):
+        if partition.nodes is not p.nodes and partition.nodes != p.nodes:  # of another problem, perhaps in other order
+            return _labels_of_mapping(p, dict(zip(partition.nodes, partition.labels.tolist(), strict=True)))
+        partition = partition.labels
+    if isinstance(partition, Mapping):
+        return _labels_of_mapping(p, partition)
+    if not isinstance(partition, np.ndarray):
+        partition = list(_iterate(partition))
+        if partition and all(isinstance(x, set | frozenset | list | tuple) for x in partition):
+            return _labels_of_sets(p, partition)
+        if len({isinstance(x, str) for x in partition}) > 1:  # NumPy would take 1 and "1" for the same
+            raise InvalidPartition("found text among other labels: expected labels of one kind")
+    if np.ma.is_masked(partition):
+        raise InvalidPartition("labels have masked entries: expected a label for each element")
+    array = np.asarray(partition)
+    if array.shape != (p.n,):
+        raise InvalidPartition(f"labels have shape {array.shape}: expected ({p.n},)")
+    if array.size == 0:
+        return np.zeros(0, np.int32)
+    if array.dtype.kind not in "iu":
+        if array.dtype.kind not in "bUSO" or array.dtype.hasobject:
+            raise InvalidPartition(f"labels have dtype {array.dtype}: expected integers")
+        array = np.unique(array, return_inverse=True)[1]
+    return canonical(array)
+
+
+def _labels_of_mapping(p: PairCosts, mapping: Mapping[Hashable, Any]) -> Labels:
+    for node in mapping:
+        _known(p, node)
+    try:
+        given = [mapping[node] for node in p.nodes]
+    except KeyError as error:
+        raise InvalidPartition(f"{error.args[0]!r} has no label") from None
+    names: dict[Any, int] = {}
+    try:
+        return np.array([names.setdefault(label, len(names)) for label in given], np.int32)
+    except TypeError:
+        raise InvalidPartition("a label cannot be hashed: expected integers or names") from None
+
+
+def _labels_of_sets(p: PairCosts, subsets: list[Iterable[Hashable]]) -> Labels:
+    labels = np.full(p.n, -1, np.int64)
+    for label, subset in enumerate(subsets):
+        for node in subset:
+            i = _known(p, node)
+            if labels[i] >= 0:
+                raise InvalidPartition(f"{node!r} is in two subsets, or twice in one")
+            labels[i] = label
+    if len(missing := np.flatnonzero(labels < 0)):
+        raise InvalidPartition(f"{p.nodes[int(missing[0])]!r} is in no subset")
+    return canonical(labels)
+
+
+def _known(p: PairCosts, node: Hashable) -> int:
+    try:
+        return p.index(node)
+    except InvalidProblem as error:
+        raise InvalidPartition(str(error)) from None
+
+
+def check_feasible(p: PairCosts, labels: Labels) -> None:
+    """Raise InvalidPartition, naming a pair, if labels separate a required join or join a required cut."""
+    for pairs, wanted in (
+        (p.must_join, True),
+        (p.must_cut if p.has_must_cut else p.must_join[:0], False),
+    ):
+        if len(pairs):
+            bad = pairs[(labels[pairs[:, 0]] == labels[pairs[:, 1]]) != wanted]
+            if len(bad):
+                a, b = (p.nodes[i] for i in bad[0].tolist())
+                verb = ("joined", "are separated") if wanted else ("cut", "are joined")
+                raise InvalidPartition(f"{a!r} and {b!r} must be {verb[0]} but {verb[1]}")
+
+
+def _iterate(partition: Any) -> Iterable[Any]:
+    try:
+        if isinstance(partition, str | bytes):
+            raise TypeError
+        elements: Iterable[Any] = iter(partition)
+        return elements
+    except TypeError:
+        kind = type(partition).__name__
+        raise InvalidPartition(f"got {kind}: expected labels, sets of nodes, a mapping or a Result") from None

@@ -1,0 +1,291 @@
+"""Costs of pairs of elements in contiguous arrays, as a matrix or as pairs, with the pairs required together or apart.
+
+This is what a set partition problem holds; `set_partition` adds the ways in which people bring it, and what is derived.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.kernels import _pairs
+from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
+
+__all__ = ["DENSE_FROM", "Labels", "PairCosts"]
+
+Labels = NDArray[np.int32]
+Pairs = Iterable[tuple[Hashable, Hashable]]
+DENSE_FROM = 0.25  # share of pairs stored, from which on a matrix is smaller and faster than rows of neighbours
+
+
+class PairCosts:
+    """The arrays of a set partition problem; see :class:`SetPartition` for what its attributes mean."""
+
+    __slots__ = (
+        "_index",
+        "_magnitude",
+        "_must_cut",
+        "_rows",
+        "cost",
+        "matrix",
+        "must_join",
+        "n",
+        "nodes",
+        "offset",
+        "sense",
+        "u",
+        "v",
+    )
+
+    n: int
+    nodes: Sequence[Hashable]
+    matrix: NDArray[np.float64] | None
+    u: NDArray[np.int32] | None
+    v: NDArray[np.int32] | None
+    cost: NDArray[np.float64] | None
+    must_join: NDArray[np.int32]
+    offset: float
+    sense: int
+
+    # ---------------------------------------------------------------------------------------------- construction
+
+    @classmethod
+    def of_pairs(
+        cls,
+        nodes: Sequence[Hashable],
+        u: NDArray[Any],
+        v: NDArray[Any],
+        costs: NDArray[np.float64],
+        must_join: Pairs = (),
+        must_cut: Pairs = (),
+        dense: bool | None = None,
+        offset: float = 0.0,
+        sense: int = 1,
+    ) -> Self:
+        """From names without repetition, and arrays of pairs and costs of one length."""
+        self = cls.__new__(cls)
+        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, offset, sense)
+        return self
+
+    @classmethod
+    def of_matrix(
+        cls,
+        nodes: Sequence[Hashable],
+        matrix: NDArray[np.float64],
+        must_join: Pairs = (),
+        must_cut: Pairs = (),
+        offset: float = 0.0,
+        sense: int = 1,
+    ) -> Self:
+        """From names without repetition, and a matrix that is symmetric, without NaN, and nobody else's."""
+        self = cls.__new__(cls)
+        self._set_matrix(nodes, matrix, must_join, must_cut, offset, sense)
+        return self
+
+    def _set_pairs(
+        self,
+        nodes: Sequence[Hashable],
+        u: NDArray[Any],
+        v: NDArray[Any],
+        costs: NDArray[np.float64],
+        must_join: Pairs,
+        must_cut: Pairs,
+        dense: bool | None,
+        offset: float = 0.0,
+        sense: int = 1,
+    ) -> None:
+        n = len(nodes)
+        self._start(nodes, offset, sense)
+        low, high, costs, joins = tidy_pairs(n, u, v, costs, self._indices(must_join), self._indices(must_cut))
+        if dense is None:
+            dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2)
+        if dense:
+            matrix = np.zeros((n, n)) if check_matrix_fits(n) else None
+            assert matrix is not None
+            matrix[low, high] = costs
+            matrix[high, low] = costs
+            self.matrix = frozen(matrix)
+        else:
+            self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs)
+        self._require(joins)
+
+    def _set_matrix(
+        self,
+        nodes: Sequence[Hashable],
+        matrix: NDArray[np.float64],
+        must_join: Pairs,
+        must_cut: Pairs,
+        offset: float,
+        sense: int,
+    ) -> None:
+        """Take over a matrix that is already symmetric, without NaN, and nobody else's."""
+        self._start(nodes, offset, sense)
+        joins, cuts = self._indices(must_join), self._indices(must_cut)
+        if len(matrix) and matrix.min() == -np.inf:  # before cuts are entered, which may contradict
+            required = np.argwhere(np.triu(np.isneginf(matrix), 1)).astype(np.int32)
+            matrix[np.isneginf(matrix)] = 0.0
+            joins = np.concatenate([joins, required])
+        matrix[cuts[:, 0], cuts[:, 1]] = np.inf
+        matrix[cuts[:, 1], cuts[:, 0]] = np.inf
+        self.matrix = frozen(matrix)
+        self._require(joins)
+
+    def _start(self, nodes: Sequence[Hashable], offset: float, sense: int) -> None:
+        self.n = size_of(len(nodes))
+        self.nodes = nodes
+        self.offset = float(offset)
+        if not math.isfinite(self.offset):
+            raise InvalidProblem(f"offset is {offset}: expected a finite number")
+        if sense not in (1, -1):
+            raise InvalidProblem(f"sense is {sense}: expected 1 (minimise) or -1 (maximise)")
+        self.sense = sense
+        self.matrix = self.u = self.v = self.cost = None
+        self._index: dict[Hashable, int] | None = None
+        self._magnitude: tuple[float, bool] | None = None
+        self._must_cut: NDArray[np.int32] | None = None
+        self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
+
+    def _indices(self, pairs: Pairs) -> NDArray[np.int32]:
+        """Pairs of nodes as an (k, 2) array of indices, smaller first."""
+        rows = []
+        if not isinstance(pairs, Iterable):
+            raise InvalidProblem(f"must_join or must_cut is {pairs!r}: expected pairs of nodes")
+        for pair in pairs:
+            try:
+                a, b = pair
+            except (TypeError, ValueError):
+                raise InvalidProblem(f"{pair!r} in must_join or must_cut: expected a pair of nodes") from None
+            i, j = self.index(a), self.index(b)
+            if i == j:
+                raise InvalidProblem(f"({a!r}, {b!r}) in must_join or must_cut: expected two different elements")
+            rows.append((min(i, j), max(i, j)))
+        return np.array(rows, np.int32).reshape(-1, 2)
+
+    def _require(self, joins: NDArray[np.int32]) -> None:
+        """Store the required joins; check that they contradict no required cut, and that sums of costs stay finite."""
+        if not math.isfinite(self._measure()[0] * max(1, self.n)):
+            raise InvalidProblem("the sum of absolute costs overflows: expected costs of a smaller magnitude")
+        self.must_join = frozen(np.unique(joins, axis=0) if len(joins) else np.zeros((0, 2), np.int32))
+        if not len(joins):
+            return
+        blocks = self.blocks()
+        cuts = self.must_cut
+        bad = cuts[blocks[cuts[:, 0]] == blocks[cuts[:, 1]]]
+        if len(bad):
+            a, b = (self.nodes[i] for i in bad[0].tolist())
+            raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")
+
+    # ---------------------------------------------------------------------------------------------------- looking
+
+    @property
+    def is_dense(self) -> bool:
+        return self.matrix is not None
+
+    @property
+    def m(self) -> int:
+        return len(self.u) if self.u is not None else self.n * (self.n - 1) // 2
+
+    @property
+    def must_cut(self) -> NDArray[np.int32]:
+        """Pairs of indices required in different subsets, shape (k, 2)."""
+        if self._must_cut is None:
+            if self.matrix is not None:
+                cuts = np.argwhere(np.triu(self.matrix == np.inf, 1)).astype(np.int32)
+            else:
+                assert self.u is not None and self.v is not None and self.cost is not None
+                at = np.flatnonzero(self.cost == np.inf)
+                cuts = np.stack([self.u[at], self.v[at]], 1)
+            self._must_cut = frozen(cuts)
+        return self._must_cut
+
+    @property
+    def has_must_cut(self) -> bool:
+        """Whether any pair must be cut."""
+        return self._measure()[1]
+
+    @property
+    def magnitude(self) -> float:
+        """The largest sum of absolute costs over the pairs of one element; required cuts are left out."""
+        return self._measure()[0]
+
+    @property
+    def tolerance(self) -> float:
+        """What counts as zero: a difference of costs is negative if it is below ``-tolerance``.
+
+        It is ``2**-50`` times :attr:`magnitude`: the order of the rounding error in a sum of an element's costs. All
+        methods share this rule.
+        """
+        return 2.0**-50 * self.magnitude
+
+    def _measure(self) -> tuple[float, bool]:
+        if self._magnitude is None:
+            if self.matrix is not None:
+                self._magnitude = _pairs.magnitude_of_dense(self.matrix)
+            else:
+                self._magnitude = _pairs.magnitude_of_pairs(self.n, self.u, self.v, self.cost)
+        return self._magnitude
+
+    def index(self, node: Hashable) -> int:
+        """The index of a node; InvalidProblem if there is no such node."""
+        if self._index is None and not isinstance(self.nodes, range):
+            self._index = {name: i for i, name in enumerate(self.nodes)}
+        try:
+            if self._index is not None:
+                return self._index[node]
+            return self.nodes.index(operator.index(node))  # type: ignore[arg-type]
+        except (KeyError, ValueError, TypeError):
+            raise InvalidProblem(f"{node!r} is not a node of the problem") from None
+
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """The stored pairs ``(u, v, cost)`` in lexicographic order, each of shape (m,); all pairs if dense."""
+        if self.matrix is None:
+            assert self.u is not None and self.v is not None and self.cost is not None
+            return self.u, self.v, self.cost
+        u, v = (index.astype(np.int32) for index in np.triu_indices(self.n, 1))
+        return u, v, self.matrix[u, v]
+
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """The stored pairs as compressed rows (starts, neighbours, costs) with 2 m entries, kept once made. O(n + m)"""
+        if self._rows is None:
+            self._rows = _pairs.adjacency(self.n, *self.pairs())
+        return self._rows
+
+    def __repr__(self) -> str:
+        kind = "dense" if self.is_dense else "sparse"
+        return f"{type(self).__name__}(n={self.n}, m={self.m}, {kind})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("n", "nodes", "matrix", "u", "v", "cost", "must_join", "offset", "sense")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._start(state["nodes"], state["offset"], state["sense"])
+        for name in ("matrix", "u", "v", "cost", "must_join"):
+            array = state[name]
+            setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
+
+    def evaluate_labels(self, labels: Labels) -> float:
+        """The same for an int32 array of n labels, unchecked."""
+        joins = self.must_join
+        if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
+            return math.inf
+        if self.matrix is not None:
+            return float(_pairs.cost_of_dense(self.matrix, labels))
+        return float(_pairs.cost_of_pairs(self.u, self.v, self.cost, labels))
+
+    def objective(self, cost: float) -> float:
+        """A cost in the convention of the file or recipe that the problem came from: ``sense * cost + offset``."""
+        return self.sense * cost + self.offset
+
+    def blocks(self) -> Labels:
+        """Canonical labels of the sets of elements that required joins connect."""
+        if not len(self.must_join):
+            return np.arange(self.n, dtype=np.int32)
+        u, v = (np.ascontiguousarray(column) for column in self.must_join.T)
+        return _pairs.connected_components(self.n, u, v)

@@ -1,0 +1,377 @@
+"""The set partition problem: networkx graphs, matrices or pairs come in, contiguous arrays stay inside.
+
+For a set of n elements and a cost c[a, b] for each unordered pair, find the partition that minimises the sum of the
+costs of all pairs within one subset (Grötschel & Wakabayashi 1989; Chopra & Rao 1993; Bansal, Blum & Chawla 2004).
+Negative costs attract, positive costs repel, and the number of subsets is not given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphpart.errors import InvalidProblem
+from graphpart.kernels import _pairs
+from graphpart.partition.problem import derived
+from graphpart.partition.problem.inputs import (
+    arrays_of_graph,
+    check_mirrored,
+    check_square,
+    float_array,
+    is_own,
+    names_of,
+    size_of,
+)
+from graphpart.partition.problem.labels import check_feasible, labels_of
+from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels, PairCosts
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["SetPartition", "as_problem"]
+
+SYMMETRY = 1e-9  # relative difference between C[a, b] and C[b, a] that counts as rounding
+
+
+class SetPartition(PairCosts):
+    """A set partition problem.
+
+    Build one from a networkx graph with this constructor, or with :meth:`from_matrix`, :meth:`from_pairs` or
+    :meth:`from_similarity`. Problems are immutable.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or MultiGraph
+        Nodes are the elements, in the order of the graph; each edge is a pair with a cost. Costs of parallel edges
+        add up. A pair without an edge costs 0: it is neither forbidden nor repelled.
+    cost : str
+        The edge attribute that holds the cost: a finite number, ``inf`` for a pair that must be cut, ``-inf`` for a
+        pair that must be joined.
+    must_join, must_cut : iterable of pairs of nodes
+        Pairs required in the same subset, and in different ones. The cost of a pair in `must_join` still counts.
+    dense : bool, optional
+        Store the costs as a matrix, or as pairs. Default: a matrix if at least a quarter of all pairs is given.
+
+    Attributes
+    ----------
+    n : int
+        Number of elements.
+    m : int
+        Number of stored pairs.
+    nodes : sequence of hashables
+        Names of the elements, in order.
+    is_dense : bool
+        Whether the costs are stored as a matrix.
+    matrix : ndarray of float64, shape (n, n), or None
+        Symmetric costs with zero diagonal if dense; read-only.
+    u, v : ndarray of int32, shape (m,), or None
+        The stored pairs if sparse, ``u < v``, in lexicographic order; read-only.
+    cost : ndarray of float64, shape (m,), or None
+        Their costs; ``inf`` for pairs that must be cut.
+    must_join : ndarray of int32, shape (k, 2)
+        Pairs of indices required in the same subset.
+    offset, sense : float, int
+        ``objective(cost) = sense * cost + offset``.
+
+    Raises
+    ------
+    InvalidProblem
+        If the graph is directed, or has a self-loop, or a cost is missing, not a number, or NaN.
+    InfeasibleProblem
+        If a pair is required together and apart.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> G = nx.Graph()
+    >>> G.add_edge("a", "b", cost=-2.0)
+    >>> G.add_edge("b", "c", cost=1.0)
+    >>> p = SetPartition(G)
+    >>> p.n, p.is_dense
+    (3, True)
+    >>> p.evaluate([{"a", "b"}, {"c"}])
+    -2.0
+    """
+
+    __slots__ = ()
+
+    # ---------------------------------------------------------------------------------------------- construction
+
+    def __init__(
+        self,
+        graph: nx.Graph,
+        cost: str = "cost",
+        *,
+        must_join: Iterable[tuple[Hashable, Hashable]] = (),
+        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
+        dense: bool | None = None,
+    ) -> None:
+        nodes, u, v, costs = arrays_of_graph(graph, cost, float)
+        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: ArrayLike,
+        nodes: Iterable[Hashable] | None = None,
+        *,
+        must_join: Iterable[tuple[Hashable, Hashable]] = (),
+        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
+        dense: bool | None = None,
+        offset: float = 0.0,
+        sense: int = 1,
+        copy: bool = True,
+    ) -> SetPartition:
+        """Build a problem from a symmetric matrix of costs, dense or scipy.sparse; the diagonal is ignored.
+
+        Parameters
+        ----------
+        matrix : array_like, shape (n, n)
+            ``matrix[a, b] == matrix[b, a]`` up to a relative difference of 1e-9, which is averaged out.
+        nodes : iterable of n hashables, optional
+            Names of the elements; default 0, ..., n - 1.
+        must_join, must_cut, dense
+            As in the constructor.
+        offset, sense : float, int
+            See :meth:`objective`.
+        copy : bool
+            False hands the matrix over, if it is a contiguous array of float64: the problem keeps it, and may change
+            it.
+
+        Raises
+        ------
+        InvalidProblem
+            If the matrix is not square, not symmetric, or contains NaN; the message names the first such entry.
+
+        Notes
+        -----
+        O(n^2); one copy of the matrix is made, unless `copy` is false.
+
+        Examples
+        --------
+        >>> SetPartition.from_matrix([[0, -1], [-1, 0]]).evaluate([0, 0])
+        -1.0
+        """
+        if hasattr(matrix, "tocoo"):
+            coo = matrix.tocoo(copy=True)
+            coo.sum_duplicates()
+            check_square(coo.shape)
+            data = float_array("matrix", coo.data, copy=False)
+            upper, lower = coo.row < coo.col, coo.row > coo.col
+            u, v, costs = coo.row[upper], coo.col[upper], data[upper]
+            check_mirrored((u, v, costs), (coo.col[lower], coo.row[lower], data[lower]), SYMMETRY)
+            names = names_of(nodes, coo.shape[0])
+            return cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, offset, sense)
+        copied = float_array("matrix", matrix, copy=copy or not is_own(matrix))
+        check_square(copied.shape)
+        n = len(copied)
+        a, b, nonzeros = _pairs.symmetrise(copied, SYMMETRY)
+        if a >= 0:
+            if math.isnan(copied[a, b]):
+                raise InvalidProblem(f"matrix[{a}, {b}] is nan: expected a number, inf (cut) or -inf (join)")
+            raise InvalidProblem(
+                f"matrix[{a}, {b}] is {copied[a, b]} but matrix[{b}, {a}] is {copied[b, a]}: expected a symmetric "
+                "matrix; if both directions carry evidence, pass C + C.T"
+            )
+        names = names_of(nodes, n)
+        if dense is None:
+            dense = nonzeros >= DENSE_FROM * (n * (n - 1) // 2)
+        if dense:
+            return cls.of_matrix(names, copied, must_join, must_cut, offset, sense)
+        u, v = np.nonzero(np.triu(copied, 1))
+        return cls.of_pairs(names, u, v, copied[u, v], must_join, must_cut, False, offset, sense)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        n: int,
+        pairs: ArrayLike,
+        costs: ArrayLike,
+        nodes: Iterable[Hashable] | None = None,
+        *,
+        must_join: Iterable[tuple[Hashable, Hashable]] = (),
+        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
+        dense: bool | None = None,
+        offset: float = 0.0,
+        sense: int = 1,
+    ) -> SetPartition:
+        """Build a problem from pairs of elements and their costs; costs of equal pairs add up.
+
+        Parameters
+        ----------
+        n : int
+            Number of elements.
+        pairs : array_like of int, shape (m, 2)
+            Indices from 0 to n - 1, in either order. Also two arrays ``(u, v)``, given as a tuple, of shape (m,).
+        costs : array_like of float, shape (m,)
+            Finite, ``inf`` (cut) or ``-inf`` (join).
+        nodes : iterable of n hashables, optional
+            Names of the elements; default 0, ..., n - 1.
+        must_join, must_cut, dense
+            As in the constructor.
+        offset, sense : float, int
+            See :meth:`objective`.
+
+        Raises
+        ------
+        InvalidProblem
+            If an index is out of range, a pair is a self-loop, or a cost is NaN; the message names the first such pair.
+
+        Notes
+        -----
+        O(n + m).
+
+        Examples
+        --------
+        >>> p = SetPartition.from_pairs(1000, [(0, 1), (1, 0), (1, 2)], [-1.0, -1.0, 3.0])
+        >>> p.m, p.is_dense, p.cost.tolist()
+        (2, False, [-2.0, 3.0])
+        """
+        if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(p, np.ndarray) for p in pairs):
+            u, v = pairs
+        else:
+            try:
+                array = np.asarray(pairs)
+            except ValueError:
+                raise InvalidProblem("pairs has rows of different lengths: expected (m, 2)") from None
+            if array.size == 0:
+                array = np.zeros((0, 2), np.int64)
+            if array.ndim != 2 or array.shape[1] != 2:
+                raise InvalidProblem(f"pairs has shape {array.shape}: expected (m, 2)")
+            u, v = array[:, 0], array[:, 1]
+        for index in (u, v):
+            if index.dtype.kind not in "iu":
+                raise InvalidProblem(f"pairs has dtype {index.dtype}: expected integers")
+        weights = float_array("costs", costs, copy=False)
+        if u.ndim != 1 or u.shape != v.shape or weights.shape != u.shape:
+            raise InvalidProblem(f"{len(u)} pairs but costs of shape {weights.shape}: expected one cost per pair")
+        names = names_of(nodes, size_of(n))
+        return cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense)
+
+    @classmethod
+    def from_similarity(
+        cls,
+        graph: nx.Graph,
+        weight: str = "weight",
+        threshold: float = 0.0,
+        *,
+        must_join: Iterable[tuple[Hashable, Hashable]] = (),
+        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
+        dense: bool | None = None,
+    ) -> SetPartition:
+        """Build a problem from similarities: the cost of an edge is ``threshold - weight``.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or MultiGraph
+            As in the constructor; for parallel edges the costs add up.
+        weight : str
+            The edge attribute that holds the similarity.
+        threshold : float
+            Similarities above it attract, below it repel.
+        must_join, must_cut, dense
+            As in the constructor.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> G = nx.Graph()
+        >>> G.add_edge("a", "b", weight=0.75)
+        >>> SetPartition.from_similarity(G, threshold=0.5).evaluate([0, 0])
+        -0.25
+        """
+        if not isinstance(threshold, Real) or not math.isfinite(threshold):
+            raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
+        nodes, u, v, costs = arrays_of_graph(graph, weight, lambda similarity: threshold - float(similarity))
+        return cls.of_pairs(nodes, u, v, costs, must_join, must_cut, dense)
+
+    @property
+    def graph(self) -> nx.Graph:
+        """The problem as a new networkx graph with the edge attribute ``cost``; zero costs of a matrix have no edge.
+
+        Required pairs have the cost ``inf`` or ``-inf``.
+        """
+        import networkx as nx
+
+        G = nx.Graph()
+        G.add_nodes_from(self.nodes)
+        u, v, cost = self.pairs()
+        if self.is_dense:
+            stored = np.flatnonzero(cost)
+            u, v, cost = u[stored], v[stored], cost[stored]
+        names = self.nodes
+        G.add_weighted_edges_from(
+            ((names[a], names[b], c) for a, b, c in zip(u.tolist(), v.tolist(), cost.tolist(), strict=True)), "cost"
+        )
+        G.add_weighted_edges_from(((names[a], names[b], -math.inf) for a, b in self.must_join.tolist()), "cost")
+        return G
+
+    # ------------------------------------------------------------------------------------------------- partitions
+
+    def labels(self, partition: Any) -> Labels:
+        """Canonical labels (0, 1, ... in order of first appearance) of a partition in any form.
+
+        Parameters
+        ----------
+        partition : Result, array_like of n integers, mapping from nodes to labels, or iterable of sets of nodes
+
+        Raises
+        ------
+        InvalidPartition
+            If an element is missing or named twice, a node is unknown, or the length is wrong.
+        """
+        return labels_of(self, partition)
+
+    def check_feasible(self, labels: Labels) -> None:
+        """Raise InvalidPartition, naming a pair, if labels separate a required join or join a required cut."""
+        check_feasible(self, labels)
+
+    def evaluate(self, partition: Any) -> float:
+        """The cost of a partition: the sum of the costs of all pairs within one subset. O(n^2) or O(m).
+
+        Parameters
+        ----------
+        partition
+            In any form that :meth:`labels` takes.
+
+        Returns
+        -------
+        float
+            ``inf`` if a required pair is violated.
+        """
+        return self.evaluate_labels(self.labels(partition))
+
+    # ------------------------------------------------------------------------------------------- derived problems
+
+    def components(self) -> Labels:
+        """Canonical labels of the connected components of the graph of all pairs with a non-zero cost or a requirement.
+
+        Solving each component apart loses nothing.
+        """
+        return derived.components(self)
+
+    def contract(self, labels: Labels) -> SetPartition:
+        """The problem over the subsets that canonical labels name: costs between them add up, costs within are dropped.
+
+        Its elements are the labels 0, ..., k - 1. Required cuts between elements become required cuts between subsets;
+        required joins within subsets are fulfilled, those between subsets remain.
+        """
+        return derived.contract(self, labels)
+
+    def restrict(self, elements: NDArray[np.integer[Any]]) -> SetPartition:
+        """The problem over some elements, given by ascending indices; their nodes keep their names."""
+        return derived.restrict(self, elements)
+
+
+def as_problem(problem: Any) -> SetPartition:
+    """A SetPartition as it is, or made from a networkx graph with the edge attribute ``cost``."""
+    if isinstance(problem, SetPartition):
+        return problem
+    if hasattr(problem, "is_directed"):
+        return SetPartition(problem)
+    raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph")

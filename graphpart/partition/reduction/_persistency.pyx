@@ -1,0 +1,459 @@
+"""Kernel of persistency: criteria for pairs, applied to a fixed point with a work queue; then sets grown from elements.
+
+The statement of each criterion, and why it holds, is in `persistency.py`.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport free, realloc
+
+from graphpart.kernels.contraction cimport (
+    Row, Shrinking, row_place, row_set, shrinking_contract, shrinking_find, shrinking_free, shrinking_make,
+)
+from graphpart.kernels.minimum_cut cimport minimum_cut
+from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.partition.reduction._pair_criteria cimport CUT_SET, SUBGRAPH, Scratch, judge_cut, judge_join
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    HOPELESS = 2                # a set is given up once what it has to outweigh is so many times what its seed had
+
+cdef double ROUNDING = 2.0**-51
+
+
+cdef struct Ring:
+    element_t* items
+    uint8_t* inside
+    Py_ssize_t first, size, room
+
+
+cdef struct Cut:
+    element_t a, b
+    int why
+
+
+cdef struct Work:
+    Shrinking g
+    Scratch scratch
+    Ring pairs                  # elements whose pairs have to be looked at
+    Ring seeds                  # elements from which a set has to be grown
+    element_t* join_a
+    element_t* join_b
+    uint8_t* join_why
+    Py_ssize_t joins
+    Cut* cuts
+    Py_ssize_t cut, cut_room
+    bint failed                 # for want of memory
+
+
+# ------------------------------------------------------------------------------------------------------- the work queue
+
+cdef inline void push(Ring* r, element_t a) noexcept nogil:
+    cdef Py_ssize_t at
+    if not r.inside[a]:
+        r.inside[a] = 1
+        at = r.first + r.size
+        r.items[at if at < r.room else at - r.room] = a
+        r.size += 1
+
+
+cdef inline element_t pop(Ring* r) noexcept nogil:
+    cdef element_t a = r.items[r.first]
+    r.first = r.first + 1 if r.first + 1 < r.room else 0
+    r.size -= 1
+    r.inside[a] = 0
+    return a
+
+
+cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
+    """Contract a and b, and queue what has to be looked at again: the result and its neighbours."""
+    cdef element_t kept = shrinking_contract(&w.g, a, b)
+    cdef Row* row
+    cdef Py_ssize_t i
+    if kept < 0:
+        w.failed = True
+        return kept
+    w.join_a[w.joins], w.join_b[w.joins], w.join_why[w.joins] = a, b, <uint8_t>why
+    w.joins += 1
+    row = &w.g.rows[kept]
+    push(&w.pairs, kept)
+    push(&w.seeds, kept)
+    for i in range(row.size):
+        push(&w.pairs, row.to[i])
+        if row.cost[i] < 0:
+            push(&w.seeds, row.to[i])
+    return kept
+
+
+cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
+    """Join pairs that criteria for pairs prove, until none does any more. False if stopped before."""
+    cdef element_t a, b, kept
+    cdef Py_ssize_t j
+    cdef Row* row
+    cdef int why
+    while w.pairs.size:
+        a = pop(&w.pairs)
+        if w.g.parent[a] != a:
+            continue
+        j = 0
+        while j < w.g.rows[a].size:
+            if w.failed or stopping.poll(INFINITY):
+                return False
+            row = &w.g.rows[a]
+            b = row.to[j]
+            # a pair of two queued elements is left to the one that comes last
+            if row.cost[j] < 0 and not w.pairs.inside[b]:
+                why = judge_join(&w.g, &w.scratch, a, b, row.cost[j])
+                if why:
+                    kept = join(w, a, b, why)
+                    if kept != a:
+                        break
+                    j = row_place(&w.g.rows[a], b)
+                    continue
+            j += 1
+    return True
+
+
+cdef bint settle_cuts(Work* w, Stopping stopping) noexcept nogil:
+    """Cut pairs that criteria for pairs prove, until none does any more. False if stopped before."""
+    cdef element_t a, b
+    cdef Py_ssize_t j
+    cdef Row* row
+    cdef int why
+    while w.pairs.size:
+        a = pop(&w.pairs)
+        row = &w.g.rows[a]
+        for j in range(row.size):
+            if w.failed or stopping.poll(INFINITY):
+                return False
+            b = row.to[j]
+            if 0 < row.cost[j] < INFINITY:
+                why = judge_cut(&w.g, &w.scratch, a, b, row.cost[j])
+                if why:
+                    forbid(w, a, b, why)
+    return True
+
+
+cdef void forbid(Work* w, element_t a, element_t b, int why) noexcept nogil:
+    """Make the cost of a pair infinite, which may prove others."""
+    cdef Cut* more
+    if w.cut == w.cut_room:
+        more = <Cut*>realloc(w.cuts, (2 * w.cut_room + 1024) * sizeof(Cut))
+        if more == NULL:
+            w.failed = True
+            return
+        w.cuts, w.cut_room = more, 2 * w.cut_room + 1024
+    w.cuts[w.cut].a, w.cuts[w.cut].b, w.cuts[w.cut].why = a, b, why
+    w.cut += 1
+    row_set(&w.g.rows[a], b, INFINITY)
+    row_set(&w.g.rows[b], a, INFINITY)
+    push(&w.pairs, a)
+    push(&w.pairs, b)
+
+
+cdef void push_all(Work* w, Ring* r) noexcept nogil:
+    cdef Py_ssize_t a
+    for a in range(w.g.n):
+        if w.g.parent[a] == a and w.g.rows[a].size:
+            push(r, <element_t>a)
+
+
+# -------------------------------------------------------------------------------------------- sets grown from an element
+
+cdef struct Set:
+    element_t* members
+    Py_ssize_t size, largest
+    int64_t* mark               # 2 * stamp: next to the set; 2 * stamp + 1: in it
+    int64_t stamp
+    element_t* around           # all that it attracts
+    Py_ssize_t rim
+    element_t* place            # of a member
+    double* attraction          # of an element to the set
+    double* repulsion
+    element_t* cuts
+    double* matrix              # for minimum cuts
+    # sums over pairs that leave the set
+    double outer_attraction
+    double outer_repulsion
+    Py_ssize_t outer_cuts
+    double inner_repulsion
+    double weight
+    double terms
+
+
+cdef void clear(Set* s) noexcept nogil:
+    s.stamp += 1
+    s.size = s.rim = s.outer_cuts = 0
+    s.outer_attraction = s.outer_repulsion = s.inner_repulsion = s.weight = s.terms = 0.0
+
+
+cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
+    """Put an element into the set."""
+    cdef Row* row = &w.g.rows[x]
+    cdef Py_ssize_t j
+    cdef element_t y
+    cdef double cost
+    if s.mark[x] != 2 * s.stamp:
+        s.attraction[x] = s.repulsion[x] = 0.0
+        s.cuts[x] = 0
+    s.mark[x] = 2 * s.stamp + 1
+    s.place[x] = <element_t>s.size
+    s.members[s.size] = x
+    s.size += 1
+    s.outer_attraction += row.attraction - 2 * s.attraction[x]
+    s.outer_repulsion += row.repulsion - 2 * s.repulsion[x]
+    s.outer_cuts += row.cuts - 2 * s.cuts[x]
+    s.inner_repulsion += s.repulsion[x] if s.cuts[x] == 0 else INFINITY
+    s.weight += row.weight
+    s.terms += row.terms + row.size
+    for j in range(row.size):
+        y, cost = row.to[j], row.cost[j]
+        if cost == 0:
+            continue
+        if s.mark[y] < 2 * s.stamp:
+            s.mark[y] = 2 * s.stamp
+            s.attraction[y] = s.repulsion[y] = 0.0
+            s.cuts[y] = 0
+        if cost < 0:
+            if s.attraction[y] == 0:
+                s.around[s.rim] = y
+                s.rim += 1
+            s.attraction[y] -= cost
+        elif cost < INFINITY:
+            s.repulsion[y] += cost
+        else:
+            s.cuts[y] += 1
+
+
+cdef inline double set_slack(Work* w, Set* s) noexcept nogil:
+    return 0.0 if w.scratch.exact else ROUNDING * (64 + s.terms) * s.weight + 1e-290
+
+
+cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept nogil:
+    """The element whose inclusion lowers most, or raises least, what the set has to outweigh; -1 if there is none."""
+    cdef Py_ssize_t j, kept = 0
+    cdef element_t x, best = -1
+    cdef double gain, most = -INFINITY
+    cdef Row* row
+    for j in range(s.rim):
+        x = s.around[j]
+        if s.mark[x] == 2 * s.stamp + 1:
+            continue
+        s.around[kept] = x
+        kept += 1
+        if x == but:
+            continue
+        row = &w.g.rows[x]
+        if isolate:
+            gain = 2 * s.attraction[x] - row.attraction - s.repulsion[x]
+            if s.cuts[x]:
+                continue
+        else:
+            gain = 2 * (s.attraction[x] + s.repulsion[x]) - row.attraction - row.repulsion
+            if row.cuts != s.cuts[x]:
+                continue
+        if gain > most:
+            most = gain
+            best = x
+    s.rim = kept
+    return best
+
+
+cdef bint grow_subgraph(Work* w, Set* s, element_t a, Stopping stopping) noexcept nogil:
+    """Grow a set from an element until it is proven joined, and join it. False if that does not come to pass."""
+    cdef double needed, most = HOPELESS * w.g.rows[a].attraction
+    cdef Py_ssize_t i
+    cdef element_t x = a, kept
+    clear(s)
+    while x >= 0 and s.size < s.largest:
+        put_in(w, s, x)
+        needed = s.outer_attraction + s.inner_repulsion + set_slack(w, s)
+        if s.size > 2 and least_inside(s) >= needed and not stopping.poll(INFINITY) and cut_inside(w, s) >= needed:
+            kept = s.members[0]
+            for i in range(1, s.size):
+                kept = join(w, shrinking_find(&w.g, kept), s.members[i], SUBGRAPH)
+                if kept < 0:
+                    break
+            return True
+        x = nearest(w, s, True, -1) if needed <= most else -1
+    return False
+
+
+cdef bint grow_cut(Work* w, Set* s, element_t a) noexcept nogil:
+    """Grow a set from one end of the most attractive pair of an element until it proves the pair joined, and join it."""
+    cdef Row* row = &w.g.rows[a]
+    cdef Py_ssize_t j
+    cdef element_t b = -1, x = a
+    cdef double cost = 0.0, needed, most = HOPELESS * (row.attraction + row.repulsion)
+    for j in range(row.size):
+        if row.cost[j] < cost:
+            cost = row.cost[j]
+            b = row.to[j]
+    if b < 0:
+        return False
+    clear(s)
+    while x >= 0 and s.size < s.largest:
+        put_in(w, s, x)
+        needed = s.outer_attraction + s.outer_repulsion + set_slack(w, s)
+        if s.outer_cuts == 0 and needed <= -2 * cost:
+            join(w, a, b, CUT_SET)
+            return True
+        x = nearest(w, s, False, b) if needed <= most else -1
+    return False
+
+
+cdef void grow_apart(Work* w, Set* s, element_t a) noexcept nogil:
+    """Grow a set from an element, and cut its pairs that cost more than all that attracts anything in the set."""
+    cdef Row* row = &w.g.rows[a]
+    cdef Py_ssize_t j
+    cdef element_t x = a
+    cdef double largest = 0.0, needed, most = HOPELESS * row.attraction
+    for j in range(row.size):
+        if row.cost[j] > largest and row.cost[j] < INFINITY:
+            largest = row.cost[j]
+    clear(s)
+    while x >= 0 and s.size < s.largest and largest > 0:
+        put_in(w, s, x)
+        needed = s.outer_attraction + set_slack(w, s)
+        if s.size > 1 and needed <= largest:
+            largest = 0.0
+            for j in range(row.size):
+                if 0 < row.cost[j] < INFINITY and s.mark[row.to[j]] != 2 * s.stamp + 1:
+                    if row.cost[j] >= needed:
+                        forbid(w, a, row.to[j], CUT_SET)
+                    elif row.cost[j] > largest:
+                        largest = row.cost[j]
+        x = nearest(w, s, True, -1) if needed <= most else -1
+
+
+cdef double least_inside(Set* s) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double least = INFINITY
+    for i in range(s.size):
+        least = min(least, s.attraction[s.members[i]])
+    return least
+
+
+cdef double cut_inside(Work* w, Set* s) noexcept nogil:
+    """The least attraction between two parts of the set."""
+    cdef Py_ssize_t i, j, k = s.size
+    cdef Row* row
+    for i in range(k * k):
+        s.matrix[i] = 0.0
+    for i in range(k):
+        row = &w.g.rows[s.members[i]]
+        for j in range(row.size):
+            if row.cost[j] < 0 and s.mark[row.to[j]] == 2 * s.stamp + 1:
+                s.matrix[i * k + s.place[row.to[j]]] = -row.cost[j]
+    return minimum_cut(s.matrix, k, s.matrix + s.largest * s.largest)
+
+
+# ------------------------------------------------------------------------------------------------------------- the whole
+
+cdef bint settle_joins(Work* w, Set* s, Stopping stopping) noexcept nogil:
+    """Join what any criterion proves, the cheap ones first, until none does any more. False if stopped before."""
+    cdef element_t a
+    while settle(w, stopping):
+        if w.seeds.size == 0:
+            return True
+        if stopping.poll(INFINITY):
+            break
+        a = pop(&w.seeds)
+        if w.g.parent[a] == a and not grow_subgraph(w, s, a, stopping):
+            grow_cut(w, s, a)
+    return False
+
+
+cdef void list_attracted(Work* w) noexcept nogil:
+    cdef Py_ssize_t a, j
+    cdef offset_t count = 0
+    cdef Row* row
+    for a in range(w.g.n):
+        w.scratch.attracted_from[a] = count
+        row = &w.g.rows[a]
+        for j in range(row.size):
+            if row.cost[j] < 0:
+                w.scratch.attracted[count] = row.to[j]
+                count += 1
+    w.scratch.attracted_from[w.g.n] = count
+
+
+cdef bint settle_all_cuts(Work* w, Set* s, Stopping stopping) noexcept nogil:
+    """Cut what any criterion proves. False if stopped before."""
+    cdef Py_ssize_t a
+    list_attracted(w)
+    push_all(w, &w.pairs)
+    for a in range(w.g.n):
+        if stopping.poll(INFINITY) or not settle_cuts(w, stopping):
+            return False
+        if w.g.parent[a] == a:
+            grow_apart(w, s, <element_t>a)
+    return settle_cuts(w, stopping)
+
+
+cdef void run(Work* w, Set* s, Stopping stopping) noexcept nogil:
+    """Joins, then cuts, and again, while cuts prove further joins."""
+    cdef Py_ssize_t joins = -1
+    push_all(w, &w.pairs)
+    push_all(w, &w.seeds)
+    while settle_joins(w, s, stopping) and w.joins > joins:
+        joins = w.joins
+        if not settle_all_cuts(w, s, stopping):
+            break
+        push_all(w, &w.pairs)
+
+
+cdef void* start(array):
+    cdef uint8_t[::1] bytes_ = array.view(np.uint8).ravel()
+    return &bytes_[0]
+
+
+def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbours, double[::1] costs, bint exact,
+               Py_ssize_t largest, Stopping stopping):
+    """Apply all criteria to compressed rows, which are written to; ((a, b, why) of joins, (a, b, why) of cuts).
+
+    Joins are a forest. Elements of cuts stand for all that is joined to them. `exact`: all sums of eighths of costs are.
+    `largest`: elements of a set that is grown.
+    """
+    cdef Work w
+    cdef Set s
+    cdef Py_ssize_t i
+    cdef bint made
+    elements = [np.empty(n + 1, np.int32) for _ in range(9)]
+    reals = [np.empty(n + 1) for _ in range(4)]
+    flags = [np.zeros(n + 1, np.uint8) for _ in range(3)]
+    attracted_from, attracted = np.empty(n + 2, np.int64), np.empty(neighbours.shape[0] + 1, np.int32)
+    mark, matrix = np.full(n + 1, -1, np.int64), np.empty((largest + 1) * largest)
+    w.pairs.items, w.seeds.items, w.join_a, w.join_b = <element_t*>start(elements[0]), <element_t*>start(elements[1]), \
+        <element_t*>start(elements[2]), <element_t*>start(elements[3])
+    w.pairs.inside, w.seeds.inside, w.join_why = <uint8_t*>start(flags[0]), <uint8_t*>start(flags[1]), \
+        <uint8_t*>start(flags[2])
+    w.pairs.first = w.pairs.size = w.seeds.first = w.seeds.size = 0
+    w.pairs.room = w.seeds.room = n
+    w.scratch.common_a, w.scratch.common_b = <double*>start(reals[0]), <double*>start(reals[1])
+    w.scratch.attracted_from, w.scratch.attracted = <offset_t*>start(attracted_from), <element_t*>start(attracted)
+    w.joins = w.cut = w.cut_room = 0
+    w.cuts = NULL
+    w.scratch.exact, w.failed = exact, False
+    s.members, s.around, s.place, s.cuts = <element_t*>start(elements[4]), <element_t*>start(elements[5]), \
+        <element_t*>start(elements[6]), <element_t*>start(elements[7])
+    s.attraction, s.repulsion = <double*>start(reals[2]), <double*>start(reals[3])
+    s.mark, s.matrix = <int64_t*>start(mark), <double*>start(matrix)
+    s.stamp, s.largest = 0, largest
+    try:
+        with nogil:
+            made = shrinking_make(&w.g, n, &starts[0], &neighbours[0] if neighbours.shape[0] else NULL,
+                                  &costs[0] if costs.shape[0] else NULL)
+            if made:
+                run(&w, &s, stopping)
+        if not made or w.failed:
+            raise MemoryError()
+        cuts = np.empty((3, w.cut), np.int32)
+        for i in range(w.cut):
+            cuts[0, i], cuts[1, i], cuts[2, i] = w.cuts[i].a, w.cuts[i].b, w.cuts[i].why
+        return (elements[2][:w.joins], elements[3][:w.joins], flags[2][:w.joins]), (cuts[0], cuts[1], cuts[2])
+    finally:
+        shrinking_free(&w.g)
+        free(w.cuts)

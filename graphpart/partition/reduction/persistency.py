@@ -1,0 +1,202 @@
+"""Partial optimality: pairs that are joined, or cut, in some optimal partition, found without solving the problem.
+
+Each criterion names changes of a partition of which one does not make it worse, whatever the partition is, as long as
+it does not agree: then there is an optimal partition that does. **Joins** of a pair {a, b} of negative cost, where a
+and b are apart:
+
+* **edge**: a moves to the subset of b. Each x is with a, with b, or elsewhere, so that loses at most the sum over x
+  of ``|c[a, x]|``, which ``-c[a, b]`` has to reach (Alush & Goldberger 2012; Lange, Karrenbauer & Andres 2018).
+* **pair**: a and b leave for a subset of their own. Loses at most the sum of ``max(0, -c[a, x], -c[b, x])`` ("heavy
+  edge, both ends", Böcker, Briesemeister, Bui & Truss 2009, who add the two).
+* **neighbourhood**: of the three moves, a to b, b to a, both out, one loses no more than a weighted mean of them. In
+  the mean of the first two, x counts with ``|c[a, x] - c[b, x]| / 2`` only: for unit costs, elements whose
+  neighbourhoods differ in at most one element are joined, critical cliques among them (Böcker, Briesemeister & Klau
+  2011).
+* **triangle**: for a third element v, such a mean is found for each of the three cases that v is with a, with b, or
+  elsewhere (in this form each case has its move, as in the triangle criterion of Lange, Andres & Swoboda 2019).
+* **subgraph**: a set leaves for a subset of its own, if the minimum cut of its attractive pairs (Stoer & Wagner 1997)
+  is at least all its repulsive pairs plus all that attracts it to others ("almost clique", Böcker et al. 2009; Lange
+  et al. 2019). The set is grown from an element.
+* **cut-set**: partitions are split along a set with a on one side and b on the other, and the parts with a and b
+  joined, if ``-c[a, b]`` is at least the sum of the other ``|c|`` across (Lange et al. 2019). The set is grown from a
+  pair.
+
+**Cuts** of a pair of positive cost, where a and b are together; all changes are splits:
+
+* **component**: no path of attractive pairs connects a and b.
+* **node**: a leaves, which loses at most the sum over x of ``max(0, -c[a, x])``, for x not cut from b.
+* **neighbourhood**: the mean of a leaving and b leaving; x counts with ``max(0, -c[a, x] - c[b, x]) / 2``. For unit
+  costs: pairs without edge and with at most one common neighbour.
+* **triangle**: the same, apart for v with a and b, and elsewhere.
+* **cut-set**: a split along a set grown from a, if ``c[a, b]`` is at least all that attracts across.
+
+Joined elements are contracted, and what is next to them is queued to be looked at again, until nothing more holds;
+then pairs are cut in the same way, and if that proves further joins, again. A criterion that holds with equality is
+only used where sums are exact (all costs multiples of one number); with inequality, by more than rounding, it holds
+in every optimal partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.reduction import Reduction
+from graphpart.partition.certificates.certificate import common_step
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.derived import connected
+from graphpart.partition.reduction import _persistency
+from graphpart.stopping import Stopping
+
+__all__ = ["PartitionReduction", "Persistency", "persistency", "reduce"]
+
+CRITERIA = ("", "edge", "neighbourhood", "pair", "triangle", "subgraph", "cut-set", "node", "component")
+COMPONENT = CRITERIA.index("component")
+FEW = 2000  # elements, up to which sets may grow large
+LARGE_SETS, SMALL_SETS = 256, 32
+
+
+@dataclass(frozen=True)
+class Persistency:
+    """What is proven about some optimal partition; all of it holds in one and the same.
+
+    Attributes
+    ----------
+    joined, cut : ndarray of int32, shape (k, 2)
+        Pairs of indices, smaller first. Joins that follow from others are left out; cuts are pairs with a cost.
+    join_criteria, cut_criteria : tuple of str
+        For each of them the criterion that proves it.
+    labels : ndarray of int32, shape (n,)
+        Canonical labels of the sets that joins and required joins connect.
+    """
+
+    joined: NDArray[np.int32] = field(repr=False)
+    join_criteria: tuple[str, ...] = field(repr=False)
+    cut: NDArray[np.int32] = field(repr=False)
+    cut_criteria: tuple[str, ...] = field(repr=False)
+    labels: Labels = field(repr=False)
+
+
+@dataclass(frozen=True)
+class PartitionReduction(Reduction[SetPartition]):
+    """A smaller problem that has the same optimum up to a constant.
+
+    Attributes
+    ----------
+    problem : SetPartition
+        Its elements are the sets of elements that are joined; pairs proven cut must be cut.
+    constant : float
+        Cost of a lifted partition minus its cost in the smaller problem.
+    persistency : Persistency
+    """
+
+    persistency: Persistency = field(repr=False)
+
+    def lift(self, labels: Any) -> Labels:
+        """Labels of all elements from a partition of the smaller problem."""
+        return canonical(self.problem.labels(labels)[self.persistency.labels])
+
+
+def persistency(problem: Any, *, time_limit: float | None = None) -> Persistency:
+    """Pairs proven joined or cut in some optimal partition, each with the criterion that proves it.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    time_limit : float, optional
+        Seconds, after which what was found so far is returned.
+
+    Notes
+    -----
+    A pair takes time linear in the shorter of the lists of its elements, less where nothing holds. All together was
+    near-linear on sparse problems and grids; on complete problems O(n^3) at worst.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (0, 2), (2, 3)], [-5.0, 1.0, -1.0, 2.0])
+    >>> found = persistency(p)
+    >>> found.joined.tolist(), found.join_criteria, found.cut.tolist(), found.cut_criteria
+    ([[0, 1]], ('edge',), [[0, 2], [1, 2], [2, 3]], ('component', 'component', 'component'))
+    """
+    return reduce(problem, time_limit=time_limit).persistency
+
+
+def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReduction:
+    """A smaller problem with the same optimum, and how to lift its partitions.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    time_limit : float, optional
+        Seconds, after which what was found so far is used.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (0, 2), (2, 3)], [-5.0, 1.0, -1.0, 2.0])
+    >>> r = reduce(p)
+    >>> r.problem.n, r.constant, r.lift([0, 1, 2]).tolist()
+    (3, -5.0, [0, 0, 1, 2])
+    """
+    p = as_problem(problem)
+    stopping = Stopping(time_limit, None, None, None)
+    blocks = p.blocks()
+    q = p.contract(blocks) if len(p.must_join) else p
+    starts, neighbours, costs = q.rows()
+    largest = SMALL_SETS if q.n > FEW else min(LARGE_SETS, max(q.n, 1))
+    exact = common_step(p) > 0
+    joins, cuts = _persistency.persistent(q.n, starts, neighbours.copy(), costs.copy(), exact, largest, stopping)
+    first = np.unique(blocks, return_index=True)[1].astype(np.int32)
+    merged = connected(q.n, joins[0], joins[1])
+    labels = merged[blocks]
+    small, cut, cut_criteria = _cut(p, p.contract(labels), labels, merged[cuts[0]], merged[cuts[1]], cuts[2])
+    proof = Persistency(
+        np.sort(np.stack([first[joins[0]], first[joins[1]]], 1), axis=1),
+        tuple(CRITERIA[why] for why in joins[2].tolist()),
+        cut,
+        cut_criteria,
+        labels,
+    )
+    return PartitionReduction(small, p.evaluate_labels(labels), proof)
+
+
+def _cut(
+    p: SetPartition,
+    q: SetPartition,
+    labels: Labels,
+    a: NDArray[np.int32],
+    b: NDArray[np.int32],
+    why: NDArray[np.integer[Any]],
+) -> tuple[SetPartition, NDArray[np.int32], tuple[str, ...]]:
+    """The problem with what must be cut; the pairs of p that are, and why: elements of q are cut, or unattracted."""
+    u, v, cost = q.pairs()
+    negative = cost < 0
+    component = connected(q.n, u[negative], v[negative])
+    proven, at = np.unique(_keys(a, b, q.n), return_index=True)
+    keys = u.astype(np.int64) * q.n + v
+    apart = (component[u] != component[v]) | np.isin(keys, proven)
+    small = q
+    if apart.any():
+        small = SetPartition.from_pairs(q.n, (u, v), np.where(apart, np.inf, cost), dense=q.is_dense)
+    u, v, cost = p.pairs()
+    a, b = labels[u], labels[v]
+    criteria = np.zeros(len(u), np.uint8)
+    if len(proven):
+        keys = _keys(a, b, q.n)
+        place = np.minimum(np.searchsorted(proven, keys), len(proven) - 1)
+        criteria = np.where(proven[place] == keys, why[at][place], 0).astype(np.uint8)
+    criteria[component[a] != component[b]] = COMPONENT
+    criteria[cost == 0] = 0
+    cut = np.flatnonzero(criteria)
+    return small, np.stack([u[cut], v[cut]], 1), tuple(CRITERIA[why] for why in criteria[cut].tolist())
+
+
+def _keys(a: NDArray[np.int32], b: NDArray[np.int32], n: int) -> NDArray[np.int64]:
+    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    return keys
