@@ -168,6 +168,7 @@ class FactorTables:
 
         Examples
         --------
+        >>> from graphpart import FactorGraph
         >>> f = FactorGraph.from_csr([2, 3], [0, 1, 3], [0, 0, 1], [0.0, 4.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
         >>> f.evaluate([1, 0])
         8.0

@@ -1,0 +1,149 @@
+"""No circle of imports, and none against the direction that CONTRIBUTING draws.
+
+All imports count: those within functions, those for type checkers, and those of kernels. What is named by text (the
+table of methods, the table of formats) does not: those tables are how the rest finds what is above it.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import graphpart
+
+ROOT = Path(graphpart.__file__).parent
+CIMPORT = re.compile(r"^\s*from (graphpart[\w.]*) (?:cimport|import) \(?([\w, ]+)", re.MULTILINE)
+
+# What each part of the package may import, beside itself.
+BASE = {"errors", "result", "stopping", "kernels"}
+SHARED = BASE | {"common", "files", "milp", "methods"}
+ALLOWED = {
+    "errors": set(),
+    "kernels": {"errors"},
+    "result": set(),
+    "stopping": {"errors", "result"},
+    "methods": BASE,
+    "milp": BASE,
+    "common": BASE,
+    "files": BASE,
+    "partition": SHARED,
+    "crf": SHARED,
+    "metrics": {"errors", "result"},
+    "io": SHARED | {"partition", "crf"},
+    "learn": SHARED | {"partition", "crf", "metrics"},
+    "solve": SHARED | {"partition", "crf"},
+    "plotting": {"errors", "result", "files"},
+    "generate": SHARED | {"partition", "crf", "io", "learn"},
+    "testing": SHARED | {"partition", "crf"},
+    "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
+    "cli": SHARED | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "graphpart"},
+    "__main__": {"cli"},
+}
+# Within a kind of problem, rooms build on those before them.
+ROOMS = {
+    "partition": ["problem", "certificates", "bounds", "reduction", "local_search", "exact_solvers", "anytime_search"],
+    "crf": [
+        "problem",
+        "certificates",
+        "bounds",
+        "graph_cuts",
+        "reduction",
+        "elimination",
+        "local_search",
+        "exact_solvers",
+    ],
+}
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted([*ROOT.rglob("*.py"), *ROOT.rglob("*.pyx"), *ROOT.rglob("*.pxd")]):
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name + (".pxd" if path.suffix == ".pxd" and path.with_suffix(".pyx").exists() else "")] = path
+    return found
+
+
+def imported(path: Path, known: dict[str, Path]) -> set[str]:
+    """The modules of the package that a file imports anywhere."""
+    text = path.read_text()
+    pairs = []
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path} has a relative import"
+                pairs += [(node.module, alias.name) for alias in node.names]
+            elif isinstance(node, ast.Import):
+                pairs += [(alias.name, "") for alias in node.names]
+    else:
+        pairs = [(module, name.strip()) for module, names in CIMPORT.findall(text) for name in names.split(",")]
+    found = set()
+    for module, name in pairs:
+        if module.split(".")[0] == "graphpart":
+            found.add(f"{module}.{name}" if f"{module}.{name}" in known else module)
+    return found
+
+
+def graph() -> nx.DiGraph:
+    known = modules()
+    G = nx.DiGraph()
+    G.add_nodes_from(known)
+    for name, path in known.items():
+        G.add_edges_from((name, other) for other in imported(path, known) if other != name)
+    return G
+
+
+def part(module: str) -> str:
+    words = module.removesuffix(".pxd").split(".")
+    return words[1] if len(words) > 1 else "graphpart"
+
+
+def circles(G: nx.DiGraph) -> list[list[str]]:
+    return [sorted(group) for group in nx.strongly_connected_components(G) if len(group) > 1]
+
+
+def test_no_circle() -> None:
+    assert circles(graph()) == []
+
+
+def test_a_circle_would_be_found() -> None:
+    G = graph()
+    G.add_edge("graphpart.errors", "graphpart.cli")
+    assert any("graphpart.errors" in group for group in circles(G))
+
+
+def test_directions() -> None:
+    wrong = [
+        f"{a} imports {b}"
+        for a, b in graph().edges()
+        if part(a) not in (part(b), "graphpart") and part(b) not in ALLOWED[part(a)]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("kind", ROOMS)
+def test_rooms_build_on_those_before_them(kind: str) -> None:
+    order = {room: i for i, room in enumerate(ROOMS[kind])}
+    prefix = f"graphpart.{kind}."
+    wrong = []
+    for a, b in graph().edges():
+        if a.startswith(prefix) and b.startswith(prefix):
+            rooms = [order.get(module.removeprefix(prefix).split(".")[0], len(order)) for module in (a, b)]
+            if rooms[0] < rooms[1]:
+                wrong.append(f"{a} imports {b}")
+    assert wrong == []
+
+
+def test_every_room_says_what_is_in_it() -> None:
+    for name, path in modules().items():
+        if path.name == "__init__.py":
+            docstring = ast.get_docstring(ast.parse(path.read_text()))
+            assert docstring, f"{name} has no docstring"
+
+
+def test_kernels_know_no_networkx() -> None:
+    for name, path in modules().items():
+        if path.suffix in (".pyx", ".pxd"):
+            assert "networkx" not in path.read_text(), name
