@@ -10,6 +10,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.cli import COMMANDS, main
+from graphpart.cli.summary import family_of
 from graphpart.generate import FAMILIES
 from graphpart.io import FORMATS
 from graphpart.methods import METHODS
@@ -475,21 +476,48 @@ def folder(tmp_path):
     (folder / "b.gr").write_text("p cep 4 3\n1 2\n2 3\n1 3\n")
     (folder / "b.gr.labels").write_text("0\n")
     (folder / "README.txt").write_text("not an instance")
-    (folder / "manifest.csv").write_text("file,best\na.csv,-10\nb.gr,0\n")
+    (folder / "manifest.csv").write_text("file,best,family\na.csv,-10,triangles\nb.gr,0,\n")
     return folder
 
 
 def test_bench_compares_with_the_best_known(run, folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
-    status, out, err = run("bench", "--method", METHOD, "--method", "brute-force")
-    assert (status, err) == (0, "")
-    assert cells(out) == [
+    status, out, err = run("bench", "--method", METHOD, "--method", "brute-force", "--verbose")
+    assert status == 0 and err.count("\n") == 1 and "2 instances, each run at most 1 s" in err
+    assert cells(out)[:5] == [
         ["instance", "elements", "pairs", "method", "cost", "best known", "gap", "subsets", "seconds"],
         ["a.csv", "6", "15", METHOD, "-8", "-10", "20%", "2", "#"],
         ["a.csv", "6", "15", "brute-force", "-8", "-10", "20%", "2", "#"],
         ["b.gr", "4", "6", METHOD, "-3", "-3", "0%", "2", "#"],
         ["b.gr", "4", "6", "brute-force", "-3", "-3", "0%", "2", "#"],
     ]
+
+
+def test_bench_sums_up_by_family_and_method(run, folder):
+    status, out, _ = run("bench", folder, "--method", METHOD, "--method", "brute-force")
+    assert status == 0
+    rows = [re.split(r"  +", line.strip()) for line in out.splitlines()]
+    assert [row[:6] for row in rows] == [
+        ["family", "method", "instances", "best reached", "mean gap", "proven"],
+        ["triangles", METHOD, "1", "0 of 1", "20%", "0 of 1"],
+        ["triangles", "brute-force", "1", "0 of 1", "20%", "1 of 1"],
+        ["b", METHOD, "1", "1 of 1", "0%", "0 of 1"],
+        ["b", "brute-force", "1", "1 of 1", "0%", "1 of 1"],
+        ["all families", METHOD, "2", "1 of 2", "10%", "0 of 2"],
+        ["all families", "brute-force", "2", "1 of 2", "10%", "2 of 2"],
+    ]
+    assert run("bench", folder, "--method", METHOD, "-v")[1].endswith(run("bench", folder, "--method", METHOD)[1])
+
+
+def test_columns_fit_the_longest_method(run, folder):
+    lines = run("bench", folder / "a.csv", "-v")[1].splitlines()
+    lines = lines[: next(i for i, line in enumerate(lines) if line.startswith("family"))]
+    assert len({line.index(line.split()[4], 30) + len(line.split()[4]) for line in lines[1:]}) == 1
+
+
+def test_family_of_a_name_without_a_manifest():
+    names = ["grid-100.csv", "x/sparse_0300.csv.gz", "a.csv", "404.wcsp"]
+    assert [family_of(name) for name in names] == ["grid", "sparse", "a", "404.wcsp"]
 
 
 def test_bench_writes_csv(run, folder, tmp_path):
@@ -505,7 +533,7 @@ def test_bench_writes_csv(run, folder, tmp_path):
 
 
 def test_bench_runs_all_methods_that_end_by_themselves(run, folder):
-    rows = run("bench", folder / "a.csv")[1].splitlines()[1:]
+    rows = run("bench", folder / "a.csv", "-v")[1].split("family")[0].splitlines()[1:]
     expected = [m.name for m in METHODS if m.problem == "partition" and not m.exact and not m.anytime]
     assert [row.split()[3] for row in rows] == expected
     assert "auto" in expected and "search" not in expected
@@ -514,7 +542,7 @@ def test_bench_runs_all_methods_that_end_by_themselves(run, folder):
 def test_bench_leaves_out_methods_for_which_an_instance_is_too_large(run, tmp_path):
     gp.write(gp.SetPartition.from_matrix(np.ones((15, 15))), tmp_path / "x.npy")
     out = run("bench", tmp_path, "--method", "brute-force", "--method", METHOD)[1]
-    assert [line.split()[3] for line in out.splitlines()] == ["method", METHOD]
+    assert [line.split()[1] for line in out.splitlines()[:2]] == ["method", METHOD] and "brute" not in out
 
 
 @pytest.mark.parametrize(

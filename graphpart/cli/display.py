@@ -12,12 +12,14 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from graphpart.cli.console import emit, shown
+from graphpart.methods import METHODS
 
 __all__ = ["Progress", "Table", "percent"]
 
 Callback = Callable[[float, float], object]
 LOGGER = logging.getLogger("graphpart")
 WIDTHS = {":": 14, ".": 13}  # at least, by the mark of the column; plain rows are printed before later ones are known
+METHOD = max(len(method.name) for method in METHODS)  # the column of methods holds the longest name
 
 
 class Table:
@@ -32,9 +34,14 @@ class Table:
         counts.
     aside : bool
         Print to standard error, as plain text, because standard output is for something else.
+    first : str
+        The head of the first column.
     """
 
-    def __init__(self, files: Sequence[str], columns: Sequence[str], aside: bool = False) -> None:
+    def __init__(
+        self, files: Sequence[str], columns: Sequence[str], aside: bool = False, first: str = "instance"
+    ) -> None:
+        self._first = first
         names = {file: Path(file).name if file != "-" else shown(file) for file in files}
         self._names = names if len(set(names.values())) == len(names) else {file: shown(file) for file in files}
         self._rows: list[list[str]] = []
@@ -45,9 +52,10 @@ class Table:
     def _head(self, columns: Sequence[str]) -> None:
         """Begin a table with these columns."""
         self._given = list(columns)
-        self._columns = ["instance", *(column.rstrip(":.") for column in columns)]
+        self._columns = [self._first, *(column.rstrip(":.") for column in columns)]
         self._is_text = [True, *(column.endswith(":") for column in columns)]
-        least = [max(map(len, self._names.values()), default=0), *(WIDTHS.get(column[-1], 8) for column in columns)]
+        least = [max(map(len, self._names.values()), default=0)]
+        least += [METHOD if column == "method:" else WIDTHS.get(column[-1], 8) for column in columns]
         self._widths = [max(width, len(name)) for width, name in zip(least, self._columns, strict=True)]
 
     def add(self, file: str, row: Mapping[str, Any], columns: Sequence[str] | None = None) -> None:

@@ -15,7 +15,7 @@ __all__ = ["MANIFEST", "Manifests", "instances_in"]
 
 MANIFEST = "manifest.csv"
 ROUNDING = 1e-9  # relative difference between costs that counts as none
-FILE, VALUE = "file", "best"
+FILE, VALUE, FAMILY = "file", "best", "family"
 
 
 def instances_in(paths: Sequence[str]) -> list[str]:
@@ -49,16 +49,23 @@ class Manifests:
     """The manifests of all folders seen so far."""
 
     def __init__(self) -> None:
-        self._values: dict[Path, dict[str, float]] = {}
+        self._rows: dict[Path, dict[str, tuple[float | None, str | None]]] = {}
 
     def value(self, file: str) -> float | None:
         """The best known value of an instance, in the convention of its file."""
         if file == "-":
             return None
+        return self._row(file)[0]
+
+    def family(self, file: str) -> str | None:
+        """The family of an instance, if its manifest says so."""
+        return self._row(file)[1]
+
+    def _row(self, file: str) -> tuple[float | None, str | None]:
         path = Path(file)
-        if path.parent not in self._values:
-            self._values[path.parent] = read_manifest(path.parent / MANIFEST)
-        return self._values[path.parent].get(path.name)
+        if path.parent not in self._rows:
+            self._rows[path.parent] = read_manifest(path.parent / MANIFEST)
+        return self._rows[path.parent].get(path.name, (None, None))
 
     def compare(self, file: str, problem: Any, cost: float) -> tuple[float | None, float | None]:
         """The best known cost, and by what part of it a cost is higher."""
@@ -71,8 +78,8 @@ class Manifests:
         return best, (cost - best) / abs(best) if best else math.copysign(math.inf, cost - best)
 
 
-def read_manifest(path: Path) -> dict[str, float]:
-    """Names of files and best known values; empty if there is no manifest, and without the rows that have no value."""
+def read_manifest(path: Path) -> dict[str, tuple[float | None, str | None]]:
+    """From the names of files to (best known value, family), None where it is not said; empty without a manifest."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
@@ -83,11 +90,10 @@ def read_manifest(path: Path) -> dict[str, float]:
     missing = [column for column in (FILE, VALUE) if column not in (rows.fieldnames or ())]
     if missing:
         raise FormatError(path, 1, f"there is no column {missing[0]}: expected a header with {FILE} and {VALUE}")
-    values = {}
+    values: dict[str, tuple[float | None, str | None]] = {}
     for row in rows:
-        if row[VALUE]:
-            try:
-                values[row[FILE]] = float(row[VALUE])
-            except ValueError:
-                raise FormatError(path, rows.line_num, f"{VALUE} is {row[VALUE]!r}: expected a number") from None
+        try:
+            values[row[FILE]] = (float(row[VALUE]) if row[VALUE] else None, row.get(FAMILY) or None)
+        except ValueError:
+            raise FormatError(path, rows.line_num, f"{VALUE} is {row[VALUE]!r}: expected a number") from None
     return values

@@ -33,6 +33,7 @@ from graphpart.cli.files import (
 from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import columns, record, size
 from graphpart.cli.manifest import Manifests
+from graphpart.crf import solve_given
 from graphpart.errors import InvalidOption
 from graphpart.plotting import check_picture, save_history
 from graphpart.result import Status
@@ -147,6 +148,4 @@ def solve(problem: Any, evidence: dict[Any, int] | None, method: str, **options:
     """`graphpart.solve`, with the labels of some variables given."""
     if evidence is None:
         return graphpart.solve(problem, method, **options)
-    from graphpart.crf.evidence import solve_given
-
     return solve_given(problem, evidence, method, **options)

@@ -119,7 +119,8 @@ def format_of_target(path: PathOrStream, problem: str) -> Format:
     if candidates:
         return candidates[0]
     suffixes = ", ".join(suffix for known in FORMATS if known.holds(problem) for suffix in known.suffixes)
-    raise InvalidOption(f"the suffix of {path} tells no format for this problem: expected {suffixes}")
+    found = f"the suffix of {path} tells no format for this problem"
+    raise InvalidOption(f"{found}: expected {suffixes}, or the name of a format")
 
 
 def read(path: PathOrStream, format: str | None = None) -> Any:
