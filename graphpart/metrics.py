@@ -9,15 +9,14 @@ The argument order is that of scikit-learn: the truth first.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidPartition, MissingDependency
+from graphpart.errors import InvalidPartition
 from graphpart.result import Result
 
 __all__ = [
@@ -31,6 +30,17 @@ __all__ = [
 ]
 
 Codes = NDArray[np.int64]
+
+
+class Contingency(NamedTuple):
+    """A contingency table: ``counts[k]`` elements are in subset ``i[k]`` of the truth and ``j[k]`` of the partition."""
+
+    n: int
+    i: Codes
+    j: Codes
+    counts: Codes
+    truth: Codes  # sizes of its subsets
+    partition: Codes
 
 
 @dataclass(frozen=True)
@@ -103,12 +113,12 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     """
     a, b = _aligned(truth, partition, missing)
     table = _contingency(a, b)
-    agreement, adjusted = _rand(a, b)
+    agreement, adjusted = _rand(table)
     false_cuts, false_joins = _information(table)
     return Comparison(
         elements=len(a),
-        true_subsets=table.shape[0],
-        subsets=table.shape[1],
+        true_subsets=len(table.truth),
+        subsets=len(table.partition),
         rand_index=agreement,
         adjusted_rand_index=adjusted,
         variation_of_information=false_cuts + false_joins,
@@ -120,7 +130,7 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
 
 def rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> float:
     """The share of pairs on which two partitions agree; arguments as for :func:`compare`."""
-    return _rand(*_aligned(truth, partition, missing))[0]
+    return _rand(_contingency(*_aligned(truth, partition, missing)))[0]
 
 
 def adjusted_rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> float:
@@ -131,7 +141,7 @@ def adjusted_rand_index(truth: Any, partition: Any, *, missing: Any = -1) -> flo
     >>> adjusted_rand_index([{"a", "b"}, {"c"}], [{"c"}, {"a", "b"}])
     1.0
     """
-    return _rand(*_aligned(truth, partition, missing))[1]
+    return _rand(_contingency(*_aligned(truth, partition, missing)))[1]
 
 
 def variation_of_information(truth: Any, partition: Any, *, missing: Any = -1) -> tuple[float, float]:
@@ -261,36 +271,39 @@ def _by_node(partition: Any) -> Mapping[Hashable, Any] | None:
     return None
 
 
-def _sklearn() -> Any:
-    try:
-        from sklearn.metrics import cluster
-    except ImportError:
-        raise MissingDependency("scikit-learn", "learn", "comparing partitions") from None
-    return cluster
+def _contingency(a: Codes, b: Codes) -> Contingency:
+    """The contingency table, of which only the entries that are not 0 are stored. O(n log n)"""
+    (_, i, truth), (_, j, partition) = (np.unique(x, return_inverse=True, return_counts=True) for x in (a, b))
+    width = max(len(partition), 1)
+    meeting, counts = np.unique(i * np.int64(width) + j, return_counts=True)
+    return Contingency(len(a), meeting // width, meeting % width, counts, truth, partition)
 
 
-def _contingency(a: Codes, b: Codes) -> Any:
-    return _sklearn().contingency_matrix(a, b, sparse=True, dtype=np.int64)
+def _decisions(table: Contingency) -> tuple[int, int, int, int]:
+    """The numbers of pairs joined in both partitions, in the truth only, in the partition only, and in neither."""
 
-
-def _rand(a: Codes, b: Codes) -> tuple[float, float]:
-    cluster = _sklearn()
-    with warnings.catch_warnings():
-        # Many subsets are no sign of a regression target here.
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        return float(cluster.rand_score(a, b)), float(cluster.adjusted_rand_score(a, b))
-
-
-def _pair_scores(table: Any) -> dict[str, float]:
-
-    def pairs(sizes: NDArray[np.int64]) -> int:
+    def pairs(sizes: Codes) -> int:
         return int((sizes * (sizes - 1) // 2).sum())
 
-    joined = pairs(table.data)  # in both
-    in_truth, in_partition = (pairs(np.asarray(table.sum(axis=axis)).ravel()) for axis in (1, 0))
-    n = int(table.sum())
-    cut = n * (n - 1) // 2 - in_truth - in_partition + joined
-    falsely_joined, falsely_cut = in_partition - joined, in_truth - joined
+    joined, in_truth, in_partition = pairs(table.counts), pairs(table.truth), pairs(table.partition)
+    cut = table.n * (table.n - 1) // 2 - in_truth - in_partition + joined
+    return joined, in_truth - joined, in_partition - joined, cut
+
+
+def _rand(table: Contingency) -> tuple[float, float]:
+    """The Rand index, and adjusted for chance; of integers that Python divides with one rounding."""
+    joined, falsely_cut, falsely_joined, cut = _decisions(table)
+    wrong = falsely_cut + falsely_joined
+    if not wrong:
+        return 1.0, 1.0
+    # (index - expected) / (largest - expected), times the number of pairs above and below
+    above = 2 * (joined * cut - falsely_cut * falsely_joined)
+    below = (joined + falsely_cut) * (falsely_cut + cut) + (joined + falsely_joined) * (falsely_joined + cut)
+    return (joined + cut) / (joined + cut + wrong), above / below
+
+
+def _pair_scores(table: Contingency) -> dict[str, float]:
+    joined, falsely_cut, falsely_joined, cut = _decisions(table)
     scores = {}
     for kind, right, wrong, missed in (
         ("joins", joined, falsely_joined, falsely_cut),
@@ -306,16 +319,11 @@ def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
-def _information(table: Any) -> tuple[float, float]:
+def _information(table: Contingency) -> tuple[float, float]:
     """H(partition | truth) and H(truth | partition) in bits."""
-    n = int(table.sum())
-    if not n:
+    if not table.n:
         return 0.0, 0.0
-    table = table.tocoo()
-    i, j = table.coords if hasattr(table, "coords") else (table.row, table.col)
-    truth = np.bincount(i, weights=table.data)
-    partition = np.bincount(j, weights=table.data)
-    share = table.data / n
-    split = 0.0 - float(share @ np.log2(table.data / truth[i]))
-    mixed = 0.0 - float(share @ np.log2(table.data / partition[j]))
+    share = table.counts / table.n
+    split = 0.0 - float(share @ np.log2(table.counts / table.truth[table.i]))
+    mixed = 0.0 - float(share @ np.log2(table.counts / table.partition[table.j]))
     return max(split, 0.0), max(mixed, 0.0)

@@ -438,7 +438,7 @@ SMALL = {"n": 12, "m": 20, "subsets": 3, "height": 4, "width": 5, "largest": 5, 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_generate_every_family_with_what_is_required(run, tmp_path, family):
-    if family.name in ("digits", "scene"):
+    if family.name == "digits":
         pytest.importorskip("sklearn")
     options = []
     for parameter in family.parameters:

@@ -11,6 +11,7 @@ from graphpart import InvalidOption
 pytest.importorskip("sklearn")
 
 import scipy.sparse
+from scikit_learn import with_checks
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -18,7 +19,6 @@ from sklearn.metrics.pairwise import pairwise_distances, rbf_kernel
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphpart.estimators import CorrelationClustering, LearnedPartition, otsu_threshold
 from graphpart.learn import pairs
@@ -32,7 +32,7 @@ def expected(estimator):
     return EXPECTED if isinstance(estimator, LearnedPartition) else {}
 
 
-@parametrize_with_checks(
+@with_checks(
     [
         CorrelationClustering(method="kernighan-lin"),
         CorrelationClustering(n_neighbors=5, method="kernighan-lin"),

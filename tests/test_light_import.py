@@ -23,3 +23,13 @@ def test_nothing_heavy_is_imported(code):
     code += f"\nimport sys; print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], input=INSTANCE, capture_output=True, text=True, check=True)
     assert done.stderr.split() == []
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_all_names_of_learn_with_and_without_scikit_learn(there):
+    if there:
+        pytest.importorskip("sklearn")
+    code = "" if there else "import sys; sys.modules['sklearn'] = None\n"
+    code += "from graphpart.learn import *; print('LinearMetric' in globals(), LogisticRegression.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(there), "LogisticRegression"]

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import subprocess
+import sys
 
 import networkx as nx
 import numpy as np
@@ -12,8 +14,6 @@ from hypothesis import strategies as st
 
 import graphpart as gp
 from graphpart import InvalidPartition, metrics
-
-cluster = pytest.importorskip("sklearn.metrics.cluster")
 
 partitions = st.integers(0, 12).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(k, 3), min_size=n, max_size=n) for k in (-1, 0)))
@@ -63,7 +63,9 @@ def test_measures_are_those_of_the_definitions(labels):
 
 
 @given(st.integers(0, 10**6))
+@example(0)
 def test_agreement_with_scikit_learn(seed):
+    cluster = pytest.importorskip("sklearn.metrics.cluster")
     rng = np.random.default_rng(seed)
     truth, partition = rng.integers(0, 8, 200), rng.integers(0, 30, 200)
     (neither, joined), (cut, both) = cluster.pair_confusion_matrix(truth, partition) / 2
@@ -72,10 +74,37 @@ def test_agreement_with_scikit_learn(seed):
     assert c.joins_recall == pytest.approx(both / (both + cut))
     assert c.cuts_precision == pytest.approx(neither / (neither + cut))
     assert c.cuts_recall == pytest.approx(neither / (neither + joined))
-    assert c.adjusted_rand_index == pytest.approx(cluster.adjusted_rand_score(truth, partition))
+    assert c.rand_index == pytest.approx(cluster.rand_score(truth, partition), rel=1e-15)
+    assert c.adjusted_rand_index == pytest.approx(cluster.adjusted_rand_score(truth, partition), rel=1e-15)
     mutual = cluster.mutual_info_score(truth, partition) / math.log(2)
     entropies = [scipy.stats.entropy(np.bincount(x), base=2) for x in (truth, partition)]
     assert c.variation_of_information == pytest.approx(sum(entropies) - 2 * mutual)
+
+
+@given(partitions)
+@example(([], []))
+@example(([0], [0]))
+@example(([0, 0], [0, 1]))
+@example(([0, 1], [0, 1]))
+def test_rand_indices_of_few_elements_are_those_of_scikit_learn(labels):
+    cluster = pytest.importorskip("sklearn.metrics.cluster")
+    known = [(a, b) for a, b in zip(*labels, strict=True) if a != -1]
+    truth, partition = [a for a, _ in known], [b for _, b in known]
+    expected = cluster.rand_score(truth, partition), cluster.adjusted_rand_score(truth, partition)
+    c = metrics.compare(*labels)
+    assert (c.rand_index, c.adjusted_rand_index) == pytest.approx(expected, rel=1e-15, abs=1e-15)
+
+
+def test_without_scikit_learn():
+    code = """if True:
+        import sys
+        sys.modules["sklearn"] = None
+        import graphpart.metrics
+        c = graphpart.metrics.compare([0, 0, 0, 1, 1, -1], [0, 0, 1, 2, 2, 2])
+        print(c.rand_index, c.adjusted_rand_index, c.variation_of_information)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    # Of ten pairs, two are cut falsely; (2 - 0.8) / (3 - 0.8), as 4 * 2 / 10 joined ones are expected.
+    assert [float(x) for x in done.stdout.split()] == pytest.approx([0.8, 1.2 / 2.2, 0.6 * math.log2(3) - 0.4])
 
 
 def test_pairs_are_never_listed():

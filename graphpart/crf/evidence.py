@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.crf.problem import as_factor_graph
 from graphpart.crf.problem.derive import condition
-from graphpart.crf.problem.factor_graph import as_factor_graph
 from graphpart.methods import find_method
 from graphpart.result import Result
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphpart.generate.instance import Instance, check_integer, random_generator
+from graphpart.generate.instance import Instance, check_integer, random_generator, standard_normal
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 
 __all__ = ["correlations"]
+
+ROWS = 32  # of the matrix of costs, that are summed up at a time
 
 
 def correlations(n: int, rows: int = 10, seed: int | None = 0) -> Instance:
@@ -43,11 +46,24 @@ def correlations(n: int, rows: int = 10, seed: int | None = 0) -> Instance:
     n = check_integer("n", n, 0)
     rows = check_integer("rows", rows, 2)
     check_matrix_fits(n)
-    samples = random_generator(seed).standard_normal((rows, n))
-    samples -= samples.mean(axis=0)
-    samples /= np.sqrt((samples * samples).sum(axis=0))
-    costs = samples.T @ samples
+    samples = standard_normal(random_generator(seed), (rows, n))
+    samples -= _sum(samples) / rows
+    samples /= np.sqrt(_sum(samples * samples))
+    costs = np.empty((n, n))
+    for top in range(0, n, ROWS):
+        part, product = costs[top : top + ROWS], np.empty((min(ROWS, n - top), n))
+        part.fill(0.0)
+        for row in samples:  # not by BLAS, which adds in an order that depends on the processor
+            part += np.multiply(row[top : top + ROWS, None], row, out=product)
     costs *= -100.0
     np.round(costs, out=costs)
     costs += 0.0  # no negative zeros
     return Instance(SetPartition.from_matrix(costs, dense=True, sense=-1), None)
+
+
+def _sum(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of the rows, from the first to the last."""
+    total = np.zeros(samples.shape[1])
+    for row in samples:
+        total += row
+    return total

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from graphpart.crf.problem import FactorGraph
-from graphpart.generate.instance import FactorInstance, check_integer, check_number, random_generator, rounded
+from graphpart.generate.instance import (
+    FactorInstance,
+    check_integer,
+    check_number,
+    random_generator,
+    rounded,
+    standard_normal,
+)
 
 __all__ = ["factor_chain"]
 
@@ -46,8 +53,8 @@ def factor_chain(
     n, labels = check_integer("n", n, 0), check_integer("labels", labels, 1, 4096)
     sigma = check_number("sigma", sigma, 0)
     rng = random_generator(seed)
-    unary = sigma * rng.standard_normal((n, labels))
-    between = sigma * rng.standard_normal((max(n - 1, 0), labels, labels))
+    unary = sigma * standard_normal(rng, (n, labels))
+    between = sigma * standard_normal(rng, (max(n - 1, 0), labels, labels))
     at = np.arange(n)
     groups = [
         (at[:, None], rounded(unary, decimals)),

@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
-from graphpart.generate.instance import FactorInstance, check_integer, check_number, random_generator, rounded
+from graphpart.generate.instance import (
+    FactorInstance,
+    check_integer,
+    check_number,
+    random_generator,
+    rounded,
+    standard_normal,
+)
 
 __all__ = ["factor_grid", "grid_pairs", "potts_grid"]
 
@@ -75,8 +82,8 @@ def factor_grid(
         tables = rounded(signs[:, None, None] * np.array([[-1.0, 1.0], [1.0, -1.0]]), decimals)
         f = FactorGraph.from_arrays(np.full(height * width, 2), [(grid_pairs(height, width), tables)])
         return FactorInstance(f, None)
-    unary = rounded(rng.standard_normal((height * width, labels)), decimals)
-    weights = strength * rng.standard_normal(count)
+    unary = rounded(standard_normal(rng, (height * width, labels)), decimals)
+    weights = strength * standard_normal(rng, count)
     if couplings == "attractive":
         weights = np.abs(weights)
     return FactorInstance(potts_grid(height, width, unary, rounded(weights, decimals)), None)

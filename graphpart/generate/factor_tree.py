@@ -6,7 +6,14 @@ import numpy as np
 
 from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
-from graphpart.generate.instance import FactorInstance, check_integer, check_number, random_generator, rounded
+from graphpart.generate.instance import (
+    FactorInstance,
+    check_integer,
+    check_number,
+    random_generator,
+    rounded,
+    standard_normal,
+)
 
 __all__ = ["factor_tree"]
 
@@ -70,6 +77,6 @@ def factor_tree(
     groups = []
     for rows, k in ((scopes[:whole], arity), (scopes[whole:, : left + 1], left + 1)):
         if len(rows):
-            tables = sigma * rng.standard_normal((len(rows), *[labels] * k))
+            tables = sigma * standard_normal(rng, (len(rows), *[labels] * k))
             groups.append((rows, rounded(tables, decimals)))
     return FactorInstance(FactorGraph.from_arrays(np.full(n, labels), groups), None)

@@ -85,11 +85,16 @@ def modularity(graph: nx.Graph | str, weight: str | None = "weight", resolution:
         raise InvalidProblem(f"attribute {weight!r} of an edge is not a number") from None
     if not graph.is_directed():
         weights[np.diag_indices(n)] *= 2.0
-    total = float(weights.sum())
+    try:
+        out, into = (np.array([math.fsum(row[row != 0.0].tolist()) for row in each]) for each in (weights, weights.T))
+        total = math.fsum(out)
+    except (OverflowError, ValueError):  # the latter for inf - inf
+        total = math.inf
     if not (math.isfinite(total) and total > 0):
         raise InvalidProblem(f"the sum of weights is {total}: expected a positive number")
-    out, into = weights.sum(axis=1) / total, weights.sum(axis=0) / total
+    out /= total
+    into /= total
     null = np.outer(out, into)
     costs = resolution * (null + null.T) - (weights + weights.T) / total
-    offset = float(np.trace(weights) / total - resolution * (out @ into))
+    offset = math.fsum(np.diagonal(weights)) / total - resolution * math.fsum(out * into)
     return Instance(SetPartition.from_matrix(costs, list(graph), offset=offset, sense=-1), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from decimal import Context, Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from graphpart.generate.factor_grid import potts_grid
 from graphpart.generate.instance import FactorInstance, check_integer, check_number, random_generator, rounded
 
 __all__ = ["noisy_image"]
+
+EXACTLY = Context(prec=400)  # digits: as many as 1 - noise has
 
 
 def noisy_image(
@@ -63,18 +65,23 @@ def noisy_image(
     rng = random_generator(seed)
     truth = _shapes(height, width, rng)
     seen = truth ^ (rng.random(height * width) < noise)
-    unary = np.full((height * width, 2), -math.log(noise))
-    unary[np.arange(height * width), seen] = -math.log1p(-noise)
+    unary = np.full((height * width, 2), _surprise(Decimal(noise)))
+    unary[np.arange(height * width), seen] = _surprise(EXACTLY.subtract(Decimal(1), Decimal(noise)))
     weight = rounded(np.array(smoothness), decimals)
     return FactorInstance(potts_grid(height, width, rounded(unary, decimals), weight), truth)
+
+
+def _surprise(p: Decimal) -> float:
+    """``-ln p`` as the nearest number, where the C library's logarithm may be the next one."""
+    return -float(EXACTLY.ln(p))
 
 
 def _shapes(height: int, width: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """A shape in each quarter of the picture, each at a random place near the middle of the quarter."""
     y, x = (np.indices((height, width)) + 0.5) / np.array([max(height, 1), max(width, 1)])[:, None, None]
     (a, b), (c, d), (e, f), (g, h) = np.array([[1, 1], [1, 3], [3, 1], [3, 3]]) / 4 + (rng.random((4, 2)) - 0.5) / 10
-    picture: NDArray[np.bool_] = np.hypot(y - a, x - b) < 0.16
-    picture |= np.abs(np.hypot(y - c, x - d) - 0.13) < 0.04
+    picture: NDArray[np.bool_] = np.sqrt((y - a) ** 2 + (x - b) ** 2) < 0.16
+    picture |= np.abs(np.sqrt((y - c) ** 2 + (x - d) ** 2) - 0.13) < 0.04
     picture |= (np.abs(y - e) < 0.14) & (np.abs(x - f) < 0.11)
     picture |= (np.abs((y - g) + (x - h)) < 0.07) & (np.abs((y - g) - (x - h)) < 0.28)
     pixels: NDArray[np.int32] = picture.ravel().astype(np.int32)

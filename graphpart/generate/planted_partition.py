@@ -11,6 +11,7 @@ from graphpart.generate.instance import (
     cluster_labels,
     random_generator,
     rounded,
+    standard_normal,
     symmetric_matrix,
 )
 from graphpart.partition.problem import SetPartition
@@ -56,7 +57,7 @@ def planted_partition(
     sigma = check_number("sigma", sigma, 0)
     rng = random_generator(seed)
     truth = cluster_labels(n, subsets, rng)
-    costs = symmetric_matrix(n, rng.standard_normal)
+    costs = symmetric_matrix(n, lambda k: standard_normal(rng, k))
     costs *= sigma
     costs += 1.0
     for a in range(n):

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, MissingDependency
+from graphpart.errors import InvalidOption
 from graphpart.generate.factor_grid import potts_grid
 from graphpart.generate.grid import regions_of_points
-from graphpart.generate.instance import FactorInstance, check_integer, check_number, random_generator, rounded
+from graphpart.generate.instance import (
+    FactorInstance,
+    check_integer,
+    check_number,
+    random_generator,
+    rounded,
+    standard_normal,
+)
+from graphpart.kernels.elementary import exp, log
 
 __all__ = ["scene"]
 
+Array = NDArray[np.float64]
+
 COLOURS = 3
+STEPS = 100  # of Newton's method, which needs about ten
 
 
 def scene(
@@ -56,16 +68,12 @@ def scene(
     FactorInstance
         The problem, and the classes of the pixels.
 
-    Raises
-    ------
-    MissingDependency
-        If scikit-learn is not installed.
-
     Notes
     -----
-    The classifier is the minimiser of a strictly convex function, found to a small tolerance: costs may differ between
-    versions of scikit-learn in late digits, which `decimals` rounds away. Drawn in this order: seed points, colours of
-    classes, colours of pixels to learn from, colours of pixels of the scene.
+    The classifier minimises the sum of the logistic losses plus half the sum of the squared coefficients, without the
+    intercepts. Its parameters are rounded to 8 decimals, of which it has 14, so that costs do not depend on the
+    processor that found them. Drawn in this order: seed points, colours of classes, colours of pixels to learn from,
+    colours of pixels of the scene.
 
     Examples
     --------
@@ -73,12 +81,6 @@ def scene(
     >>> f.n, f.m, int(f.domains.max()), len(set(truth.tolist()))
     (600, 1750, 4, 4)
     """
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise MissingDependency("scikit-learn", "learn", "the family of scenes") from None
-    from graphpart.learn.unary import unary_costs
-
     height, width = check_integer("height", height, 0), check_integer("width", width, 0)
     classes, samples = check_integer("classes", classes, 2, 256), check_integer("samples", samples, 1)
     regions = check_integer("regions", regions, 1)
@@ -87,11 +89,60 @@ def scene(
     sigma, smoothness = check_number("sigma", sigma, 0), check_number("smoothness", smoothness, 0)
     rng = random_generator(seed)
     truth = (regions_of_points(height, width, regions, rng) % classes).astype(np.int32)
-    colours = rng.standard_normal((classes, COLOURS))
+    colours = standard_normal(rng, (classes, COLOURS))
     known = np.repeat(np.arange(classes), samples)
-    seen = colours[known] + sigma * rng.standard_normal((len(known), COLOURS))
-    pixels = colours[truth] + sigma * rng.standard_normal((len(truth), COLOURS))
-    model = LogisticRegression(tol=1e-10, max_iter=10000).fit(seen, known)
-    unary = unary_costs(model, pixels) if len(pixels) else np.zeros((0, classes))
+    seen = colours[known] + sigma * standard_normal(rng, (len(known), COLOURS))
+    pixels = colours[truth] + sigma * standard_normal(rng, (len(truth), COLOURS))
+    theta = rounded(_learned(seen, known, classes), 8)
+    scores = np.broadcast_to(theta[COLOURS], (len(pixels), classes)).copy()
+    for colour, weights in zip(pixels.T, theta[:COLOURS], strict=True):
+        scores += colour[:, None] * weights
+    unary = _surprise(scores)
     weight = rounded(np.array(smoothness), decimals)
     return FactorInstance(potts_grid(height, width, rounded(unary, decimals), weight), truth)
+
+
+def _surprise(scores: Array) -> Array:
+    """``-ln P`` of the classes, whose probabilities are proportional to the exponentials of their scores."""
+    below = scores.max(axis=1, keepdims=True, initial=-np.inf) - scores
+    total = np.zeros((len(scores), 1))
+    for column in exp(-below).T:
+        total += column[:, None]
+    costs: Array = below + log(total)
+    return costs
+
+
+def _learned(X: Array, y: NDArray[np.int64], classes: int) -> Array:
+    """Parameters of multinomial logistic regression by Newton's method, shape (V + 1, classes); the last: intercepts.
+
+    With two classes, the parameters are those of logistic regression, plus and minus one half of them.
+    """
+    x = np.column_stack([X, np.ones(len(X))])
+    wanted = np.eye(classes)[y]
+    penalty = np.where(np.arange(x.shape[1]) < X.shape[1], 2.0 if classes == 2 else 1.0, 0.0)[:, None]
+    # The loss is the same if a number is added to all intercepts: their sum stays zero by this.
+    ridge = np.diag(np.repeat(penalty.ravel(), classes))
+    ridge[-classes:, -classes:] += 1.0
+    theta = np.zeros((x.shape[1], classes))
+
+    def loss(theta: Array) -> float:
+        return float(_surprise(x @ theta)[np.arange(len(y)), y].sum() + 0.5 * (penalty * theta * theta).sum())
+
+    now = loss(theta)
+    for _ in range(STEPS):
+        p = exp(-_surprise(x @ theta))
+        gradient = x.T @ (p - wanted) + penalty * theta
+        # d^2 loss / d theta[v, k] d theta[w, l] = sum of x[v] x[w] p[k] ([k = l] - p[l])
+        each = (x[:, :, None] * p[:, None, :]).reshape(len(x), -1)
+        hessian = ridge - each.T @ each
+        for k in range(classes):
+            hessian[k::classes, k::classes] += x.T @ (x * p[:, k, None])
+        step = np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape)
+        length = 1.0
+        while length > 1e-9 and loss(theta - length * step) > now + 1e-12 * abs(now):
+            length /= 2.0
+        theta -= length * step
+        now = loss(theta)
+        if np.abs(step).max() < 1e-13 * max(1.0, np.abs(theta).max()):
+            break
+    return theta

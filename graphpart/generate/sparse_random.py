@@ -11,6 +11,7 @@ from graphpart.generate.instance import (
     distinct_integers,
     random_generator,
     rounded,
+    standard_normal,
     unrank_pairs,
 )
 from graphpart.partition.problem import LARGEST_N, SetPartition
@@ -61,6 +62,6 @@ def sparse_random(
     rng = random_generator(seed)
     u, v = unrank_pairs(n, distinct_integers(total, m, rng))
     attractive = rng.random(m) < negative
-    costs = np.ones(m) if signs else np.abs(rng.standard_normal(m))
+    costs = np.ones(m) if signs else np.abs(standard_normal(rng, m))
     np.negative(costs, out=costs, where=attractive)
     return Instance(SetPartition.from_pairs(n, (u, v), rounded(costs, decimals)), None)

@@ -6,7 +6,8 @@
 The format of the UAI inference competitions. It means: maximise the product of the tables. Hence each entry becomes the
 cost ``-ln t``, and 0 becomes ``inf``; ``objective`` is the natural logarithm of the product, without normalisation.
 In a ``BAYES`` file the last variable of each scope is the child; its tables are read like those of ``MARKOV``. The
-constant of a problem is written as a table with an empty scope.
+constant of a problem is written as a table with an empty scope. Exponentials and logarithms are those of
+:mod:`graphpart.kernels.elementary`, so a problem makes the same file, and a file the same problem, on every processor.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.files.stream import NumberStream, table_sizes
 from graphpart.files.text import numbers
 from graphpart.io._records import counted_records
+from graphpart.kernels.elementary import exp, log
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
@@ -65,9 +67,7 @@ def read(source: Source) -> FactorGraph:
         raise stream.error(int(_inside(table_at)[bad]), "a factor of a product, at least 0")
     if len(entries) and entries.max() == np.inf:
         raise stream.error(int(_inside(table_at)[int(entries.argmax())]), "a finite number")
-    with np.errstate(divide="ignore"):
-        costs = np.subtract(0.0, np.log(entries, out=entries), out=entries)
-    return FactorGraph.from_csr(domains, start, scope, costs, sense=-1)
+    return FactorGraph.from_csr(domains, start, scope, 0.0 - log(entries), sense=-1)
 
 
 def _header(source: Source) -> None:
@@ -99,9 +99,7 @@ def _inside(starts: Positions) -> Positions:
 
 def write(problem: FactorGraph, stream: BinaryIO) -> None:
     """Write a problem."""
-    with np.errstate(under="ignore", over="ignore"):
-        entries = np.exp(-problem.tables)
-        constant = float(np.exp(-problem.constant))
+    entries, constant = exp(-problem.tables), float(exp(-problem.constant))
     lost = np.flatnonzero((entries == 0) & np.isfinite(problem.tables) | np.isinf(entries))
     if len(lost) or constant == 0 or np.isinf(constant):
         cost = problem.tables[lost[0]] if len(lost) else problem.constant

@@ -1,1 +1,1 @@
-"""C-level pieces that several algorithms share. Nothing here knows networkx."""
+"""C-level pieces that several algorithms share, and elementary functions. Nothing here knows networkx."""

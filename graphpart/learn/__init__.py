@@ -1,5 +1,6 @@
 """Models that turn data into costs."""
 
+from importlib.util import find_spec
 from typing import Any
 
 from graphpart.learn import pairs, unary
@@ -7,7 +8,9 @@ from graphpart.learn.kernel_kmeans import kernel_kmeans
 from graphpart.learn.logistic import LogisticRegression
 from graphpart.learn.unary import unary_costs
 
-__all__ = ["LinearMetric", "LogisticRegression", "kernel_kmeans", "pairs", "unary", "unary_costs"]
+__all__ = ["LogisticRegression", "kernel_kmeans", "pairs", "unary", "unary_costs"]
+if find_spec("sklearn"):  # otherwise, `from graphpart.learn import *` has to work without
+    __all__ += ["LinearMetric"]
 
 
 def __getattr__(name: str) -> Any:

@@ -95,7 +95,6 @@ def test_noisy_image_follows_its_model():
 
 
 def test_scene_is_segmented_better_with_the_prior():
-    pytest.importorskip("sklearn")
     f, truth = scene(30, 40, classes=4, regions=8, sigma=1.0, seed=1)
     assert is_grid(f, 30, 40) and set(truth.tolist()) == {0, 1, 2, 3}
     unary = np.array([table for scope, table in f.factors() if len(scope) == 1])

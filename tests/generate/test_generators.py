@@ -1,5 +1,7 @@
 """Each generator against its own definition, on small sizes and at the edges."""
 
+import hashlib
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 import graphpart as gp
 from graphpart.generate import FAMILIES, find_family
-from graphpart.generate.instance import distinct_integers, symmetric_matrix, unrank_pairs
+from graphpart.generate.instance import distinct_integers, standard_normal, symmetric_matrix, unrank_pairs
 
 SMALL = {
     "planted-partition": {"n": 20, "subsets": 3},
@@ -47,6 +49,45 @@ def test_same_seed_same_instance(family):
     if "seed" in [parameter.name for parameter in family.parameters]:
         other = arrays_of(family.function(**options, seed=1).problem)
         assert any(not np.array_equal(a, b) for a, b in zip(arrays_of(first.problem), other, strict=True))
+
+
+# Of the numbers of each problem, without rounding, and of its truth. Sizes are such that rare normal variates occur.
+CHECKSUMS = {
+    "planted-partition": ({"n": 150, "subsets": 3}, "2870efc93ee1c74e"),
+    "grid": ({"height": 60, "width": 50, "regions": 9}, "a632ccaa26dc7da8"),
+    "sparse-random": ({"n": 600, "m": 9000}, "b475188a67a39b44"),
+    "uniform-integers": ({"n": 15}, "25ec93e70da8c693"),
+    "cluster-editing": ({"n": 15}, "79d99f1585378a59"),
+    "correlations": ({"n": 60, "rows": 150}, "fb844876b2fc8bed"),
+    "modularity": ({"graph": "karate-club"}, "454848aee01bc516"),
+    "digits": ({"n": 40}, "f8c4df59acbfb8bc"),
+    "factor-tree": ({"n": 900, "arity": 4}, "1c17a5abf68a2ffc"),
+    "factor-chain": ({"n": 900, "labels": 3}, "24e634daafb926c1"),
+    "factor-grid": ({"height": 40, "width": 50, "labels": 3}, "d3ff0fb969478832"),
+    "noisy-image": ({"height": 14, "width": 11}, "82cc19a39ec4f22e"),
+    "scene": ({"height": 30, "width": 20}, "1a7e36d9cbe535c9"),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_same_instance_on_every_processor(family):
+    options, expected = CHECKSUMS[family.name]
+    problem, truth = family.function(**options)
+    parts = [*arrays_of(problem), np.array([problem.offset if isinstance(problem, gp.SetPartition) else 0.0])]
+    parts += [] if truth is None else [truth]
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part.astype("<f8").tobytes())
+    assert found.hexdigest()[:16] == expected
+
+
+def test_rare_normal_variates_are_rounded():
+    ours = standard_normal(np.random.default_rng(1), (200, 1000))
+    theirs = np.random.default_rng(1).standard_normal((200, 1000))
+    rare = np.abs(theirs) > 3.65
+    assert 20 < rare.sum() < 90  # of 200000, 2.6 in 10000 are expected
+    np.testing.assert_array_equal(ours[~rare], theirs[~rare])
+    np.testing.assert_array_equal(ours[rare] * 2.0**26, np.round(theirs[rare] * 2.0**26))
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)

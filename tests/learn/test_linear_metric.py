@@ -11,12 +11,12 @@ from graphpart.learn import pairs
 
 pytest.importorskip("sklearn")
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from scikit_learn import with_checks
 
 from graphpart.learn.linear_metric import LinearMetric, metric_objective
 
 
-@parametrize_with_checks([LinearMetric(), LinearMetric(1, max_pairs=40)])
+@with_checks([LinearMetric(), LinearMetric(1, max_pairs=40)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

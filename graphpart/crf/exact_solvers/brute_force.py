@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.crf.exact_solvers import _brute_force
-from graphpart.crf.problem.factor_graph import as_factor_graph
+from graphpart.crf.problem import as_factor_graph
 from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
