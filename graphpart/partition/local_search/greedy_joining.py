@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _dense_joining, _sparse_joining, improve
+from graphpart.partition.local_search import _dense_joining, _sparse_joining
+from graphpart.partition.local_search.improve import improve
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible

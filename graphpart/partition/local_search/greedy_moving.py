@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _dense_moves, _sparse_moves, improve
+from graphpart.partition.local_search import _dense_moves, _sparse_moves
 from graphpart.partition.local_search.greedy_joining import joined
+from graphpart.partition.local_search.improve import improve
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible

@@ -33,10 +33,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _dense_moves, improve
+from graphpart.partition.local_search import _dense_moves
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.greedy_joining import joined
+from graphpart.partition.local_search.improve import improve
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
