@@ -60,14 +60,16 @@ def interrupted(argv, times=1, code=PATIENT):
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, argv)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    said = process.stderr.readline()
-    assert said == "running\n"
+    before = ""
+    while (said := process.stderr.readline()) != "running\n":
+        assert said, f"it never ran: {before}"
+        before += said
     for _ in range(times):
         process.send_signal(signal.SIGINT)
         time.sleep(0.02)
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in err
-    return process.returncode, out, err
+    return process.returncode, out, before + err
 
 
 # ------------------------------------------------------------------------------------------------------------- streams
