@@ -7,13 +7,13 @@ refused: nothing is ever unpickled.
 from __future__ import annotations
 
 import math
-import os
 import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart import machine
 from graphpart.errors import FormatError
 from graphpart.io.lines import joins_without_cost
 from graphpart.partition.problem import SetPartition, check_matrix_fits
@@ -92,8 +92,7 @@ def read_data(
 ) -> NDArray[Any]:
     """The array that follows a header. Memory grows with the bytes found, not with those that the header promises."""
     promised = math.prod(shape) * dtype.itemsize
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if promised > memory:
+    if promised > machine.memory():
         raise FormatError(path, None, f"{what} promises an array of {promised / 1e9:.3g} GB: expected one that fits")
     data = bytearray()
     while len(data) < promised:
