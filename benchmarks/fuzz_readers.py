@@ -9,7 +9,6 @@ unchanged when it is written and read again. Inputs that fail are kept as ``cras
 
 import io
 import math
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -20,13 +19,13 @@ with atheris.instrument_imports(include=["graphpart.io"]):
     import numpy as np
 
     import graphpart as gp
+    from graphpart import machine
     from graphpart.io import FORMATS, cplib, csv, json, labels, metis, multicut, npy, npz, pace, qubo, uai, wcsp  # noqa: F401  be traced
 
 STATED = (gp.FormatError, gp.InfeasibleProblem)
 MEMORY = 64 << 20  # pretend that the machine is small, such that nothing honest but large slows the run
 
-_sysconf = os.sysconf
-os.sysconf = lambda name: MEMORY // _sysconf("SC_PAGE_SIZE") if name == "SC_PHYS_PAGES" else _sysconf(name)
+machine.memory = lambda: MEMORY
 
 
 def same(p: gp.SetPartition, q: gp.SetPartition) -> bool:

@@ -7,7 +7,6 @@ and the callback.
 """
 
 from libc.math cimport INFINITY
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from cpython.exc cimport PyErr_CheckSignals
 
 import functools
@@ -17,18 +16,13 @@ import threading
 from dataclasses import replace
 
 from graphpart.errors import InvalidOption
+from graphpart.kernels.clock cimport seconds as now
 from graphpart.result import Result, Status
 
 cdef bint interrupted = False  # Ctrl-C came while an interruptible method ran
 
 cdef double SERVICE = 0.05     # seconds between two looks at signals and callback
 cdef long QUIET = 256          # polls that only count
-
-
-cdef inline double now() noexcept nogil:
-    cdef timespec t
-    clock_gettime(CLOCK_MONOTONIC, &t)
-    return t.tv_sec + 1e-9 * t.tv_nsec
 
 
 cdef class Stopping:

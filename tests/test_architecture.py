@@ -17,13 +17,14 @@ ROOT = Path(graphpart.__file__).parent
 CIMPORT = re.compile(r"^\s*from (graphpart[\w.]*) (?:cimport|import) \(?([\w, ]+)", re.MULTILINE)
 
 # What each part of the package may import, beside itself.
-BASE = {"errors", "result", "stopping", "kernels"}
+BASE = {"errors", "machine", "result", "stopping", "kernels"}
 SHARED = BASE | {"common", "files", "milp", "methods"}
 ALLOWED = {
     "errors": set(),
-    "kernels": {"errors"},
+    "machine": set(),
+    "kernels": {"errors", "machine"},
     "result": set(),
-    "stopping": {"errors", "result"},
+    "stopping": {"errors", "kernels", "result"},
     "methods": BASE,
     "milp": BASE,
     "common": BASE,

@@ -9,15 +9,10 @@ from libc.math cimport INFINITY, isinf
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 
+from graphpart.kernels.bits cimport leading_zeros, multiply
+
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char* text, char** end, void* overflow) except? -1.0
-
-cdef extern from *:
-    """
-    typedef unsigned __int128 graphpart_wide;
-    """
-    ctypedef uint64_t wide_t "graphpart_wide"     # Cython knows no integer of 128 bits; C does
-    int __builtin_clzll(uint64_t x) nogil
 
 cdef enum:
     LOW_POWER = -342       # of ten, from which on 19 digits may be no zero
@@ -55,22 +50,19 @@ cdef inline bint scaled(uint64_t digits, long power, double* out) noexcept nogil
     The significand of the power is too small by less than one unit, thus the product by less than `digits`. If this
     can neither carry into the bits that count nor tell a tie from a larger number, the bits are right.
     """
-    cdef wide_t product
-    cdef uint64_t high, low, more, top, significand
+    cdef uint64_t high, low, more, carried, top, significand
     cdef long exponent
     cdef int zeros
     if not LOW_POWER <= power <= HIGH_POWER:
         return False
-    zeros = __builtin_clzll(digits)
+    zeros = leading_zeros(digits)
     digits <<= zeros
-    product = <wide_t>digits * SIGNIFICANDS[2 * (power - LOW_POWER)]
-    high, low = <uint64_t>(product >> 64), <uint64_t>product
+    low = multiply(digits, SIGNIFICANDS[2 * (power - LOW_POWER)], &high)
     if high & 0x1FF == 0x1FF and low + digits < digits:      # the missing part may carry: take 64 bits more
-        product = <wide_t>digits * SIGNIFICANDS[2 * (power - LOW_POWER) + 1]
-        more = low
-        low += <uint64_t>(product >> 64)
-        high += low < more
-        if high & 0x1FF == 0x1FF and low + 1 == 0 and <uint64_t>product + digits < digits:
+        more = multiply(digits, SIGNIFICANDS[2 * (power - LOW_POWER) + 1], &carried)
+        low += carried
+        high += low < carried
+        if high & 0x1FF == 0x1FF and low + 1 == 0 and more + digits < digits:
             return False
     top = high >> 63
     significand = high >> (top + 9)                           # 54 bits, the last one to be rounded away

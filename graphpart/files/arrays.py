@@ -6,7 +6,6 @@ Nothing is unpickled, and no promise of a size is believed.
 from __future__ import annotations
 
 import math
-import os
 import re
 import zipfile
 import zlib
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import FormatError
+from graphpart.machine import memory
 
 __all__ = ["DAMAGED", "MAGIC", "read_data", "read_header"]
 
@@ -72,8 +72,7 @@ def read_data(
 ) -> NDArray[Any]:
     """The array that follows a header. Memory grows with the bytes found, not with those that the header promises."""
     promised = math.prod(shape) * dtype.itemsize
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if promised > memory:
+    if promised > memory():
         raise FormatError(path, None, f"{what} promises an array of {promised / 1e9:.3g} GB: expected one that fits")
     data = bytearray()
     while len(data) < promised:

@@ -3,8 +3,7 @@
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free
 
-cdef extern from *:
-    int lowest_bit "__builtin_ctzll" (uint64_t) noexcept nogil
+from graphpart.kernels.bits cimport lowest_bit
 
 cdef struct Bitset:
     uint64_t* words[6]          # 64**6 is more than any number of elements

@@ -1,4 +1,5 @@
 # GP_CLONES before a C function: one more version for processors with wider registers, chosen when the module is loaded.
+# GP_RESTRICT at a pointer: nobody else writes there meanwhile.
 cdef extern from *:
     """
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__)
@@ -7,6 +8,11 @@ cdef extern from *:
     #else
     #define GP_CLONES
     #define GP_CLONED 0
+    #endif
+    #if defined(__GNUC__) || defined(_MSC_VER)
+    #define GP_RESTRICT __restrict
+    #else
+    #define GP_RESTRICT restrict
     #endif
     """
     enum: GP_CLONED

@@ -17,11 +17,14 @@ cdef extern from *:
     #include <stdint.h>
     #include <sys/mman.h>
     #endif
-    static inline void graphpart_large_pages(void *p, size_t bytes) {
+    CYTHON_UNUSED static CYTHON_INLINE void graphpart_large_pages(void *p, size_t bytes) {
     #if defined(__linux__) && defined(MADV_HUGEPAGE)
         uintptr_t begin = ((uintptr_t)p + 4095) & ~(uintptr_t)4095;
         if ((uintptr_t)p + bytes >= begin + ((size_t)1 << 22))
             (void)madvise((void *)begin, (uintptr_t)p + bytes - begin, MADV_HUGEPAGE);
+    #else
+        (void)p;
+        (void)bytes;
     #endif
     }
     """

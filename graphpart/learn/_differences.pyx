@@ -9,10 +9,12 @@ all elements a pass by; eight columns are added in one sweep, so that each entry
 from the cache and once from memory. Each entry is summed in the order of columns, whatever the number of threads.
 """
 
-from graphpart.kernels.clones cimport GP_CLONED  # and its macro
+from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 
 cdef extern from *:
     """
+    #include <math.h>
+
     #define GP_SWEEP(TERM)                                                                                     \\
         for (; v + 8 <= columns; v += 8) {                                                                     \\
             const double *x = strip + v * stride;                                                              \\
@@ -33,12 +35,12 @@ cdef extern from *:
         for (; v < columns; v++)                                                                               \\
             for (b = 0; b < width; b++) sums[b] += TERM(at[v] - strip[v * stride + b]);
 
-    #define GP_ABS(d) __builtin_fabs(d)
+    #define GP_ABS(d) fabs(d)
     #define GP_SQUARE(d) ((d) * (d))
 
     GP_CLONES
-    static void gp_add_differences(const double *restrict at, const double *restrict strip, Py_ssize_t columns,
-                                   Py_ssize_t stride, Py_ssize_t width, int squared, double *restrict sums) {
+    static void gp_add_differences(const double *GP_RESTRICT at, const double *GP_RESTRICT strip, Py_ssize_t columns,
+                                   Py_ssize_t stride, Py_ssize_t width, int squared, double *GP_RESTRICT sums) {
         Py_ssize_t v = 0, b;
         if (squared) { GP_SWEEP(GP_SQUARE) } else { GP_SWEEP(GP_ABS) }
     }

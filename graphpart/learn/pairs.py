@@ -7,7 +7,6 @@ absolute or squared differences are one sweep of a kernel; no array of all pairs
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -34,6 +33,7 @@ from graphpart.learn.attributes import (
 )
 from graphpart.learn.candidates import equal_keys, nearest_neighbors, training_pairs
 from graphpart.learn.objective import Blocks
+from graphpart.machine import processors
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 
 __all__ = [
@@ -243,7 +243,7 @@ def _add_differences(X: Array, weights: Array, squared: bool, C: Array) -> None:
     def strip(first: int) -> None:
         add_differences(rows, columns, positive, squared, first, min(first + step, n), C)
 
-    with ThreadPoolExecutor(_processors()) as pool:
+    with ThreadPoolExecutor(processors()) as pool:
         for _ in pool.map(strip, reversed(range(0, n, step))):  # the longest strips first
             pass
 
@@ -268,13 +268,6 @@ def _subtract_called(kind: Callable[..., ArrayLike], X: Array, weights: Array, C
         for first in range(a + 1, n, step):
             z = X[first : first + step]
             C[a, first : first + step] -= rows_of(np.broadcast_to(X[a], z.shape), z, [kind]) @ weights
-
-
-def _processors() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def _finite(costs: Array) -> Array:

@@ -82,7 +82,7 @@ def test_larger_matrices_do_not_depend_on_threads_or_strips(kind, monkeypatch):
     C = pairs.cost_matrix(X, theta, kind)
     u, v = np.triu_indices(600, 1)
     assert C[u, v] == pytest.approx(pairs.pair_costs(X, np.stack([u, v], axis=1), theta, kind), abs=1e-11)
-    monkeypatch.setattr(pairs, "_processors", lambda: 1)
+    monkeypatch.setattr(pairs, "processors", lambda: 1)
     assert (pairs.cost_matrix(X, theta, kind) == C).all()
 
 

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from graphpart.kernels.clones cimport GP_CLONED  # and its macro
+from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport element_t
 from graphpart.stopping cimport Stopping
@@ -31,9 +31,9 @@ cdef extern from *:
 
     /* Element a, of which `row` has the costs, leaves subset U for W. */
     GP_CLONES
-    static void gp_switch_rows(Py_ssize_t n, const int32_t *restrict row, int32_t *restrict from_row,
-                               int32_t *restrict into_row, int32_t *restrict own, const int32_t *restrict label,
-                               int32_t U, int32_t W) {
+    static void gp_switch_rows(Py_ssize_t n, const int32_t *GP_RESTRICT row, int32_t *GP_RESTRICT from_row,
+                               int32_t *GP_RESTRICT into_row, int32_t *GP_RESTRICT own,
+                               const int32_t *GP_RESTRICT label, int32_t U, int32_t W) {
         Py_ssize_t b;
         for (b = 0; b < n; b++) {
             const int32_t x = row[b];
@@ -46,8 +46,8 @@ cdef extern from *:
     /* The first element from b on, outside subset U, whose change of cost is accepted; n if none.
        Without a temperature, `least` is what a move has to gain. */
     GP_CLONES
-    static Py_ssize_t gp_next_accepted(const int32_t *restrict row, const int32_t *restrict own,
-                                       const int32_t *restrict label, const float *restrict variates,
+    static Py_ssize_t gp_next_accepted(const int32_t *GP_RESTRICT row, const int32_t *GP_RESTRICT own,
+                                       const int32_t *GP_RESTRICT label, const float *GP_RESTRICT variates,
                                        float temperature, int32_t least, int32_t U, Py_ssize_t b, Py_ssize_t n) {
         Py_ssize_t k;
         for (; b + GP_BLOCK <= n; b += GP_BLOCK) {

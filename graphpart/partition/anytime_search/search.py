@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.errors import InvalidOption
+from graphpart.machine import processors
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.population import best_of_population
 from graphpart.partition.anytime_search.recombination import best_of_regions, recombined
@@ -151,7 +152,7 @@ def search(
     labels = canonical(start[np.unique(blocks, return_index=True)[1]]) if q is not p else start
     within = p.evaluate_labels(blocks) if q is not p else 0.0
     patience = PATIENCE if time_limit is None and max_iterations is None else None
-    state = _Search(q, labels, within, seed or 0, threads or _processors(), stopping)
+    state = _Search(q, labels, within, seed or 0, threads or processors(), stopping)
     state.saver = _Saver(p, blocks, checkpoint) if checkpoint is not None else None
     status = state.run(patience)
     cost = p.evaluate_labels(start)
@@ -171,10 +172,6 @@ def better_start(p: SetPartition, initial: Any, checkpoint: str | os.PathLike[st
     for labels in given:
         p.check_feasible(labels)
     return min(given, key=p.evaluate_labels, default=None)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
+from graphpart.kernels.bits cimport lowest_bit
 from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
-
-cdef extern from *:
-    int trailing_zeros "__builtin_ctz" (uint32_t) noexcept nogil
 
 
 # ------------------------------------------------------------------------------------------------------------ queue
@@ -122,7 +120,7 @@ cdef struct Tables:
 
 cdef inline uint32_t slot_of(element_t key, uint32_t slots) noexcept nogil:
     # Multiplicative hashing (Knuth 1973): the high bits of the product, scaled to the number of slots.
-    return (<uint32_t>key * <uint32_t>2654435769) >> (32 - trailing_zeros(slots))
+    return (<uint32_t>key * <uint32_t>2654435769) >> (32 - lowest_bit(slots))
 
 
 cdef Entry* lookup(Table* t, element_t key) noexcept nogil:

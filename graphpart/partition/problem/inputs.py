@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart import machine
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
 
@@ -64,7 +64,7 @@ def tidy_pairs(
 
 def check_matrix_fits(n: int) -> bool:
     """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = machine.memory()
     if 8 * n * n > memory:
         raise InvalidProblem(
             f"a dense problem with {n} elements needs a matrix of {8 * n * n / 1e9:.3g} GB, this machine has "

@@ -1,0 +1,42 @@
+"""What this machine has: memory and processors, asked in the way of each system."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+__all__ = ["memory", "processors"]
+
+
+def memory() -> int:
+    """Bytes of physical memory; ``sys.maxsize`` where the system does not tell.
+
+    Examples
+    --------
+    >>> memory() > 2**20
+    True
+    """
+    if sys.platform == "win32":
+        import ctypes
+
+        status = (ctypes.c_uint64 * 8)(64)  # MEMORYSTATUSEX: two numbers of 32 bits, its size first, then seven of 64
+        known = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
+        return int(status[1]) if known else sys.maxsize
+    try:
+        pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # no such function, no such name, no answer
+        return sys.maxsize
+    return pages * size if pages > 0 and size > 0 else sys.maxsize
+
+
+def processors() -> int:
+    """How many processors this process may use.
+
+    Examples
+    --------
+    >>> processors() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

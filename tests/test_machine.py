@@ -1,0 +1,59 @@
+"""Memory and processors of this machine, and of systems that tell in another way or not at all."""
+
+import ctypes
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from graphpart import machine
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="compared with what Linux shows in /proc")
+def test_memory_is_what_linux_shows():
+    with open("/proc/meminfo") as lines:
+        total = int(next(line for line in lines if line.startswith("MemTotal:")).split()[1]) << 10
+    assert total <= machine.memory() < 1.1 * total + 2**20  # less what the kernel reserved
+
+
+def test_memory_by_pages(monkeypatch):
+    monkeypatch.setattr(machine.sys, "platform", "other")
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}.__getitem__, raising=False)
+    assert machine.memory() == 4_096_000
+
+
+@pytest.mark.parametrize("answer", [-1, ValueError("unknown name"), OSError("no answer")])
+def test_unknown_memory_is_no_limit(monkeypatch, answer):
+    def sysconf(name):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(machine.sys, "platform", "other")
+    monkeypatch.setattr(os, "sysconf", sysconf, raising=False)
+    assert machine.memory() == sys.maxsize
+    monkeypatch.delattr(os, "sysconf")
+    assert machine.memory() == sys.maxsize
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_memory_as_windows_tells_it(monkeypatch, known):
+    def status(pointer):
+        fields = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_uint32 * 16)).contents
+        assert fields[0] == 64  # the size of the structure, or Windows refuses
+        fields[1], fields[2], fields[3] = 42, 5, 2  # share in use; total, lower and upper half
+        return known
+
+    windll = SimpleNamespace(kernel32=SimpleNamespace(GlobalMemoryStatusEx=status))
+    monkeypatch.setattr(machine.sys, "platform", "win32")
+    monkeypatch.setattr(ctypes, "windll", windll, raising=False)
+    assert machine.memory() == ((2 << 32) + 5 if known else sys.maxsize)
+
+
+def test_processors(monkeypatch):
+    assert 1 <= machine.processors() <= os.cpu_count()
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert machine.processors() == os.cpu_count()
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert machine.processors() == 1
