@@ -31,20 +31,6 @@ cdef double MODULAR = 2.0**-50      # a D of this times the largest entry of its
 cdef class OrderedCut:
     """The network of a factor graph. In order: measure, build, run, then labels, bound and messages."""
 
-    cdef Tables t
-    cdef Scale s
-    cdef tuple arrays
-    cdef Network network
-    cdef Flow* flow
-    cdef int32_t* ends
-    cdef offset_t[::1] first            # first node of each variable
-    cdef int64_t[::1] buffer            # one table in units
-    cdef Py_ssize_t chains              # edges within variables, which come first
-    cdef bint binary
-    cdef Wide constant
-    cdef double least, least_error      # sum of the smallest entries of all tables, in two doubles
-    cdef double least_slack             # what even the two may lack
-
     def __init__(
         self,
         const element_t[::1] domains,
@@ -285,6 +271,10 @@ cdef class OrderedCut:
                     i += 1
                 label[v] = <element_t>(i - self.first[v])
         return out
+
+    def unit(self):
+        """What a unit of the network is in the costs of the problem."""
+        return 1.0 / self.s.scale / self.s.before
 
     def bound(self):
         """(high, low, slack, scale, before, least, error, least_slack): what the flow proves.
