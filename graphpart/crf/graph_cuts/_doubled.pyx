@@ -1,0 +1,303 @@
+"""Kernel of roof duality: the doubled network of a binary problem (Boros & Hammer 2002), and what its flow says.
+
+Variable x has two nodes, one on the source's side if x is 1, one if x is 0. A pair with D >= 0 (see `_ordered`) is an
+edge between nodes of the same sense, one with D < 0 an edge between nodes of opposite sense; each has a mirror image
+between the other two nodes. The network stands for the energy twice. Its maximum flow plus its mirror image is a
+symmetric flow, from which everything is read:
+
+* Nodes that the source reaches say what their variables are in every optimal labeling (strong).
+* Of the others, nodes that reach each other (components, by depth-first search; Tarjan 1972) are decided together.
+  If the two nodes of a variable are in different components, the one that comes later in topological order is
+  chosen, as for satisfiability with two literals in each clause (Aspvall, Plass & Tarjan 1979). This holds in some
+  optimal labeling (weak).
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from graphpart.crf.graph_cuts._max_flow cimport Arc, Flow, Network, Node
+from graphpart.crf.graph_cuts._ordered cimport OrderedCut
+from graphpart.crf.graph_cuts._scaling cimport Tables, Wide, sides, wide_add
+from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef int64_t FIXED = <int64_t>1 << 62
+
+
+cdef class DoubledCut(OrderedCut):
+    """The network of a factor graph over variables with at most two labels. In order: measure, build, run; then look."""
+
+    cdef int64_t[::1] kept_capacity     # of the solved network, for probing
+    cdef int64_t[::1] kept_excess
+
+    def build(self):
+        """Make the network."""
+        cdef const Tables* t = &self.t
+        cdef Py_ssize_t f, edges = 0, v
+        cdef offset_t[::1] first = self.first
+        with nogil:
+            for f in range(t.m):
+                edges += t.table_start[f + 1] - t.table_start[f] == 4
+        self.buffer = np.empty(4, np.int64)
+        self.network = Network(2 * first[t.n], 2 * edges)
+        self.flow = &self.network.flow
+        self.ends = &self.network.ends[0] if edges else NULL
+        self.constant.high = self.constant.low = 0
+        self.s.slack = 0.0
+        edges = 0
+        with nogil:
+            for f in range(t.m):
+                self.factor(f, &edges, True)
+            self.network.edges = edges
+            self.network.connect()
+
+    cdef offset_t factor(self, Py_ssize_t f, Py_ssize_t* edges, bint write) noexcept nogil:
+        cdef element_t u, v
+        cdef offset_t rows, columns
+        cdef int64_t a, b, d, one
+        cdef int32_t x, y = 0
+        cdef int64_t* table = &self.buffer[0]
+        cdef int64_t* capacity
+        cdef double tolerance
+        if sides(&self.t, f, &u, &v, &rows, &columns) == 0:
+            return -1
+        tolerance = self.load(f, rows, columns)
+        x = <int32_t>(2 * self.first[u])
+        wide_add(&self.constant, 4 * table[0])
+        if columns == 1:
+            self.unary(x, table[1] - table[0])
+            return -1
+        y = <int32_t>(2 * self.first[v])
+        a, b = table[2] - table[0], table[1] - table[0]
+        d = table[1] + table[2] - table[0] - table[3]
+        if -tolerance <= d <= tolerance:
+            self.s.slack += <double>(d if d > 0 else -d)
+        else:
+            capacity = self.flow.capacity + 2 * edges[0]
+            if d > 0:
+                one = max(<int64_t>0, min(a, d))
+                capacity[0] = capacity[2] = one
+                capacity[1] = capacity[3] = d - one
+                a -= one
+                b -= d - one
+            else:
+                d = -d
+                one = max(<int64_t>0, min(-a, d))
+                capacity[0] = capacity[2] = d - one
+                capacity[1] = capacity[3] = one
+                a += one
+                b += one
+                wide_add(&self.constant, -4 * one)
+                y ^= 1
+            self.ends[2 * edges[0]], self.ends[2 * edges[0] + 1] = x, y
+            self.ends[2 * edges[0] + 2], self.ends[2 * edges[0] + 3] = y ^ 1, x ^ 1
+            edges[0] += 2
+            y &= ~1
+        self.unary(x, a)
+        self.unary(y, b)
+        return -1
+
+    cdef inline void unary(self, int32_t x, int64_t cost) noexcept nogil:
+        self.flow.nodes[x].excess -= cost
+        self.flow.nodes[x ^ 1].excess += cost
+        wide_add(&self.constant, 2 * cost)
+
+    def bound(self):
+        """As for `OrderedCut`, in quarters of units."""
+        cdef Wide total = self.constant
+        cdef Py_ssize_t v
+        cdef int64_t both
+        cdef Flow* flow = self.flow
+        with nogil:
+            for v in range(0, flow.n, 2):
+                both = flow.nodes[v].excess - flow.nodes[v + 1].excess
+                wide_add(&total, both if both < 0 else -both)
+        least = (self.least, self.least_error, self.least_slack)
+        return total.high, total.low, 4.0 * self.s.slack, self.s.scale, self.s.before, *least
+
+    def strong(self):
+        """Labels that all optimal labelings share, -1 where there are none; variables with one label have it."""
+        out = np.full(self.t.n, -1, np.int32)
+        cdef element_t[::1] label = out
+        with nogil:
+            self.read(&label[0] if self.t.n else NULL)
+        return out
+
+    cdef void read(self, element_t* label) noexcept nogil:
+        cdef Py_ssize_t v
+        cdef int32_t x, sign = 1 if self.network.source_done else -1
+        cdef Node* nodes = self.flow.nodes
+        for v in range(self.t.n):
+            if self.first[v + 1] == self.first[v]:
+                label[v] = 0
+                continue
+            x = <int32_t>(2 * self.first[v])
+            # What reaches the sink is the mirror image of what the source reaches.
+            if sign * nodes[x].label > 0:
+                label[v] = sign > 0
+            elif sign * nodes[x + 1].label > 0:
+                label[v] = sign < 0
+            else:
+                label[v] = -1
+
+    cdef inline bint residual(self, int32_t place) noexcept nogil:
+        return self.flow.capacity[place] > 0 or self.flow.capacity[place ^ 2] > 0
+
+    def weak(self, element_t[::1] label):
+        """Give labels that some optimal labeling has, together with those given, to variables that have none (-1)."""
+        cdef Py_ssize_t n = self.flow.n, v, root, top = 0, depth = 0, a
+        cdef int32_t time = 0, components = 0, x, y, low
+        cdef Node* nodes = self.flow.nodes
+        cdef Arc* arcs = self.flow.arcs
+        cdef int32_t[::1] number = np.zeros(n, np.int32)    # when first seen; 0: not yet
+        cdef int32_t[::1] lowest = np.zeros(n, np.int32)
+        cdef int32_t[::1] component = np.full(n, -1, np.int32)
+        cdef int32_t[::1] stack = np.empty(n, np.int32), path = np.empty(n, np.int32), arc = np.empty(n, np.int32)
+        with nogil:
+            for v in range(self.t.n):       # nodes with labels are out of the way
+                if self.first[v + 1] > self.first[v] and label[v] >= 0:
+                    number[2 * self.first[v]] = number[2 * self.first[v] + 1] = -1
+            for root in range(n):
+                if number[root]:
+                    continue
+                depth = 1
+                path[0] = <int32_t>root
+                time += 1
+                number[root] = lowest[root] = time
+                arc[root] = nodes[root].first
+                stack[top] = <int32_t>root
+                top += 1
+                while depth:
+                    x = path[depth - 1]
+                    a = arc[x]
+                    if a < nodes[x + 1].first:
+                        arc[x] += 1
+                        y = arcs[a].head
+                        if number[y] < 0 or not self.residual(arcs[a].place):
+                            continue
+                        if number[y] == 0:
+                            time += 1
+                            number[y] = lowest[y] = time
+                            arc[y] = nodes[y].first
+                            stack[top] = y
+                            top += 1
+                            path[depth] = y
+                            depth += 1
+                        elif component[y] < 0 and number[y] < lowest[x]:
+                            lowest[x] = number[y]
+                        continue
+                    depth -= 1
+                    if depth and lowest[x] < lowest[path[depth - 1]]:
+                        lowest[path[depth - 1]] = lowest[x]
+                    if lowest[x] == number[x]:
+                        while True:
+                            top -= 1
+                            y = stack[top]
+                            component[y] = components
+                            if y == x:
+                                break
+                        components += 1
+            for v in range(self.t.n):
+                if label[v] >= 0:
+                    continue
+                x = <int32_t>(2 * self.first[v])
+                if component[x] != component[x + 1]:        # components are numbered against topological order
+                    label[v] = component[x] < component[x + 1]
+
+    def keep(self):
+        """Remember the flow, as the start of all probes."""
+        cdef Py_ssize_t v
+        cdef Flow* flow = self.flow
+        self.kept_capacity = np.array(self.network.capacity)
+        self.kept_excess = np.empty(flow.n, np.int64)
+        for v in range(flow.n):
+            self.kept_excess[v] = flow.nodes[v].excess
+
+    def restore(self):
+        """Take the flow that was kept."""
+        with nogil:
+            self.take_kept()
+
+    cdef void take_kept(self) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(2 * self.network.edges):
+            self.flow.capacity[i] = self.kept_capacity[i]
+        for i in range(self.flow.n):
+            self.flow.nodes[i].excess = self.kept_excess[i]
+
+    def probe(self, Py_ssize_t v, int value, element_t[::1] label, Stopping stopping):
+        """(finished, high, low): fix a binary variable and push on from the flow that was kept.
+
+        Strong labels, given the fixed one, are written. ``high * 2**32 + low`` says in halves of units by how much the
+        bound is higher.
+        """
+        cdef Flow* flow = self.flow
+        cdef int32_t x = <int32_t>(2 * self.first[v])
+        cdef Py_ssize_t i
+        cdef bint finished
+        cdef Wide gain
+        gain.high = gain.low = 0
+        with nogil:
+            self.take_kept()
+            if value == 0:
+                x ^= 1
+            flow.nodes[x].excess = FIXED
+            flow.nodes[x ^ 1].excess = -FIXED
+            finished = self.network.run(stopping)
+            if finished:
+                self.read(&label[0])
+            wide_add(&gain, FIXED - flow.nodes[x].excess)
+            wide_add(&gain, -self.kept_excess[x])
+            for i in range(flow.n):
+                if self.kept_excess[i] > 0:
+                    wide_add(&gain, self.kept_excess[i])
+                if i != x and flow.nodes[i].excess > 0:
+                    wide_add(&gain, -flow.nodes[i].excess)
+        return finished, gain.high, gain.low
+
+    def messages(self):
+        """What flow has moved from tables of several variables to these: a number for each factor, variable, label."""
+        cdef const Tables* t = &self.t
+        cdef Py_ssize_t f, size = 0, at = 0, e = 0
+        cdef offset_t k, rows, columns
+        cdef element_t u, v
+        cdef int64_t a, b, d
+        cdef int64_t* table = &self.buffer[0]
+        cdef int64_t* capacity = self.flow.capacity
+        cdef double half = 0.5 / self.s.scale / self.s.before, tolerance, slack = self.s.slack
+        for f in range(t.m):
+            if t.scope_start[f + 1] - t.scope_start[f] > 1:
+                for k in range(t.scope_start[f], t.scope_start[f + 1]):
+                    size += t.domains[t.scope[k]]
+        out = np.zeros(size)
+        cdef double[::1] message = out
+        with nogil:
+            for f in range(t.m):
+                if sides(t, f, &u, &v, &rows, &columns) == 0:
+                    a = b = 0
+                else:
+                    tolerance = self.load(f, rows, columns)
+                    b = 0
+                    a = 2 * (table[columns] - table[0])
+                    if columns == 2:
+                        b = 2 * (table[1] - table[0])
+                        d = table[1] + table[2] - table[0] - table[3]
+                        if d > tolerance:
+                            a -= capacity[4 * e] + capacity[4 * e + 2]
+                            b -= capacity[4 * e + 1] + capacity[4 * e + 3]
+                            e += 1
+                        elif d < -tolerance:
+                            a += capacity[4 * e + 1] + capacity[4 * e + 3]
+                            b += capacity[4 * e + 1] + capacity[4 * e + 3]
+                            e += 1
+                if t.scope_start[f + 1] - t.scope_start[f] < 2:
+                    continue
+                for k in range(t.scope_start[f], t.scope_start[f + 1]):
+                    if t.scope[k] == u:
+                        message[at + 1] = a * half
+                    elif t.scope[k] == v:
+                        message[at + 1] = b * half
+                    at += t.domains[t.scope[k]]
+        self.s.slack = slack
+        return out

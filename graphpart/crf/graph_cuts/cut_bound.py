@@ -1,0 +1,34 @@
+"""What the fixed-point sums of a cut prove, as a floating-point number that is not above it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+__all__ = ["bound_below"]
+
+
+def bound_below(
+    constant: float,
+    high: int,
+    low: int,
+    slack: float,
+    scale: float,
+    before: float,
+    least: float,
+    error: float,
+    least_slack: float,
+    parts: int = 1,
+) -> float:
+    """The largest float that is at most the bound; see `OrderedCut.bound`. Units count `parts` times.
+
+    Examples
+    --------
+    >>> bound_below(1.0, 0, 6, 0.0, 4.0, 1.0, 0.5, 0.0, 0.0)
+    3.0
+    """
+    units = (high << 32) + low - Fraction(slack) * (1 + Fraction(1, 2**20))
+    exact = units / parts / Fraction(scale) / Fraction(before)
+    exact += Fraction(constant) + Fraction(least) + Fraction(error) - Fraction(least_slack)
+    rounded = float(exact)
+    return rounded if Fraction(rounded) <= exact else math.nextafter(rounded, -math.inf)
