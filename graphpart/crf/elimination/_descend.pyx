@@ -1,0 +1,288 @@
+"""Labels, variable by variable against the order of elimination: traced back, greedy, sampled, and the m best.
+
+When a variable's turn comes, all other variables of its bucket have labels. The *line* of a node is the sum of its tables
+with these labels, for each label of the variable: up to a constant the least energy that is left to attain.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memcpy
+
+from graphpart.crf.elimination._blocks cimport Forest, view
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    MESSAGE = 1         # of what there is of a node
+    CHOICES = 2
+
+
+cdef inline void add_line(
+    Forest* f, offset_t node, const cost_t* messages, const unsigned char* there, const element_t* labels, cost_t* out
+) noexcept nogil:
+    cdef element_t v = f.variable[node], table, u
+    cdef offset_t d = f.domains[v], i, j, at, along, step, begin, end, y
+    cdef const element_t* scope
+    cdef const cost_t* values
+    for i in range(f.uses_start[node], f.uses_start[node + 1]):
+        table = f.uses[i]
+        if table >= 0:
+            begin, end = f.scope_start[table], f.scope_start[table + 1]
+            scope = f.scope
+            values = &f.tables[f.table_start[table]]
+        else:
+            if there != NULL and not there[~table] & MESSAGE:
+                continue
+            begin, end = f.axes_start[~table], f.axes_start[~table + 1]
+            scope = f.axes
+            values = &messages[f.place[~table]]
+        at = step = 0
+        along = 1
+        for j in range(end - 1, begin - 1, -1):
+            u = scope[j]
+            if u == v:
+                step = along
+            else:
+                at += labels[u] * along
+            along *= f.domains[u]
+        for y in range(d):
+            out[y] += values[at + y * step]
+
+
+cdef inline element_t least(const cost_t* line, offset_t d) noexcept nogil:
+    cdef offset_t y, best = 0
+    for y in range(1, d):
+        if line[y] < line[best]:
+            best = y
+    return <element_t>best
+
+
+cdef inline element_t chosen(Forest* f, offset_t node, const element_t* labels, const unsigned char* from_) noexcept nogil:
+    cdef offset_t d = f.domains[f.variable[node]], i, at = 0, along = 1
+    cdef element_t u
+    for i in range(f.axes_start[node + 1] - 1, f.axes_start[node] - 1, -1):
+        u = f.axes[i]
+        at += labels[u] * along
+        along *= f.domains[u]
+    if d == 1:
+        return 0
+    if d <= 2:
+        return from_[at >> 3] >> (at & 7) & 1
+    if d <= 4:
+        return from_[at >> 2] >> 2 * (at & 3) & 3
+    if d <= 16:
+        return from_[at >> 1] >> 4 * (at & 1) & 15
+    if d <= 256:
+        return from_[at]
+    return (<const element_t*>from_)[at]
+
+
+def descend(
+    problem,
+    plan,
+    const cost_t[::1] messages,
+    const unsigned char[::1] there,
+    const offset_t[::1] choice_start,
+    const unsigned char[::1] choices,
+    element_t[::1] labels,
+):
+    """Fill in labels: the choice kept for a node, where ``there[node] & 2``, else the least entry of the variable's lines.
+
+    Only messages with ``there[node] & 1`` count. With all messages of a plan without mini-buckets the labels are optimal.
+    """
+    cdef Forest f = view(problem, plan)
+    cdef cost_t none = 0.0
+    cdef const cost_t* memory = &messages[0] if messages.shape[0] else &none
+    cdef offset_t t, y
+    cdef element_t v
+    cdef cost_t[::1] line = np.zeros(int(max(np.max(problem[0], initial=1), 1)))
+    with nogil:
+        t = f.nodes - 1
+        while t >= 0:
+            v = f.variable[t]
+            if there[t] & CHOICES:
+                labels[v] = chosen(&f, t, &labels[0], &choices[choice_start[t]] if choices.shape[0] else NULL)
+                t -= 1
+                continue
+            for y in range(f.domains[v]):
+                line[y] = 0.0
+            while t >= 0 and f.variable[t] == v:
+                add_line(&f, t, memory, &there[0], &labels[0], &line[0])
+                t -= 1
+            labels[v] = least(&line[0], f.domains[v])
+
+
+def sample(
+    problem, plan, const cost_t[::1] messages, const cost_t[:, ::1] uniform, element_t[:, ::1] labels, Stopping stopping
+):
+    """Fill rows of labels with independent samples, by a number from [0, 1) for each node of each; the rows filled."""
+    cdef Forest f = view(problem, plan)
+    cdef cost_t none = 0.0, low, total
+    cdef const cost_t* memory = &messages[0] if messages.shape[0] else &none
+    cdef offset_t t, y, d, chosen_label
+    cdef Py_ssize_t i, rows = labels.shape[0]
+    cdef element_t v
+    cdef cost_t[::1] line = np.zeros(int(max(np.max(problem[0], initial=1), 1)))
+    if f.n == 0:
+        return rows
+    with nogil:
+        for i in range(rows):
+            for t in range(f.nodes - 1, -1, -1):
+                v = f.variable[t]
+                d = f.domains[v]
+                for y in range(d):
+                    line[y] = 0.0
+                add_line(&f, t, memory, NULL, &labels[i, 0], &line[0])
+                low = line[least(&line[0], d)]
+                total = 0.0
+                for y in range(d):
+                    line[y] = exp(low - line[y])
+                    total += line[y]
+                # The last label of positive weight takes what rounding leaves.
+                total *= uniform[i, t]
+                chosen_label = 0
+                for y in range(d):
+                    if line[y] > 0.0:
+                        chosen_label = y
+                        total -= line[y]
+                        if total < 0.0:
+                            break
+                labels[i, v] = <element_t>chosen_label
+                if stopping.poll(INFINITY):
+                    rows = i
+                    break
+            if rows == i:
+                break
+    return rows
+
+
+# --------------------------------------------------------------------------------------------------------- the m best
+
+cdef struct Deviation:      # the best labeling that agrees with that of a row until node, and there has another label
+    cost_t cost
+    offset_t number         # for ties: first come, first served
+    element_t row
+    element_t node
+    element_t label
+
+cdef struct Heap:
+    Deviation* entry
+    offset_t size
+    offset_t room
+    offset_t wanted         # no more than these are needed
+    offset_t numbers
+    cost_t limit            # from which cost on a deviation is not among them
+
+
+cdef int by_cost(const void* a, const void* b) noexcept nogil:
+    cdef const Deviation* x = <const Deviation*>a
+    cdef const Deviation* y = <const Deviation*>b
+    if x.cost != y.cost:
+        return -1 if x.cost < y.cost else 1
+    return -1 if x.number < y.number else 1
+
+
+cdef inline void enter(Heap* h, Deviation* new) noexcept nogil:
+    cdef offset_t i, up
+    if new.cost >= h.limit:
+        return
+    if h.size == h.room:
+        # Sorted, it is a heap as well.
+        qsort(h.entry, h.size, sizeof(Deviation), &by_cost)
+        h.size = h.wanted
+        h.limit = h.entry[h.size - 1].cost
+        if new.cost >= h.limit:
+            return
+    new.number = h.numbers
+    h.numbers += 1
+    i = h.size
+    h.size += 1
+    while i > 0:
+        up = (i - 1) >> 1
+        if by_cost(&h.entry[up], new) < 0:
+            break
+        h.entry[i] = h.entry[up]
+        i = up
+    h.entry[i] = new[0]
+
+
+cdef inline Deviation leave(Heap* h) noexcept nogil:
+    cdef Deviation first = h.entry[0], last
+    cdef offset_t i = 0, down
+    h.size -= 1
+    last = h.entry[h.size]
+    while 2 * i + 1 < h.size:
+        down = 2 * i + 1
+        if down + 1 < h.size and by_cost(&h.entry[down + 1], &h.entry[down]) < 0:
+            down += 1
+        if by_cost(&last, &h.entry[down]) < 0:
+            break
+        h.entry[i] = h.entry[down]
+        i = down
+    h.entry[i] = last
+    return first
+
+
+def best(problem, plan, const cost_t[::1] messages, cost_t optimum, element_t[:, ::1] labels, Stopping stopping):
+    """Fill rows of labels with the best labelings, in order; the rows filled.
+
+    All labelings but the best agree with it until some variable, in the order of descent, where they differ: so they are
+    divided into disjoint sets, one for each variable and other label, and the lines say what the best of each costs. The
+    best of all these is next, and its set is divided in the same way (Lawler 1972, with the costs to go of Dechter,
+    Flerova & Marinescu 2012).
+    """
+    cdef Forest f = view(problem, plan)
+    cdef cost_t none = 0.0, cost = optimum
+    cdef const cost_t* memory = &messages[0] if messages.shape[0] else &none
+    cdef offset_t t, y, d
+    cdef Py_ssize_t row = 0, rows = labels.shape[0]
+    cdef element_t v
+    cdef Deviation one
+    cdef Heap h
+    cdef bint stopped = False
+    cdef cost_t[::1] line = np.zeros(int(max(np.max(problem[0], initial=1), 1)))
+    if f.n == 0 or rows == 0:
+        return rows
+    h.wanted = rows
+    h.room = 2 * rows + 1024
+    h.size = h.numbers = 0
+    h.limit = INFINITY
+    h.entry = <Deviation*>malloc(h.room * sizeof(Deviation))
+    if h.entry == NULL:
+        raise MemoryError
+    with nogil:
+        t = f.nodes
+        while True:
+            t -= 1
+            while t >= 0:
+                v = f.variable[t]
+                d = f.domains[v]
+                for y in range(d):
+                    line[y] = 0.0
+                add_line(&f, t, memory, NULL, &labels[row, 0], &line[0])
+                labels[row, v] = least(&line[0], d)
+                one.row = <element_t>row
+                one.node = <element_t>t
+                for y in range(d):
+                    if y != labels[row, v]:
+                        one.label = <element_t>y
+                        one.cost = cost + (line[y] - line[labels[row, v]])
+                        enter(&h, &one)
+                if stopping.poll(optimum):
+                    stopped = True
+                    break
+                t -= 1
+            if stopped:
+                break
+            row += 1
+            if row == rows or h.size == 0:
+                break
+            one = leave(&h)
+            cost = one.cost
+            t = one.node
+            memcpy(&labels[row, 0], &labels[one.row, 0], f.n * sizeof(element_t))
+            labels[row, f.variable[t]] = one.label
+    free(h.entry)
+    return row

@@ -1,0 +1,516 @@
+"""Kernels of elimination orders: who shares a factor with whom, and greedy elimination by fill or size.
+
+Eliminating a variable joins all its neighbours to each other. `greedy` eliminates, again and again, the variable that
+joins the fewest pairs (min-fill; Rose 1972), or whose table is smallest. The number of pairs that each variable would
+join is kept up to date: a new pair {a, b} is one fewer for each common neighbour of a and b, and makes new ones with
+those neighbours of either that the other lacks. Adjacency is a hash table of pairs beside lists of neighbours, from which
+eliminated variables are removed when the list is next read.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
+
+from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    FILL = 0            # fewest pairs, of these the smallest table
+    SIZE = 1            # smallest table; pairs are not counted
+    FILL_TIMES_SIZE = 2
+    DEGREE = 3          # fewest neighbours, and nobody is joined any more
+    WIDEST = 62         # neighbours, when a table has at most 2^62 entries
+
+cdef double TOO_LARGE = 2.0**62
+
+cdef struct Graph:
+    Py_ssize_t n
+    element_t* pool         # lists of neighbours, which may hold eliminated ones
+    offset_t pool_size
+    offset_t pool_capacity
+    offset_t* start
+    element_t* length
+    element_t* capacity
+    element_t* degree
+    unsigned char* dead
+    uint64_t* slot          # pairs a < b as a * n + b + 1
+    uint64_t mask
+    int shift
+    offset_t used
+    int64_t* fill
+    int64_t* weight         # sum of scaled logarithms of the domains of a variable and its neighbours
+    int64_t* first          # the key of a variable in the heap
+    int64_t* second
+    element_t* heap
+    element_t* where
+    element_t size
+    element_t* touched
+    element_t touches
+    unsigned char* touch
+    const int64_t* logs
+    const int64_t* noise
+    const element_t* rank
+    int criterion
+    int64_t work
+
+
+# --------------------------------------------------------------------------------------------------------- interactions
+
+def interactions(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] rows,
+    const element_t[::1] factors,
+):
+    """Compressed rows (starts, neighbours): who shares a factor with whom. Variables with one label have nobody."""
+    cdef Py_ssize_t n = domains.shape[0], v, i, j
+    cdef offset_t total = 0, f
+    cdef element_t u
+    cdef int turn
+    start_array = np.zeros(n + 1, np.int64)
+    cdef offset_t[::1] start = start_array
+    cdef element_t[::1] seen = np.empty(n, np.int32), neighbour
+    neighbour_array = np.empty(0, np.int32)
+    for turn in range(2):
+        neighbour = neighbour_array
+        seen[:] = -1
+        with nogil:
+            total = 0
+            for v in range(n):
+                start[v] = total
+                if domains[v] == 1:
+                    continue
+                seen[v] = <element_t>v
+                for i in range(rows[v], rows[v + 1]):
+                    f = factors[i]
+                    for j in range(scope_start[f], scope_start[f + 1]):
+                        u = scope[j]
+                        if seen[u] != v and domains[u] > 1:
+                            seen[u] = <element_t>v
+                            if turn:
+                                neighbour[total] = u
+                            total += 1
+            start[n] = total
+        if turn == 0:
+            neighbour_array = np.empty(total, np.int32)
+    return start_array, neighbour_array
+
+
+# ------------------------------------------------------------------------------------------------------ the hash of pairs
+
+cdef inline uint64_t place(Graph* g, uint64_t key) noexcept nogil:
+    return (key * <uint64_t>0x9E3779B97F4A7C15) >> g.shift
+
+
+cdef inline uint64_t key_of(Graph* g, element_t a, element_t b) noexcept nogil:
+    return <uint64_t>(a if a < b else b) * <uint64_t>g.n + <uint64_t>(b if a < b else a) + 1
+
+
+cdef inline bint adjacent(Graph* g, element_t a, element_t b) noexcept nogil:
+    cdef uint64_t key = key_of(g, a, b), i = place(g, key)
+    while g.slot[i] != 0:
+        if g.slot[i] == key:
+            return True
+        i = (i + 1) & g.mask
+    return False
+
+
+cdef inline void insert(Graph* g, uint64_t key) noexcept nogil:
+    cdef uint64_t i = place(g, key)
+    while g.slot[i] != 0:
+        i = (i + 1) & g.mask
+    g.slot[i] = key
+
+
+cdef bint resize(Graph* g, offset_t pairs) noexcept nogil:
+    """Room for so many pairs, at most half full; False without memory."""
+    cdef uint64_t* old = g.slot
+    cdef uint64_t slots = 0 if old == NULL else g.mask + 1, capacity = 16, i
+    cdef int bits = 4
+    while capacity < 2 * <uint64_t>pairs:
+        capacity *= 2
+        bits += 1
+    g.slot = <uint64_t*>calloc(capacity, sizeof(uint64_t))
+    if g.slot == NULL:
+        g.slot = old
+        return False
+    g.mask = capacity - 1
+    g.shift = 64 - bits
+    for i in range(slots):
+        if old[i] != 0:
+            insert(g, old[i])
+    free(old)
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------------ neighbours
+
+cdef inline element_t* living(Graph* g, element_t v) noexcept nogil:
+    """The neighbours of v that are left, `degree` many; forgets the others."""
+    cdef element_t* list = &g.pool[g.start[v]]
+    cdef element_t i, k = 0
+    if g.length[v] != g.degree[v]:
+        for i in range(g.length[v]):
+            if not g.dead[list[i]]:
+                list[k] = list[i]
+                k += 1
+        g.length[v] = k
+    return list
+
+
+cdef bint append(Graph* g, element_t v, element_t u) noexcept nogil:
+    cdef offset_t wanted
+    cdef element_t room
+    cdef element_t* larger
+    if g.length[v] == g.capacity[v]:
+        living(g, v)
+    if g.length[v] == g.capacity[v]:
+        room = 2 * g.capacity[v] + 4
+        wanted = g.pool_size + room
+        if wanted > g.pool_capacity:
+            wanted = 2 * wanted
+            larger = <element_t*>realloc(g.pool, wanted * sizeof(element_t))
+            if larger == NULL:
+                return False
+            g.pool = larger
+            g.pool_capacity = wanted
+        memcpy(&g.pool[g.pool_size], &g.pool[g.start[v]], g.length[v] * sizeof(element_t))
+        g.start[v] = g.pool_size
+        g.capacity[v] = room
+        g.pool_size += room
+    g.pool[g.start[v] + g.length[v]] = u
+    g.length[v] += 1
+    g.degree[v] += 1
+    return True
+
+
+cdef bint link(Graph* g, element_t a, element_t b) noexcept nogil:
+    if 2 * (g.used + 1) > <offset_t>g.mask and not resize(g, 2 * g.used + 8):
+        return False
+    insert(g, key_of(g, a, b))
+    g.used += 1
+    g.weight[a] += g.logs[b]
+    g.weight[b] += g.logs[a]
+    return append(g, a, b) and append(g, b, a)
+
+
+cdef bint count_fill(Graph* g) noexcept nogil:
+    """``fill[v]``: the pairs of neighbours of v that are not adjacent. O(pairs^1.5) by counting triangles."""
+    cdef offset_t* begin = <offset_t*>malloc((g.n + 1) * sizeof(offset_t))
+    cdef element_t* above = <element_t*>malloc((g.pool_size // 2 + 1) * sizeof(element_t))
+    cdef element_t* seen = <element_t*>malloc((g.n + 1) * sizeof(element_t))
+    cdef element_t v, a, b
+    cdef offset_t i, j, total = 0
+    if begin == NULL or above == NULL or seen == NULL:
+        free(begin)
+        free(above)
+        free(seen)
+        return False
+    for v in range(g.n):
+        begin[v] = total
+        seen[v] = -1
+        g.fill[v] = <int64_t>g.degree[v] * (g.degree[v] - 1) // 2
+        for i in range(g.start[v], g.start[v] + g.degree[v]):
+            a = g.pool[i]
+            if g.degree[v] < g.degree[a] or (g.degree[v] == g.degree[a] and v < a):
+                above[total] = a
+                total += 1
+    begin[g.n] = total
+    for v in range(g.n):
+        for i in range(begin[v], begin[v + 1]):
+            seen[above[i]] = v
+        for i in range(begin[v], begin[v + 1]):
+            a = above[i]
+            g.work += begin[a + 1] - begin[a]
+            for j in range(begin[a], begin[a + 1]):
+                b = above[j]
+                if seen[b] == v:
+                    g.fill[v] -= 1
+                    g.fill[a] -= 1
+                    g.fill[b] -= 1
+    free(begin)
+    free(above)
+    free(seen)
+    return True
+
+
+# --------------------------------------------------------------------------------------------------------------- the heap
+
+cdef inline void set_key(Graph* g, element_t v) noexcept nogil:
+    if g.criterion == FILL:
+        g.first[v] = g.fill[v] * (1024 + g.noise[v])
+        g.second[v] = g.weight[v]
+    elif g.criterion == SIZE:
+        g.first[v] = g.weight[v] * (1024 + g.noise[v])
+        g.second[v] = 0
+    elif g.criterion == FILL_TIMES_SIZE:
+        g.first[v] = min(g.fill[v], 1 << 20) * min(g.weight[v] >> 10, 1 << 28) * (1024 + g.noise[v])
+        g.second[v] = g.weight[v]
+    else:
+        g.first[v] = g.degree[v]
+        g.second[v] = 0
+
+
+cdef inline bint before(Graph* g, element_t a, element_t b) noexcept nogil:
+    if g.first[a] != g.first[b]:
+        return g.first[a] < g.first[b]
+    if g.second[a] != g.second[b]:
+        return g.second[a] < g.second[b]
+    return g.rank[a] < g.rank[b]
+
+
+cdef inline void put(Graph* g, element_t i, element_t v) noexcept nogil:
+    g.heap[i] = v
+    g.where[v] = i
+
+
+cdef inline void settle(Graph* g, element_t i, element_t v) noexcept nogil:
+    """Put v at place i of the heap, or where it belongs from there."""
+    cdef element_t up, down, least, k
+    while i > 0:
+        up = (i - 1) >> 2
+        if not before(g, v, g.heap[up]):
+            break
+        put(g, i, g.heap[up])
+        i = up
+    while True:
+        down = 4 * i + 1
+        if down >= g.size:
+            break
+        least = down
+        for k in range(down + 1, min(down + 4, g.size)):
+            if before(g, g.heap[k], g.heap[least]):
+                least = k
+        if not before(g, g.heap[least], v):
+            break
+        put(g, i, g.heap[least])
+        i = least
+    put(g, i, v)
+
+
+cdef inline void take_out(Graph* g, element_t v) noexcept nogil:
+    cdef element_t i = g.where[v]
+    g.size -= 1
+    if i < g.size:
+        settle(g, i, g.heap[g.size])
+    g.where[v] = -1
+
+
+cdef inline void notice(Graph* g, element_t v) noexcept nogil:
+    if not g.touch[v]:
+        g.touch[v] = 1
+        g.touched[g.touches] = v
+        g.touches += 1
+
+
+cdef void use(Graph* g, int criterion) noexcept nogil:
+    """All keys by another criterion."""
+    cdef element_t i
+    g.criterion = criterion
+    for i in range(g.size):
+        set_key(g, g.heap[i])
+    for i in range(g.size - 1, -1, -1):
+        settle(g, i, g.heap[i])
+
+
+# --------------------------------------------------------------------------------------------------------- the algorithm
+
+cdef bint eliminate(Graph* g, element_t v) noexcept nogil:
+    """Join the neighbours of v to each other and remove v; False without memory."""
+    cdef element_t near[WIDEST]
+    cdef element_t common[WIDEST]
+    cdef element_t missing[WIDEST * WIDEST]
+    cdef element_t k = g.degree[v], i, j, a, b, w, shared, gaps = 0
+    cdef bint fills = g.criterion != SIZE
+    cdef element_t* list = living(g, v)
+    for i in range(k):
+        near[i] = list[i]
+        common[i] = 0
+    g.work += 4 + k * (k - 1) // 2
+    for i in range(k):
+        for j in range(i):
+            if adjacent(g, near[i], near[j]):
+                common[i] += 1
+                common[j] += 1
+            else:
+                missing[gaps] = near[i]
+                missing[gaps + 1] = near[j]
+                gaps += 2
+    g.dead[v] = 1
+    take_out(g, v)
+    for i in range(k):
+        a = near[i]
+        g.fill[a] -= g.degree[a] - 1 - common[i]
+        g.degree[a] -= 1
+        g.weight[a] -= g.logs[v]
+        notice(g, a)
+    for i in range(0, gaps, 2):
+        a = missing[i]
+        b = missing[i + 1]
+        if g.degree[a] > g.degree[b]:
+            a, b = b, a
+        if fills:
+            list = living(g, a)
+            shared = 0
+            g.work += g.degree[a]
+            for j in range(g.degree[a]):
+                w = list[j]
+                if adjacent(g, w, b):
+                    shared += 1
+                    g.fill[w] -= 1
+                    notice(g, w)
+            g.fill[a] += g.degree[a] - shared
+            g.fill[b] += g.degree[b] - shared
+        if not link(g, a, b):
+            return False
+    for i in range(g.touches):
+        w = g.touched[i]
+        g.touch[w] = 0
+        set_key(g, w)
+        settle(g, g.where[w], w)
+    g.touches = 0
+    return True
+
+
+cdef void release(Graph* g) noexcept nogil:
+    free(g.pool)
+    free(g.start)
+    free(g.length)
+    free(g.capacity)
+    free(g.degree)
+    free(g.dead)
+    free(g.slot)
+    free(g.fill)
+    free(g.weight)
+    free(g.first)
+    free(g.second)
+    free(g.heap)
+    free(g.where)
+    free(g.touched)
+    free(g.touch)
+
+
+cdef bint set_up(Graph* g, const offset_t* start, const element_t* neighbour) noexcept nogil:
+    """Copy the graph, count pairs to join, and order the heap; False without memory. `release` follows in any case."""
+    cdef Py_ssize_t n = g.n, room = g.n + 1
+    cdef element_t v
+    cdef offset_t i
+    g.pool_size = g.pool_capacity = start[n]
+    g.pool = <element_t*>malloc((start[n] + 1) * sizeof(element_t))
+    g.start = <offset_t*>malloc(room * sizeof(offset_t))
+    g.length = <element_t*>malloc(room * sizeof(element_t))
+    g.capacity = <element_t*>malloc(room * sizeof(element_t))
+    g.degree = <element_t*>malloc(room * sizeof(element_t))
+    g.dead = <unsigned char*>calloc(room, 1)
+    g.touch = <unsigned char*>calloc(room, 1)
+    g.fill = <int64_t*>calloc(room, sizeof(int64_t))
+    g.weight = <int64_t*>malloc(room * sizeof(int64_t))
+    g.first = <int64_t*>malloc(room * sizeof(int64_t))
+    g.second = <int64_t*>malloc(room * sizeof(int64_t))
+    g.heap = <element_t*>malloc(room * sizeof(element_t))
+    g.where = <element_t*>malloc(room * sizeof(element_t))
+    g.touched = <element_t*>malloc(room * sizeof(element_t))
+    g.slot = NULL
+    if (g.pool == NULL or g.start == NULL or g.length == NULL or g.capacity == NULL or g.degree == NULL
+            or g.dead == NULL or g.touch == NULL or g.fill == NULL or g.weight == NULL or g.first == NULL
+            or g.second == NULL or g.heap == NULL or g.where == NULL or g.touched == NULL):
+        return False
+    g.used = start[n] // 2
+    if not resize(g, g.used + g.used // 2 + 8):
+        return False
+    memcpy(g.pool, neighbour, start[n] * sizeof(element_t))
+    for v in range(n):
+        g.start[v] = start[v]
+        g.length[v] = g.capacity[v] = g.degree[v] = <element_t>(start[v + 1] - start[v])
+        g.weight[v] = g.logs[v]
+        g.heap[v] = g.where[v] = v
+        for i in range(start[v], start[v + 1]):
+            g.weight[v] += g.logs[neighbour[i]]
+            if v < neighbour[i]:
+                insert(g, key_of(g, v, neighbour[i]))
+    g.size = <element_t>n
+    g.touches = 0
+    g.work = start[n]
+    if g.criterion != SIZE and not count_fill(g):
+        return False
+    use(g, g.criterion)
+    return True
+
+
+def greedy(
+    const element_t[::1] domains,
+    const offset_t[::1] start,
+    const element_t[::1] neighbour,
+    const int64_t[::1] logs,
+    const int64_t[::1] noise,
+    const element_t[::1] rank,
+    int criterion,
+    int64_t budget,
+    double abort,
+    Stopping stopping,
+):
+    """(order, variables eliminated with all consequences, width, entries of all tables, of the largest, work).
+
+    Once `budget` operations are done, fill is no longer counted, and after four times as many, or where the smallest table
+    would have more than 2^62 entries, the rest follow by their number of neighbours, and width and entries are only those
+    of what came before. With more than `abort` entries in all, the order ends early.
+    """
+    cdef Py_ssize_t n = domains.shape[0], t = 0, known = 0
+    cdef Graph g
+    cdef element_t v, i, width = 0
+    cdef double entries = 0.0, largest = 0.0, size
+    cdef bint fine, exact = True
+    cdef element_t* list
+    order_array = np.empty(n, np.int32)
+    cdef element_t[::1] order = order_array
+    if n == 0:
+        return order_array, 0, 0, 0.0, 0.0, 0
+    g.n = n
+    g.logs = &logs[0]
+    g.noise = &noise[0]
+    g.rank = &rank[0]
+    g.criterion = criterion
+    with nogil:
+        fine = set_up(&g, &start[0], &neighbour[0] if start[n] else NULL)
+        while fine and g.size > 0 and entries <= abort:
+            v = g.heap[0]
+            if exact:
+                if g.work > budget and g.criterion != SIZE:
+                    use(&g, SIZE)
+                    continue
+                size = domains[v]
+                list = living(&g, v)
+                for i in range(g.degree[v]):
+                    size *= domains[list[i]]
+                if size > TOO_LARGE and g.criterion != SIZE:
+                    use(&g, SIZE)
+                    continue
+                if size > TOO_LARGE or g.work > 4 * budget or stopping.poll(INFINITY):
+                    exact = False
+                    use(&g, DEGREE)
+                    continue
+                if g.degree[v] > width:
+                    width = g.degree[v]
+                entries += size
+                if size > largest:
+                    largest = size
+                fine = eliminate(&g, v)
+                known += 1
+            else:
+                list = living(&g, v)
+                g.dead[v] = 1
+                take_out(&g, v)
+                for i in range(g.degree[v]):
+                    g.degree[list[i]] -= 1
+                    set_key(&g, list[i])
+                    settle(&g, g.where[list[i]], list[i])
+            order[t] = v
+            t += 1
+        release(&g)
+    if not fine:
+        raise MemoryError
+    return order_array[:t], known, width, entries, largest, g.work

@@ -1,0 +1,460 @@
+"""Kernels of plans: which tables are summed where, and in which order and memory.
+
+A bucket holds the tables whose first variable in the order of elimination is the same. Its tables are summed and the
+variable is minimised out, which leaves a table over the other variables, the message, for the bucket of the first of
+these (Dechter 1999). Where a message would have more entries than allowed, the bucket is divided into mini-buckets
+(Dechter & Rish 2003): tables, largest first, go into the first mini-bucket that they fit. Each bucket or mini-bucket is
+one node of a forest, its message being used by its parent.
+"""
+
+import numpy as np
+
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.string cimport memcpy
+
+from graphpart.kernels.types cimport element_t, offset_t
+
+cdef offset_t TOO_LARGE = <offset_t>1 << 62
+
+cdef enum:
+    OPEN = 64           # mini-buckets that a table may join; a bit of a mask for each
+
+cdef struct Rows:       # compressed rows that grow
+    offset_t* start
+    element_t* value
+    offset_t rows
+    offset_t row_room
+    offset_t used
+    offset_t room
+
+cdef struct Sized:
+    offset_t size
+    element_t table     # a factor, or ~node
+    element_t place     # in the bucket, for ties
+
+
+cdef inline bint push(Rows* r, element_t value) noexcept nogil:
+    cdef element_t* larger
+    if r.used == r.room:
+        larger = <element_t*>realloc(r.value, 2 * r.room * sizeof(element_t))
+        if larger == NULL:
+            return False
+        r.value = larger
+        r.room *= 2
+    r.value[r.used] = value
+    r.used += 1
+    return True
+
+
+cdef inline bint close(Rows* r) noexcept nogil:
+    """End a row."""
+    cdef offset_t* larger
+    if r.rows + 1 == r.row_room:
+        larger = <offset_t*>realloc(r.start, 2 * r.row_room * sizeof(offset_t))
+        if larger == NULL:
+            return False
+        r.start = larger
+        r.row_room *= 2
+    r.rows += 1
+    r.start[r.rows] = r.used
+    return True
+
+
+cdef bint open_rows(Rows* r, offset_t rows, offset_t values) noexcept nogil:
+    r.row_room, r.room = rows + 2, values + 2
+    r.start = <offset_t*>malloc(r.row_room * sizeof(offset_t))
+    r.value = <element_t*>malloc(r.room * sizeof(element_t))
+    if r.start == NULL or r.value == NULL:
+        return False
+    r.rows = r.used = r.start[0] = 0
+    return True
+
+
+cdef object rows_array(Rows* r):
+    start, value = np.empty(r.rows + 1, np.int64), np.empty(r.used, np.int32)
+    cdef offset_t[::1] s = start
+    cdef element_t[::1] v = value
+    memcpy(&s[0], r.start, (r.rows + 1) * sizeof(offset_t))
+    if r.used:
+        memcpy(&v[0], r.value, r.used * sizeof(element_t))
+    return start, value
+
+
+cdef inline offset_t times(offset_t size, element_t d) noexcept nogil:
+    """A product that stays at 2^62."""
+    return TOO_LARGE if size > TOO_LARGE // d else size * d
+
+
+cdef int larger_first(const void* a, const void* b) noexcept nogil:
+    cdef const Sized* x = <const Sized*>a
+    cdef const Sized* y = <const Sized*>b
+    if x.size != y.size:
+        return -1 if x.size > y.size else 1
+    return -1 if x.place < y.place else 1
+
+
+cdef struct Maker:
+    const element_t* domains
+    const offset_t* scope_start
+    const element_t* scope
+    const element_t* position
+    offset_t* stamp         # of each variable
+    offset_t now
+    uint64_t* mask          # of each variable: the mini-buckets that have it
+    Rows axes               # of each node: the variables of its message, the last one first
+    Rows tables             # of each node
+    Rows variable           # one row: the variable of each node
+    offset_t* size          # of each node's message; as much room as rows of axes
+    offset_t size_room
+
+
+cdef inline const element_t* members(Maker* m, element_t table, offset_t* count) noexcept nogil:
+    """The scope of a table."""
+    cdef offset_t begin
+    if table >= 0:
+        begin = m.scope_start[table]
+        count[0] = m.scope_start[table + 1] - begin
+        return &m.scope[begin]
+    begin = m.axes.start[~table]
+    count[0] = m.axes.start[~table + 1] - begin
+    return &m.axes.value[begin]
+
+
+cdef void sort_axes(Maker* m, element_t* axes, offset_t count) noexcept nogil:
+    """Last eliminated first. Insertion: at most 62 variables, or runs that are sorted already."""
+    cdef offset_t i, j
+    cdef element_t v
+    for i in range(1, count):
+        v = axes[i]
+        j = i
+        while j > 0 and m.position[axes[j - 1]] < m.position[v]:
+            axes[j] = axes[j - 1]
+            j -= 1
+        axes[j] = v
+
+
+cdef bint make_node(Maker* m, element_t v, const Sized* tables, offset_t count, offset_t limit, int* code) noexcept nogil:
+    """A node that sums these tables and eliminates v; if its message exceeds the limit, code is 1 and nothing is made."""
+    cdef offset_t i, j, k, first = m.axes.used, size = 1
+    cdef const element_t* scope
+    cdef element_t u
+    cdef offset_t* larger
+    m.now += 1
+    m.stamp[v] = m.now
+    code[0] = 0
+    for i in range(count):
+        scope = members(m, tables[i].table, &k)
+        for j in range(k):
+            u = scope[j]
+            if m.stamp[u] != m.now and m.domains[u] > 1:
+                m.stamp[u] = m.now
+                size = times(size, m.domains[u])
+                if size > limit:
+                    m.axes.used = first
+                    code[0] = 1
+                    return True
+                if not push(&m.axes, u):
+                    return False
+                scope = members(m, tables[i].table, &k)     # the push may have moved it
+    sort_axes(m, &m.axes.value[first], m.axes.used - first)
+    if m.axes.rows + 1 >= m.size_room:
+        larger = <offset_t*>realloc(m.size, 2 * m.size_room * sizeof(offset_t))
+        if larger == NULL:
+            return False
+        m.size = larger
+        m.size_room *= 2
+    m.size[m.axes.rows] = size
+    for i in range(count):
+        if not push(&m.tables, tables[i].table):
+            return False
+    return close(&m.axes) and close(&m.tables) and push(&m.variable, v)
+
+
+cdef offset_t divide(Maker* m, element_t v, Sized* tables, offset_t count, offset_t limit) noexcept nogil:
+    """Sort tables into mini-buckets: `size` becomes the number of each table's. Their number."""
+    cdef offset_t sizes[OPEN]
+    cdef offset_t i, j, k, b, size, groups = 0
+    cdef const element_t* scope
+    for i in range(count):
+        scope = members(m, tables[i].table, &k)
+        tables[i].size = 1
+        tables[i].place = <element_t>i
+        for j in range(k):
+            tables[i].size = times(tables[i].size, m.domains[scope[j]])
+            m.mask[scope[j]] = 0
+    m.mask[v] = 0
+    qsort(tables, count, sizeof(Sized), &larger_first)
+    for i in range(count):
+        scope = members(m, tables[i].table, &k)
+        b = 0
+        while b < groups and b < OPEN:
+            size = sizes[b]
+            for j in range(k):
+                if scope[j] != v and not (m.mask[scope[j]] >> b) & 1:
+                    size = times(size, m.domains[scope[j]])
+            if size <= limit:
+                break
+            b += 1
+        if b == groups or b == OPEN:        # none fits
+            b = groups
+            groups += 1
+            size = 1
+            for j in range(k):
+                if scope[j] != v:
+                    size = times(size, m.domains[scope[j]])
+        if b < OPEN:
+            sizes[b] = size
+            for j in range(k):
+                m.mask[scope[j]] |= <uint64_t>1 << b
+        tables[i].size = b
+    return groups
+
+
+def make_plan(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const element_t[::1] order,
+    offset_t limit,
+    bint divisible,
+):
+    """(axes, tables, variables, sizes of messages, parents, divided buckets), or the variable where it does not go on.
+
+    `axes` and `tables` are compressed rows (starts, values). Unless `divisible`, the plan ends at the first bucket whose
+    message would have more than `limit` entries.
+    """
+    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, t, f
+    cdef offset_t i, j, k, groups, count, room = 16, divided = 0, one_size
+    cdef element_t v, u, node
+    cdef bint fine = True
+    cdef int code = 0
+    cdef Maker maker
+    cdef Sized* bucket = <Sized*>malloc(room * sizeof(Sized))
+    cdef Sized* group
+    cdef Sized* larger
+    cdef element_t* next_node = NULL
+    cdef offset_t next_room = 0
+    cdef element_t* more
+    cdef element_t failed = -1
+    cdef element_t[::1] position = np.empty(n + 1, np.int32)
+    cdef element_t[::1] first = np.empty(m + 1, np.int32), sorted_factors = np.empty(m + 1, np.int32)
+    cdef offset_t[::1] begin = np.zeros(n + 2, np.int64)
+    cdef element_t[::1] head = np.full(n + 1, -1, np.int32)
+    cdef offset_t[::1] stamp = np.zeros(n + 1, np.int64)
+    cdef uint64_t[::1] mask = np.zeros(n + 1, np.uint64)
+    cdef element_t none = 0
+    maker.domains = &domains[0] if n else &none
+    maker.scope_start = &scope_start[0]
+    maker.scope = &scope[0] if scope.shape[0] else &none
+    maker.position = &position[0]
+    maker.stamp = &stamp[0]
+    maker.mask = &mask[0]
+    maker.now = 0
+    maker.size_room = n + 2
+    maker.size = <offset_t*>malloc(maker.size_room * sizeof(offset_t))
+    maker.axes.start = maker.tables.start = maker.variable.start = NULL
+    maker.axes.value = maker.tables.value = maker.variable.value = NULL
+    try:
+        with nogil:
+            fine = (bucket != NULL and maker.size != NULL and open_rows(&maker.axes, n, 2 * n)
+                    and open_rows(&maker.tables, n, m + n) and open_rows(&maker.variable, 1, n))
+            if fine:
+                for t in range(n):
+                    position[order[t]] = <element_t>t
+                # Factors by their first variable; variables with one label count only where there are no others.
+                for f in range(m):
+                    u = -1
+                    for i in range(scope_start[f], scope_start[f + 1]):
+                        v = scope[i]
+                        if u < 0 or (domains[v] > 1) > (domains[u] > 1) or (
+                                (domains[v] > 1) == (domains[u] > 1) and position[v] < position[u]):
+                            u = v
+                    first[f] = position[u]
+                    begin[first[f] + 2] += 1
+                for t in range(1, n + 2):
+                    begin[t] += begin[t - 1]
+                for f in range(m):
+                    sorted_factors[begin[first[f] + 1]] = <element_t>f
+                    begin[first[f] + 1] += 1
+            t = 0
+            while fine and t < n:
+                v = order[t]
+                count = begin[t + 1] - begin[t]
+                node = head[v]
+                while node >= 0:
+                    count += 1
+                    node = next_node[node]
+                if count > room:
+                    room = 2 * count
+                    larger = <Sized*>realloc(bucket, room * sizeof(Sized))
+                    if larger == NULL:
+                        fine = False
+                        break
+                    bucket = larger
+                k = 0
+                for i in range(begin[t], begin[t + 1]):
+                    bucket[k].table = sorted_factors[i]
+                    k += 1
+                node = head[v]
+                while node >= 0:
+                    bucket[k].table = ~node
+                    k += 1
+                    node = next_node[node]
+                groups = 1
+                i = maker.axes.rows
+                fine = make_node(&maker, v, bucket, count, limit, &code)
+                if fine and code == 1:
+                    if not divisible:
+                        failed = v
+                        break
+                    divided += 1
+                    groups = divide(&maker, v, bucket, count, limit)
+                    # Tables of one mini-bucket next to each other: by number, then as they were.
+                    for j in range(count):
+                        bucket[j].size = -bucket[j].size
+                        bucket[j].place = <element_t>j
+                    qsort(bucket, count, sizeof(Sized), &larger_first)
+                    j = 0
+                    while fine and j < count:
+                        k = j
+                        one_size = bucket[j].size
+                        while k < count and bucket[k].size == one_size:
+                            k += 1
+                        group = &bucket[j]
+                        fine = make_node(&maker, v, group, k - j, TOO_LARGE, &code)
+                        j = k
+                if not fine:
+                    break
+                if maker.axes.rows > next_room:
+                    next_room = 2 * maker.axes.rows + n
+                    more = <element_t*>realloc(next_node, next_room * sizeof(element_t))
+                    if more == NULL:
+                        fine = False
+                        break
+                    next_node = more
+                for j in range(i, maker.axes.rows):
+                    if maker.axes.start[j + 1] > maker.axes.start[j]:
+                        u = maker.axes.value[maker.axes.start[j + 1] - 1]
+                        next_node[j] = head[u]
+                        head[u] = <element_t>j
+                t += 1
+        if not fine:
+            raise MemoryError
+        if failed >= 0:
+            return failed
+        axes, tables = rows_array(&maker.axes), rows_array(&maker.tables)
+        close(&maker.variable)
+        variable = rows_array(&maker.variable)[1]
+        size_array = np.empty(maker.axes.rows, np.int64)
+        parent_array = np.full(maker.axes.rows, -1, np.int32)
+        if maker.axes.rows:
+            fill_in(&maker, size_array, parent_array)
+        return axes, tables, variable, size_array, parent_array, divided
+    finally:
+        free(bucket)
+        free(next_node)
+        free(maker.size)
+        free(maker.axes.start)
+        free(maker.axes.value)
+        free(maker.tables.start)
+        free(maker.tables.value)
+        free(maker.variable.start)
+        free(maker.variable.value)
+
+
+cdef fill_in(Maker* maker, offset_t[::1] size, element_t[::1] parent):
+    cdef offset_t i, j
+    memcpy(&size[0], maker.size, maker.axes.rows * sizeof(offset_t))
+    for i in range(maker.tables.rows):
+        for j in range(maker.tables.start[i], maker.tables.start[i + 1]):
+            if maker.tables.value[j] < 0:
+                parent[~maker.tables.value[j]] = <element_t>i
+
+
+# ------------------------------------------------------------------------------------------------------------- schedules
+
+def schedule(const element_t[::1] parent, const offset_t[::1] size):
+    """(order of nodes, place of each message, entries needed): children before parents, with little memory at any time.
+
+    Subtrees follow each other, among siblings that with the most memory beyond its own message first (Liu 1986). So
+    the messages that a node uses are always the last ones made on its level. Those of even levels are a stack from the left
+    end of one array, those of odd levels one from its right end.
+    """
+    cdef Py_ssize_t count = parent.shape[0], i, j, k, t = 0
+    cdef offset_t held, most, left = 0, right = 0, highest = 0
+    cdef element_t node, child, depth, down
+    order_array, place_array = np.empty(count, np.int32), np.zeros(count, np.int64)
+    cdef element_t[::1] order = order_array
+    cdef offset_t[::1] place = place_array
+    cdef offset_t[::1] begin = np.zeros(count + 3, np.int64), peak = np.zeros(count + 1, np.int64)
+    cdef element_t[::1] children = np.empty(count + 1, np.int32), stack = np.empty(count + 1, np.int32)
+    cdef offset_t[::1] done = np.zeros(count + 1, np.int64)
+    cdef Sized* sibling = <Sized*>malloc((count + 1) * sizeof(Sized))
+    if sibling == NULL:
+        raise MemoryError
+    with nogil:
+        # Rows of children; that of the roots is the last one.
+        for i in range(count):
+            begin[(parent[i] if parent[i] >= 0 else count) + 2] += 1
+        for i in range(1, count + 3):
+            begin[i] += begin[i - 1]
+        for i in range(count):
+            j = parent[i] if parent[i] >= 0 else count
+            children[begin[j + 1]] = <element_t>i
+            begin[j + 1] += 1
+        for i in range(count + 1):
+            k = begin[i + 1] - begin[i]
+            if k > 1:
+                for j in range(k):
+                    child = children[begin[i] + j]
+                    sibling[j].table = child
+                    sibling[j].place = <element_t>j
+                    sibling[j].size = peak[child] - stored(&size[0], parent[child], child)
+                qsort(sibling, k, sizeof(Sized), &larger_first)
+                for j in range(k):
+                    children[begin[i] + j] = sibling[j].table
+            held = most = 0
+            for j in range(begin[i], begin[i + 1]):
+                child = children[j]
+                most = max(most, held + peak[child])
+                held += stored(&size[0], parent[child], child)
+            if i < count:
+                peak[i] = max(most, held + stored(&size[0], parent[i], <element_t>i))
+            else:
+                highest = most
+        depth = 0
+        stack[0] = <element_t>count
+        done[0] = 0
+        while True:
+            node = stack[depth]
+            if begin[node] + done[depth] < begin[node + 1]:
+                child = children[begin[node] + done[depth]]
+                done[depth] += 1
+                depth += 1
+                stack[depth] = child
+                done[depth] = 0
+                continue
+            if depth == 0:
+                break
+            order[t] = node
+            t += 1
+            if depth & 1:
+                right += stored(&size[0], parent[node], node)
+                place[node] = highest - right
+            else:
+                place[node] = left
+                left += stored(&size[0], parent[node], node)
+            for j in range(begin[node], begin[node + 1]):
+                if depth & 1:
+                    left -= size[children[j]]
+                else:
+                    right -= size[children[j]]
+            depth -= 1
+    free(sibling)
+    return order_array, place_array, highest
+
+
+cdef inline offset_t stored(const offset_t* size, element_t parent, element_t node) noexcept nogil:
+    """Entries of a message in memory: a root has none."""
+    return size[node] if parent >= 0 else 0

@@ -1,0 +1,202 @@
+"""Bucket elimination: the exact minimum of factor graphs of small width, and bounds by mini-buckets for others.
+
+Variables are eliminated one after the other. The tables that contain the variable are summed, it is minimised out, and the
+table over the other variables that this leaves joins the rest (Bertele & Brioschi 1972; Dechter 1999). The optimum remains
+at the end; the labeling is read off by tracking argmins back, so that ties cannot mix optima. Time and memory are
+exponential in the width of the order only, whatever the number of variables; see `order`.
+
+Where tables do not fit the memory, each sum of tables is divided into mini-buckets that fit, in which the variable is
+minimised out separately: that can only lower the result, so the optimum of this relaxation is a lower bound. Labels chosen
+one by one against the order, each the best according to the tables there are, make a labeling (Dechter & Rish 2003).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.elimination import _descend
+from graphpart.crf.elimination.order import EliminationOrder, order_of
+from graphpart.crf.elimination.plan import Messages, Plan, collect, magnitude, make_plan, memory_of, placed, text_of
+from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
+from graphpart.crf.labeling import finish, least_entries, trivial_bound
+from graphpart.result import LabelingResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["elimination"]
+
+FIRST = 2**10  # entries of messages of the first mini-buckets
+EXACT_WHOLE = 2.0**52  # sums of whole numbers up to which no rounding happens
+
+
+@interruptible
+def elimination(
+    problem: Any,
+    *,
+    memory_limit: int | float | str | None = None,
+    order: Any = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> LabelingResult:
+    """Minimise the energy by elimination of variables: exactly where the tables fit the memory, else with a bound.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    memory_limit : int, float or str, optional
+        Bytes for tables, or text such as ``"4GB"`` or ``"512MiB"``. Default 1 GiB. Only if the tables fit, which is known
+        before any is allocated, the result is exact; nothing beyond the limit is allocated for tables in any case.
+    order : EliminationOrder or sequence of names of all variables, optional
+        The order of elimination. Default: :func:`elimination_order`.
+    seed : int, optional
+        For the search for an order; default 0.
+    time_limit : float, optional
+        Seconds; a labeling is returned in any case.
+    callback : callable, optional
+        ``callback(seconds, cost)``; a true return value ends the run.
+
+    Returns
+    -------
+    LabelingResult
+        With status ``optimal`` if the tables fit; else ``feasible``, with a valid lower bound, and `message` says which
+        width, which memory and which limit there are. `iterations` counts sums of tables; `info` has `order`, an
+        :class:`EliminationOrder`, and `memory`, the bytes allocated for tables.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If every labeling is forbidden, as far as this was noticed; the message names a variable.
+    InvalidOption
+        If the memory limit or the order is wrong.
+
+    Notes
+    -----
+    About a nanosecond for each entry of the sums of tables, ``n * labels^(width + 1)`` at most; an eighth of a byte for
+    each entry of each message of a binary variable, a byte for up to 256 labels, and eight bytes for each entry of the
+    messages that are not used up at some time.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> differ = [[0.0, 1.0], [1.0, 0.0]]
+    >>> ring = [[0, 1], [1, 2], [2, 3], [3, 0]]
+    >>> f = gp.FactorGraph.from_arrays([2] * 4, [([[0], [2]], [[0.0, 3.0], [3.0, 0.0]]), (ring, [differ] * 4)])
+    >>> r = elimination(f)
+    >>> r.cost, r.labels.tolist(), r.message
+    (2.0, [0, 0, 1, 0], 'proven optimal: elimination, width 2')
+    """
+    f = as_factor_graph(problem)
+    limit = memory_of(memory_limit)
+    stopping = Stopping(time_limit, callback=callback)
+    least_entries(f)
+    found = order_of(f, order, seed, stopping)
+    if found.plan is not None and found.memory <= limit:
+        return _exactly(f, found, found.plan, stopping)
+    return _by_mini_buckets(f, found, limit, stopping)
+
+
+def _exactly(f: FactorGraph, found: EliminationOrder, plan: Plan, stopping: Stopping) -> LabelingResult:
+    messages = collect(f, plan, stopping, keep=False)
+    stopping.iterations = messages.done
+    labels = np.zeros(f.n, np.int32)
+    done = np.zeros(len(plan.variable), bool)
+    done[plan.scheduled[0][: messages.done]] = True
+    # The choices of a node are there once it is done; its message until it is used.
+    there = 2 * done.astype(np.uint8)
+    used = plan.parent >= 0
+    used[used] = done[plan.parent[used]]
+    there |= done & ~used
+    _descend.descend(
+        f._flat(), placed(plan, messages), messages.values, there, plan.choice_start, messages.choices, labels
+    )
+    info = {"order": found, "memory": found.memory}
+    if messages.done == len(plan.variable):
+        message = f"proven optimal: elimination, width {found.width}"
+        return finish(f, labels, stopping, "elimination", Status.OPTIMAL, message, info=info)
+    bound = trivial_bound(f)
+    return finish(f, labels, stopping, "elimination", Status.FEASIBLE, lower_bound=_lowered(f, bound, f.m), info=info)
+
+
+def _by_mini_buckets(f: FactorGraph, found: EliminationOrder, limit: int, stopping: Stopping) -> LabelingResult:
+    """Small mini-buckets first, so that there soon is a labeling and a bound; then the largest that fit."""
+    bound = _lowered(f, trivial_bound(f), f.m)
+    labels: NDArray[np.int32] | None = None
+    cost, memory, width = math.inf, 0, 0
+    for plan in _relaxations(f, found.indices, limit):
+        messages = collect(f, plan, stopping, keep=True)
+        stopping.iterations += messages.done
+        complete = messages.done == len(plan.variable)
+        if labels is None or complete:
+            new = _greedy(f, plan, messages)
+            if labels is None or f.evaluate_labels(new) < cost:
+                labels, cost = new, f.evaluate_labels(new)
+        if complete:
+            value = math.fsum([f.constant, *messages.taken.tolist()])
+            bound = max(bound, _lowered(f, value, len(plan.uses) + 3 * len(plan.variable)))
+        memory, width = max(memory, plan.bytes_to_keep), plan.width
+        if not complete or stopping.check(cost):
+            break
+    if labels is None:
+        labels = np.array([0] * f.n, np.int32)
+    more = "" if found.exact else "at least "
+    message = (
+        f"elimination along an order of width {more}{found.width} needs {more}{text_of(found.memory)} of memory, the "
+        f"limit is {text_of(limit)}: bound and labeling by mini-buckets of width {width}"
+    )
+    info = {"order": found, "memory": memory}
+    return finish(f, labels, stopping, "elimination", Status.FEASIBLE, message, lower_bound=bound, info=info)
+
+
+def _relaxations(f: FactorGraph, order: NDArray[np.int32], limit: int) -> list[Plan]:
+    """Plans of small mini-buckets and of the largest that fit the limit: all, one, or none."""
+
+    def fits(size: int) -> Plan | None:
+        plan = make_plan(f, order, size)
+        assert isinstance(plan, Plan)  # a plan that may divide buckets always is complete
+        return plan if plan.countable and plan.bytes_to_keep <= limit else None
+
+    first = fits(FIRST)
+    low, high = (10, 62) if first is not None else (0, 10)
+    best = first
+    while high - low > 1:  # a message of 2^low entries fits, one of 2^high does not
+        middle = (low + high) // 2
+        plan = fits(2**middle)
+        if plan is None:
+            high = middle
+        else:
+            low, best = middle, plan
+    if best is None:
+        best = fits(1)
+    return [plan for plan in dict.fromkeys([first, best]) if plan is not None]
+
+
+def _greedy(f: FactorGraph, plan: Plan, messages: Messages) -> NDArray[np.int32]:
+    """Labels one by one against the order, by the tables that there are."""
+    there = (np.arange(len(plan.variable)) < messages.done).astype(np.uint8)
+    labels = np.zeros(f.n, np.int32)
+    none = np.zeros(1, np.int64)
+    _descend.descend(f._flat(), plan, messages.values, there, none, messages.choices, labels)
+    return labels
+
+
+def _lowered(f: FactorGraph, value: float, operations: int) -> float:
+    """A bound that holds in exact arithmetic: less what that many roundings can have added.
+
+    No sum or difference of partial energies, nor of what was taken out of messages, exceeds four times the sum A of the
+    largest absolute entries. So each of at most so many operations that lead to one value has an error of at most
+    ``2^-53 * 4 A``; minima have none. If all entries are whole and A is below 2^50, all results are exact.
+    """
+    size = magnitude(f)
+    if size < EXACT_WHOLE / 4 and _whole(f):
+        return value
+    return math.nextafter(value - (operations + 4) * size * 2.0**-50, -math.inf)
+
+
+def _whole(f: FactorGraph) -> bool:
+    with np.errstate(invalid="ignore"):
+        return f.constant == math.floor(f.constant) and bool((f.tables == np.floor(f.tables)).all())

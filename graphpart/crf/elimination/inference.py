@@ -1,0 +1,250 @@
+"""Min-marginals, marginals, log Z and exact samples of factor graphs of small width, acyclic or not.
+
+The pass towards the roots is that of `elimination`, over (min, +), or over (+, *) in the log domain; all messages are kept.
+From the roots back each bucket learns what the rest of the factor graph adds to the labelings of its separator (Lauritzen &
+Spiegelhalter 1988; Shafer & Shenoy 1990; Dechter 1999); see `_distribute`. Samples are drawn against the order of elimination,
+each label given those before (Dawid 1992).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.elimination import _descend, _distribute
+from graphpart.crf.elimination.order import order_of
+from graphpart.crf.elimination.plan import Messages, Plan, collect, memory_of, text_of
+from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
+from graphpart.crf.labeling import LabelVectors, least_entries, places
+from graphpart.crf.min_sum import Marginals
+from graphpart.errors import InvalidOption
+from graphpart.stopping import Stopping
+
+__all__ = ["log_partition", "marginals", "min_marginals", "samples"]
+
+CHUNK = 2**20  # uniform numbers at a time
+
+
+def min_marginals(
+    problem: Any, *, memory_limit: int | float | str | None = None, order: Any = None, seed: int | None = None
+) -> LabelVectors:
+    """The least energy with each label of each variable, for factor graphs of small width.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    memory_limit, order, seed
+        As for :func:`elimination`.
+
+    Returns
+    -------
+    mapping from names of variables to ndarray of float64
+        The minimum of each vector is the optimum; ``inf`` where a label is impossible.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If every labeling is forbidden.
+    InvalidOption
+        If the tables need more memory than allowed, which is noticed before they are allocated.
+
+    Notes
+    -----
+    Two passes, each about as long as :func:`elimination`; all messages are kept, and room for those that one node uses.
+    Can be ended by Ctrl-C only.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> differ = [[0.0, 1.0], [1.0, 0.0]]
+    >>> f = gp.FactorGraph.from_arrays([2] * 3, [([[0]], [[0.0, 3.0]]), ([[0, 1], [1, 2], [0, 2]], [differ] * 3)])
+    >>> min_marginals(f)[2]
+    array([0., 2.])
+    """
+    f = as_factor_graph(problem)
+    plan, stopping = _prepare(f, memory_limit, order, seed, "min-marginals", back=True)
+    messages = _collect(f, plan, stopping, soft=False)
+    labels = np.zeros(f.n, np.int32)
+    there, none = np.ones(len(plan.variable), np.uint8), np.zeros(1, np.int64)
+    _descend.descend(f._flat(), plan, messages.values, there, none, messages.choices, labels)
+    return LabelVectors(f, _distribute_all(f, plan, messages, stopping, soft=False) + f.evaluate_labels(labels))
+
+
+def marginals(
+    problem: Any, *, memory_limit: int | float | str | None = None, order: Any = None, seed: int | None = None
+) -> Marginals:
+    """The probabilities of all labels under ``P(y) = exp(-H(y)) / Z``, and ``log Z``, for factor graphs of small width.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    memory_limit, order, seed
+        As for :func:`elimination`.
+
+    Returns
+    -------
+    Marginals
+
+    Raises
+    ------
+    InfeasibleProblem, InvalidOption
+        As for :func:`min_marginals`.
+
+    Notes
+    -----
+    As for :func:`min_marginals`; an exponential for each entry makes it several times slower. The messages are logarithms,
+    so neither huge nor tiny energies overflow.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> equal = [[0.0, 2.0], [2.0, 0.0]]
+    >>> f = gp.FactorGraph.from_arrays([2] * 3, [([[0, 1], [1, 2], [0, 2]], [equal] * 3)])
+    >>> m = marginals(f)
+    >>> m.probabilities[0], round(m.log_z, 6)
+    (array([0.5, 0.5]), 0.746491)
+    """
+    f = as_factor_graph(problem)
+    plan, stopping = _prepare(f, memory_limit, order, seed, "marginals", back=True)
+    messages = _collect(f, plan, stopping, soft=True)
+    log_z = -math.fsum([f.constant, *messages.taken.tolist()])
+    values = _distribute_all(f, plan, messages, stopping, soft=True)
+    start = places(f)
+    if f.n:
+        values /= np.repeat(np.add.reduceat(values, start[:-1]), f.domains)
+    return Marginals(LabelVectors(f, values), log_z)
+
+
+def log_partition(
+    problem: Any, *, memory_limit: int | float | str | None = None, order: Any = None, seed: int | None = None
+) -> float:
+    """``log Z``, the natural logarithm of the sum of ``exp(-H(y))`` over all labelings, for factor graphs of small width.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    memory_limit, order, seed
+        As for :func:`elimination`.
+
+    Raises
+    ------
+    InfeasibleProblem, InvalidOption
+        As for :func:`min_marginals`.
+
+    Examples
+    --------
+    >>> import math
+    >>> import graphpart as gp
+    >>> f = gp.FactorGraph.from_arrays([2, 3], [([[0]], [[0.0, math.inf]])])
+    >>> math.isclose(log_partition(f), math.log(3))
+    True
+    """
+    f = as_factor_graph(problem)
+    plan, stopping = _prepare(f, memory_limit, order, seed, "log Z", back=False)
+    messages = _collect(f, plan, stopping, soft=True)
+    return -math.fsum([f.constant, *messages.taken.tolist()])
+
+
+def samples(
+    problem: Any,
+    size: int = 1,
+    seed: int | None = None,
+    *,
+    memory_limit: int | float | str | None = None,
+    order: Any = None,
+) -> NDArray[np.int32]:
+    """Independent exact samples from ``P(y) = exp(-H(y)) / Z``, for factor graphs of small width.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    size : int
+        Number of samples.
+    seed : int, optional
+        The same seed gives the same samples; default: another one each time. The order of elimination does not depend on
+        it, and a larger `size` continues a smaller one.
+    memory_limit, order
+        As for :func:`elimination`.
+
+    Returns
+    -------
+    ndarray of int32, shape (size, n)
+        Labels; no sample has probability 0.
+
+    Raises
+    ------
+    InfeasibleProblem, InvalidOption
+        As for :func:`min_marginals`; also if the size is not a whole number of at least 0.
+
+    Notes
+    -----
+    One pass, and for each sample O(size of scopes + sum of domains * tables of each variable).
+
+    Examples
+    --------
+    >>> import math
+    >>> import graphpart as gp
+    >>> differ = [[math.inf, 0.0], [0.0, math.inf]]
+    >>> f = gp.FactorGraph.from_arrays([2] * 3, [([[0, 1], [1, 2]], [differ] * 2)])
+    >>> y = samples(f, 1000, seed=0)
+    >>> bool((y[:, 0] != y[:, 1]).all()), bool((y[:, 0] == y[:, 2]).all()), 400 < y[:, 0].sum() < 600
+    (True, True, True)
+    """
+    f = as_factor_graph(problem)
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+        raise InvalidOption(f"size is {size!r}: expected a whole number of at least 0")
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0") from None
+    plan, stopping = _prepare(f, memory_limit, order, None, "samples", back=False)
+    messages = _collect(f, plan, stopping, soft=True)
+    labels = np.zeros((int(size), f.n), np.int32)
+    rows = max(1, CHUNK // max(1, f.n))
+    for begin in range(0, int(size), rows):
+        part = labels[begin : begin + rows]
+        done = _descend.sample(f._flat(), plan, messages.values, rng.random(part.shape), part, stopping)
+        if done < len(part):
+            raise KeyboardInterrupt
+    return labels
+
+
+def _prepare(
+    f: FactorGraph, memory_limit: Any, order: Any, seed: int | None, what: str, *, back: bool
+) -> tuple[Plan, Stopping]:
+    limit = memory_of(memory_limit)
+    least_entries(f)
+    stopping = Stopping()
+    found = order_of(f, order, seed, stopping)
+    if found.plan is None:
+        raise InvalidOption(
+            f"memory_limit is {text_of(limit)}: {what} along an order of width at least {found.width} need a table of "
+            "more than 2^62 entries"
+        )
+    needed = found.plan.bytes_both_ways if back else found.plan.bytes_to_keep
+    if needed > limit:
+        raise InvalidOption(
+            f"memory_limit is {text_of(limit)}: {what} along an order of width {found.width} need {text_of(needed)}"
+        )
+    return found.plan, stopping
+
+
+def _collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, soft: bool) -> Messages:
+    messages = collect(f, plan, stopping, keep=True, soft=soft)
+    if messages.done < len(plan.variable):
+        raise KeyboardInterrupt
+    return messages
+
+
+def _distribute_all(
+    f: FactorGraph, plan: Plan, messages: Messages, stopping: Stopping, *, soft: bool
+) -> NDArray[np.float64]:
+    values = _distribute.distribute(
+        f._flat(), plan, messages.values, messages.taken, np.empty(plan.scratch), places(f), soft, stopping
+    )
+    if values is None:
+        raise KeyboardInterrupt
+    return values

@@ -1,0 +1,289 @@
+"""Plans of elimination: which tables are summed where, how much memory that takes, and messages in that memory.
+
+A plan is made from the scopes of the factors and an order alone; see `_plan` for buckets and mini-buckets. So what a run
+will allocate is known before it allocates anything, in bytes:
+
+* *minimising* holds the messages that are not used up yet, in an order of the nodes that keeps few of them, and for each
+  entry of each message the label that attains it, in 1, 2, 4, 8 or 32 bits;
+* *keeping* all messages, as mini-buckets, min-marginals, marginals, samples and the m best labelings need it, takes 8 bytes
+  for each entry, and what goes back needs room for the messages that one node uses.
+
+Either way, each level of a node's sums (see `_blocks.pxd`) takes a block. The factor graph itself and the plan's indices are
+not counted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.elimination import _blocks, _collect, _plan
+from graphpart.crf.factor_graph import FactorGraph
+from graphpart.crf.labeling import forbidden_by
+from graphpart.errors import InfeasibleProblem, InvalidOption
+from graphpart.stopping import Stopping
+
+__all__ = ["DEFAULT_MEMORY", "Messages", "Plan", "collect", "make_plan", "memory_of", "problem_of", "text_of"]
+
+DEFAULT_MEMORY = 2**30  # bytes
+LARGEST = 2**62 - 1  # entries of a message
+COUNTABLE = 2.0**55  # entries of all messages, up to which positions in memory are exact
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+SAFE = 2.0**1000  # sums of absolute entries up to which the least entries can be taken out of messages
+
+Problem = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Nodes, each a bucket or mini-bucket, in the order of elimination; the parent of a node stands after it.
+
+    Attributes
+    ----------
+    order : ndarray of int32, shape (n,)
+        The variables, first eliminated first.
+    variable : ndarray of int32, shape (nodes,)
+        What each node eliminates.
+    axes_start, axes : ndarrays
+        Compressed rows: the variables of each node's message, last eliminated first. Those with one label have no axis.
+    uses_start, uses : ndarrays
+        Compressed rows: the tables that each node sums, f for factor f, ``~k`` for the message of node k.
+    size : ndarray of int64
+        Entries of each message.
+    parent : ndarray of int32
+        The node that uses each message, -1 for roots, whose message is a number.
+    divided : int
+        Buckets that became several mini-buckets; with 0 the plan is exact.
+    place : ndarray of int64
+        Where each message begins if all are kept.
+    """
+
+    domains: NDArray[np.int32]
+    order: NDArray[np.int32]
+    variable: NDArray[np.int32]
+    axes_start: NDArray[np.int64]
+    axes: NDArray[np.int32]
+    uses_start: NDArray[np.int64]
+    uses: NDArray[np.int32]
+    size: NDArray[np.int64]
+    parent: NDArray[np.int32]
+    divided: int
+    place: NDArray[np.int64]
+    most_tables: int
+    most_axes: int
+    most_strides: int
+    workspace: int
+
+    @property
+    def width(self) -> int:
+        """The most variables of a message."""
+        return self.most_axes - 1
+
+    @property
+    def countable(self) -> bool:
+        """Whether positions of messages in memory are exact; if not, no memory is large enough anyway."""
+        return bool(self.size.astype(np.float64).sum() < COUNTABLE)
+
+    @property
+    def largest(self) -> int:
+        """Entries of the largest sum of tables."""
+        sizes = self.size.astype(np.float64) * self.domains[self.variable]
+        at = int(sizes.argmax()) if len(sizes) else -1
+        return int(self.size[at]) * int(self.domains[self.variable[at]]) if len(sizes) else 0
+
+    @property
+    def entries(self) -> float:
+        """Entries of the sums of tables of all nodes, which is what a run takes time for."""
+        return float((self.size.astype(np.float64) * self.domains[self.variable]).sum())
+
+    @cached_property
+    def scheduled(self) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+        """(order of nodes, places of messages, entries needed) for minimising."""
+        if self.countable:
+            return _plan.schedule(self.parent, self.size)
+        # Nobody will run this: in units of 2^24 entries the sums cannot overflow.
+        order, place, entries = _plan.schedule(self.parent, self.size >> 24)
+        return order, place, entries << 24
+
+    @cached_property
+    def choice_start(self) -> NDArray[np.int64]:
+        return _collect.choice_bytes(self.domains, self.variable, self.size)
+
+    @property
+    def bytes_to_minimise(self) -> int:
+        """What minimising allocates: messages, choices, sums."""
+        if not self.countable:
+            return 8 * self.scheduled[2]
+        return 8 * self.scheduled[2] + int(self.choice_start[-1]) + 8 * self.workspace
+
+    @property
+    def bytes_to_keep(self) -> int:
+        """What a pass to the roots allocates that keeps all messages."""
+        return 8 * (self._kept() + self.workspace)
+
+    @property
+    def bytes_both_ways(self) -> int:
+        """The same with room for the pass back."""
+        return 8 * (self._kept() + self.workspace + self.scratch)
+
+    def _kept(self) -> int:
+        if self.countable:
+            return int(self.size[self.parent >= 0].sum())
+        return sum(self.size[self.parent >= 0].tolist())
+
+    @property
+    def scratch(self) -> int:
+        """Entries of all messages that one node uses, at most."""
+        inner = self.parent >= 0
+        used = np.bincount(self.parent[inner], weights=self.size[inner].astype(np.float64))
+        return int(used.max(initial=0.0))
+
+
+def make_plan(
+    f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
+) -> Plan | int:
+    """The plan of buckets along an order, or, with a limit on the entries of a message, of mini-buckets.
+
+    Without a limit, returns the variable in whose bucket the message would have 2^62 entries or more, if there is one.
+    """
+    domains, scope_start, scope, _, _ = f._flat()
+    made = _plan.make_plan(domains, scope_start, scope, order, LARGEST if limit is None else limit, limit is not None)
+    if isinstance(made, int):
+        return made
+    (axes_start, axes), (uses_start, uses), variable, size, parent, divided = made
+    inner = parent >= 0
+    place = np.zeros(len(size), np.int64)
+    if size.astype(np.float64).sum() < COUNTABLE:
+        place[1:] = np.cumsum(np.where(inner, size, 0))[:-1]
+    measured = _blocks.measure(domains, variable, axes_start, axes, uses_start)
+    return Plan(
+        domains, order, variable, axes_start, axes, uses_start, uses, size, parent, divided, place, *measured
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """Messages of all nodes that a pass made, and what was taken out of each."""
+
+    values: NDArray[np.float64]
+    taken: NDArray[np.float64]
+    done: int
+    place: NDArray[np.int64]
+    choices: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """A plan as the kernels read it, with other places of messages."""
+
+    plan: Plan
+    place: NDArray[np.int64]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plan, name)
+
+
+def placed(plan: Plan, messages: Messages) -> Any:
+    """The plan for kernels that read these messages."""
+    return plan if messages.place is plan.place else _Placed(plan, messages.place)
+
+
+def collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, keep: bool, soft: bool = False) -> Messages:
+    """The pass to the roots. With `keep` all messages stay; else they make room for others, and choices are kept.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If the messages of a node leave no label; its variable is named.
+    """
+    if keep:
+        order, place, entries = np.arange(len(plan.variable), dtype=np.int32), plan.place, plan._kept()
+        choices, choice_start = np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    else:
+        order, place, entries = plan.scheduled
+        choice_start = plan.choice_start
+        choices = np.zeros(int(choice_start[-1]), np.uint8)
+    values = np.empty(entries)
+    read = plan if keep else _Placed(plan, place)
+    normalise = magnitude(f) < SAFE
+    taken, done, failed = _collect.collect(
+        problem_of(f), read, order, values, choice_start, choices, soft, normalise, stopping
+    )
+    if failed >= 0:
+        raise _no_label(f, plan, failed)
+    return Messages(values, taken, done, place, choices)
+
+
+def _no_label(f: FactorGraph, plan: Plan, node: int) -> InfeasibleProblem:
+    name = f.variables[plan.variable[node]]
+    text = f"every labeling is forbidden: no label of variable {name!r} is possible"
+    uses = plan.uses[plan.uses_start[node] : plan.uses_start[node + 1]]
+    factors = uses[uses >= 0]
+    if len(factors):
+        text += f", as factor {factors[0]} over {forbidden_by(f, int(factors[0]))} and those before it show"
+    return InfeasibleProblem(text)
+
+
+def problem_of(f: FactorGraph) -> Problem:
+    """The arrays of a factor graph, for kernels."""
+    return f._flat()
+
+
+def magnitude(f: FactorGraph) -> float:
+    """The sum of the largest absolute finite entries of all tables, and the constant: no partial energy is larger."""
+    values = np.abs(f.tables)
+    if f.has_forbidden:
+        values[np.isinf(values)] = 0.0
+    return abs(f.constant) + float(np.maximum.reduceat(values, f.table_start[:-1]).sum() if f.m else 0.0)
+
+
+# --------------------------------------------------------------------------------------------------------------- memory
+
+
+def memory_of(limit: int | float | str | None) -> int:
+    """A memory limit in bytes, from a number of bytes or text such as "4GB", "512 MiB"; None is 1 GiB.
+
+    Raises
+    ------
+    InvalidOption
+        For anything else, and for less than nothing.
+
+    Examples
+    --------
+    >>> memory_of("4GB"), memory_of("0.5 GiB"), memory_of(1000)
+    (4000000000, 536870912, 1000)
+    """
+    if limit is None:
+        return DEFAULT_MEMORY
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:([kmgt]i?)?b)?\s*", limit, re.IGNORECASE)
+        if match:
+            return int(float(match[1]) * UNITS[(match[2] or "").lower()])
+    elif isinstance(limit, int | float | np.integer | np.floating) and not isinstance(limit, bool):
+        if limit == math.inf:
+            return 2**63
+        if limit >= 0:
+            return int(limit)
+    raise InvalidOption(f"memory_limit is {limit!r}: expected a number of bytes, or text such as '4GB' or '512MiB'")
+
+
+def text_of(size: int) -> str:
+    """A number of bytes for people.
+
+    Examples
+    --------
+    >>> text_of(512), text_of(3 * 2**30), text_of(2**90)
+    ('512 bytes', '3 GiB', '2^90 bytes')
+    """
+    if size >= 2**60:
+        return f"2^{math.log2(size):.3g} bytes"
+    for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size} bytes"
