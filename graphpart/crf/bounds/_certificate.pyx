@@ -1,0 +1,181 @@
+"""Kernel that adds up what a reparametrisation of a factor graph proves, every operation rounded towards minus infinity."""
+
+import numpy as np
+
+from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY, isfinite, nextafter
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+
+
+cdef inline double add_down(double x, double y) noexcept nogil:
+    """A double not above x + y: the rounded sum, or the one below if rounding went up. Neither is NaN, y is finite."""
+    cdef double total = x + y, back, error
+    if not isfinite(total):
+        return DBL_MAX if total > 0 and x < INFINITY else total     # a finite sum that overflows proves no more
+    back = total - x
+    error = (x - (total - back)) + (y - back)      # exactly x + y - total (Knuth 1969)
+    if not isfinite(error):                        # y + x near the largest number
+        return nextafter(total, -INFINITY)
+    return nextafter(total, -INFINITY) if error < 0 else total
+
+
+cdef inline void subtract_vector(double* low, const double* message, offset_t before, offset_t size,
+                                 offset_t after) noexcept nogil:
+    """``low[a, y, b] -= message[y]``."""
+    cdef offset_t a, y, b
+    for a in range(before):
+        for y in range(size):
+            for b in range(after):
+                low[b] = add_down(low[b], -message[y])
+            low += after
+
+
+def places(const offset_t[::1] scope_start, const element_t[::1] scope, const element_t[:, ::1] links,
+           element_t[::1] out):
+    """For each link, where in the scope of its second factor each variable of its first one stands, one after the other.
+
+    Returns the first link whose first factor is not within the second one and smaller; -1 if there is none.
+    """
+    cdef Py_ssize_t k, at = 0, i, j
+    cdef element_t small, large
+    cdef bint found
+    with nogil:
+        for k in range(links.shape[0]):
+            small, large = links[k, 0], links[k, 1]
+            if scope_start[small + 1] - scope_start[small] >= scope_start[large + 1] - scope_start[large]:
+                with gil:
+                    return k
+            for i in range(scope_start[small], scope_start[small + 1]):
+                found = False
+                for j in range(scope_start[large], scope_start[large + 1]):
+                    if scope[j] == scope[i]:
+                        out[at] = <element_t>(j - scope_start[large])
+                        at += 1
+                        found = True
+                        break
+                if not found:
+                    with gil:
+                        return k
+    return -1
+
+
+def unary_minima(const element_t[::1] domains, const offset_t[::1] first, const offset_t[::1] scope_start,
+                 const element_t[::1] scope, const offset_t[::1] table_start, const cost_t[::1] tables,
+                 const double[::1] messages, const offset_t[::1] extra_start, const element_t[::1] extra_scope):
+    """The smallest of unary costs and messages of each variable, shape (n,)."""
+    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, v, y
+    cdef offset_t i, at = 0
+    belief_array, least_array = np.zeros(first[n]), np.empty(n)
+    cdef double[::1] belief = belief_array, least = least_array
+    with nogil:
+        for f in range(m):
+            if scope_start[f + 1] - scope_start[f] == 1:
+                v = scope[scope_start[f]]
+                for y in range(domains[v]):
+                    # inf once, inf for good
+                    if tables[table_start[f] + y] == INFINITY:
+                        belief[first[v] + y] = INFINITY
+                    else:
+                        belief[first[v] + y] = add_down(belief[first[v] + y], tables[table_start[f] + y])
+                continue
+            for i in range(scope_start[f], scope_start[f + 1]):
+                v = scope[i]
+                for y in range(domains[v]):
+                    belief[first[v] + y] = add_down(belief[first[v] + y], messages[at])
+                    at += 1
+        for i in range(extra_start[0], extra_start[extra_start.shape[0] - 1]):
+            v = extra_scope[i]
+            for y in range(domains[v]):
+                belief[first[v] + y] = add_down(belief[first[v] + y], messages[at])
+                at += 1
+        for v in range(n):
+            least[v] = INFINITY
+            for y in range(domains[v]):
+                least[v] = min(least[v], belief[first[v] + y])
+    return least_array
+
+
+def factor_minima(const element_t[::1] domains, const offset_t[::1] scope_start, const element_t[::1] scope,
+                  const offset_t[::1] table_start, const offset_t[::1] sizes, const cost_t[::1] tables,
+                  const double[::1] messages, const offset_t[::1] rows, const offset_t[::1] ends,
+                  const offset_t[::1] place_start, const element_t[::1] place, const element_t[:, ::1] links,
+                  const offset_t[::1] link_start, const double[::1] link_messages, Py_ssize_t largest_arity):
+    """The smallest entry of each factor of arity at least 2, less what it sends.
+
+    ``table_start[f]`` is where the table stands, -1 if it is zero. The links of factor f, as first or second one, are
+    ``ends[rows[f]:rows[f + 1]]``.
+    """
+    cdef Py_ssize_t m = scope_start.shape[0] - 1, f, i, j
+    cdef offset_t size, before, after, at = 0, r, k, c
+    cdef element_t d
+    least_array = np.empty(m)
+    cdef double[::1] least = least_array
+    cdef double[::1] low = np.empty(max(1, np.max(sizes, initial=1)))
+    cdef offset_t[::1] stride = np.zeros(max(1, largest_arity), np.int64)
+    cdef element_t[::1] label = np.zeros(max(1, largest_arity), np.int32)
+    cdef double best
+    with nogil:
+        for f in range(m):
+            size = sizes[f]
+            if table_start[f] >= 0:
+                for i in range(size):
+                    low[i] = tables[table_start[f] + i]
+            else:
+                for i in range(size):
+                    low[i] = 0.0
+            before = 1
+            after = size
+            for i in range(scope_start[f], scope_start[f + 1]):
+                d = domains[scope[i]]
+                after //= d
+                subtract_vector(&low[0], &messages[at], before, d, after)
+                before *= d
+                at += d
+            for r in range(rows[f], rows[f + 1]):
+                k = ends[r]
+                if links[k, 0] == f:
+                    for i in range(size):
+                        low[i] = add_down(low[i], link_messages[link_start[k] + i])
+                    continue
+                for j in range(scope_start[f + 1] - scope_start[f]):
+                    stride[j] = label[j] = 0
+                after = 1
+                for j in range(place_start[k + 1] - 1, place_start[k] - 1, -1):
+                    stride[place[j]] = after
+                    after *= domains[scope[scope_start[f] + place[j]]]
+                c = link_start[k]
+                for i in range(size):
+                    low[i] = add_down(low[i], -link_messages[c])
+                    j = scope_start[f + 1] - scope_start[f] - 1
+                    while j >= 0:               # the next entry: its labels, and the entry of the message
+                        label[j] += 1
+                        c += stride[j]
+                        d = domains[scope[scope_start[f] + j]]
+                        if label[j] < d:
+                            break
+                        label[j] = 0
+                        c -= d * stride[j]
+                        j -= 1
+            best = INFINITY
+            for i in range(size):
+                best = min(best, low[i])
+            least[f] = best
+    return least_array
+
+
+def sum_down(double total, const double[::1] values):
+    """The sum, rounded down; -inf if one is -inf, else inf if one is inf."""
+    cdef Py_ssize_t k
+    cdef bint infinite = total == INFINITY
+    with nogil:
+        for k in range(values.shape[0]):
+            if values[k] == INFINITY:
+                infinite = True
+            elif values[k] == -INFINITY:
+                total = -INFINITY
+                infinite = False
+                break
+            else:
+                total = add_down(total, values[k])
+    return INFINITY if infinite else total

@@ -1,0 +1,387 @@
+"""A proof of a lower bound on the energy of a factor graph: a reparametrisation.
+
+Let a factor of at least two variables send to each of them, for each label, an amount that is taken out of its table
+and added to the unary cost of the label. That changes the energy of no labeling. So every labeling costs at least
+
+    constant + sum over variables of the smallest unary cost, with what was sent to the variable
+             + sum over factors of at least two variables of the smallest entry of the table, less what it sent,
+
+whatever amounts were sent (Schlesinger 1976; Wainwright, Jaakkola & Willsky 2005; Werner 2007). In the same way, larger
+factors, whose tables are zero, may be added, and a factor may send to one over some of its variables a table of amounts
+(Sontag et al. 2008; Kolmogorov 2015). Whoever knows the problem and the amounts can add this up, in floating point with
+every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are multiples of one number,
+so is every energy, and the bound is rounded up to such a multiple.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.bounds import _certificate
+from graphpart.crf.bounds.certificate_file import ARRAYS, HEADER, read_parts, write_parts
+from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
+from graphpart.errors import FormatError, InfeasibleProblem, InvalidCertificate
+
+__all__ = ["Certificate", "Extra", "certify", "common_step", "fingerprint", "message_starts", "proven_bound"]
+
+Floats = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+Elements = NDArray[np.int32]
+LARGEST_WHOLE = 2.0**50
+LARGEST_TABLE = 2.0**40
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Factors that are added with a table of zeros, and tables of amounts that factors send to smaller ones.
+
+    Factors of at least two variables are numbered: those of the factor graph in its order, then those added here.
+
+    Attributes
+    ----------
+    start : ndarray of int64, shape (k + 1,)
+    scope : ndarray of int32
+        The variables of added factor i are ``scope[start[i]:start[i + 1]]``, at least two.
+    links : ndarray of int32, shape (l, 2)
+        Pairs (smaller, larger) of factors; the scope of the smaller one is part of that of the larger one.
+    messages : ndarray of float64
+        For each link the amounts sent from the larger to the smaller factor, one for each entry of the table of the
+        smaller one.
+    """
+
+    start: Offsets
+    scope: Elements
+    links: Elements
+    messages: Floats
+
+    @staticmethod
+    def none() -> Extra:
+        """No factor and no link."""
+        return Extra(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.int32), np.zeros(0))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A lower bound with its proof.
+
+    Attributes
+    ----------
+    bound : float
+        No labeling has a smaller energy.
+    method : str
+        What found it.
+    messages : ndarray of float64
+        For each factor of at least two variables in the order of the factor graph, then for each of those in `extra`,
+        for each variable of its scope in order: the amount sent to each label of the variable.
+    extra : Extra
+        Larger factors, and what factors send to each other.
+    step : float
+        The constant and all costs are multiples of this; the bound was rounded up to one. 0: not rounded.
+    n : int
+        Number of variables.
+    problem : str
+        Fingerprint of the problem (see `fingerprint`).
+    cost : float or None
+        The energy of the best labeling known to the one who made the certificate.
+    seal : str
+        SHA-256 of all of the above.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> f = gp.FactorGraph.from_arrays([2, 2], [([[0]], [[0.0, 1.0]]), ([[0, 1]], [[[2.0, 3.0], [0.0, 1.0]]])])
+    >>> c = certify(f, [2.0, 0.0, 0.0, 0.0], "by hand")
+    >>> c.bound, c.verify(f), c.verify(f, exact=True)
+    (1.0, True, True)
+    """
+
+    bound: float
+    method: str
+    messages: Floats = field(repr=False)
+    extra: Extra = field(repr=False)
+    step: float
+    n: int
+    problem: str = field(repr=False)
+    cost: float | None = None
+    seal: str = field(default="", repr=False)
+
+    def with_cost(self, cost: float | None) -> Certificate:
+        """The same, stating the energy of a labeling."""
+        return sealed(replace(self, cost=cost))
+
+    def check(self, problem: Any, *, exact: bool = False) -> None:
+        """Raise InvalidCertificate, saying why, unless this proves its bound for a problem.
+
+        Parameters
+        ----------
+        problem : FactorGraph or bipartite networkx.Graph
+        exact : bool
+            Compute in rational numbers instead of floating point with directed rounding.
+
+        Notes
+        -----
+        O(sum over factors of arity times size of the table).
+        """
+        f = as_factor_graph(problem)
+        if self.seal != seal_of(self):
+            raise InvalidCertificate("the certificate was altered after it was made: its seal does not fit")
+        if self.n != f.n or self.problem != fingerprint(f):
+            raise InvalidCertificate("the certificate belongs to another problem")
+        if exact:
+            from graphpart.crf.bounds.exact_check import exact_bound
+
+            proven: float | Fraction = exact_bound(f, self)
+        else:
+            if self.step and not _are_multiples(f, self.step):
+                raise InvalidCertificate(f"not all costs are multiples of {self.step}")
+            proven = round_up(proven_bound(f, self.messages, self.extra), self.step)
+        if not proven >= self.bound:
+            raise InvalidCertificate(f"the messages prove {float(proven)!r} only: expected at least {self.bound!r}")
+
+    def verify(self, problem: Any, *, exact: bool = False) -> bool:
+        """Whether this proves its bound for a problem; see `check`."""
+        try:
+            self.check(problem, exact=exact)
+        except InvalidCertificate:
+            return False
+        return True
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast)."""
+        write_parts(path, {name: getattr(self, name) for name in HEADER}, _arrays(self))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Certificate:
+        """Read a certificate from a file; FormatError if it is not one, or was altered."""
+        header, arrays = read_parts(path)
+        messages = arrays.pop("messages")
+        extra = Extra(*(arrays[name] for name in ("extra_start", "extra_scope", "links", "link_messages")))
+        certificate = _frozen(Certificate(messages=messages, extra=extra, **header))
+        if certificate.seal != seal_of(certificate):
+            problem = "the seal does not fit: the certificate was altered after it was made"
+            raise FormatError(path, None, problem)
+        return certificate
+
+
+def certify(
+    f: FactorGraph,
+    messages: Any,
+    method: str,
+    *,
+    extra: Extra | None = None,
+    cost: float | None = None,
+    step: float | None = None,
+) -> Certificate:
+    """The certificate that messages make, with the bound that they prove.
+
+    Parameters
+    ----------
+    f : FactorGraph
+    messages : array_like of float64
+        Finite; see `Certificate` for their order and `message_starts` for their places.
+    method : str
+    extra : Extra, optional
+        Larger factors, and what factors send to each other; default: none.
+    cost : float, optional
+        The energy of the best labeling known.
+    step : float, optional
+        All costs are multiples of it; default: found out.
+
+    Raises
+    ------
+    InvalidCertificate
+        If messages are not finite, or do not fit the factor graph.
+    InfeasibleProblem
+        If the messages prove that every labeling is forbidden.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> f = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[0.0, 1.0], [2.0, 0.5]]])], constant=3.0)
+    >>> certify(f, [0.0, 0.0, 0.0, 0.0], "nothing").bound
+    3.0
+    """
+    own = np.array(messages, np.float64, order="C").reshape(-1)
+    extra = Extra.none() if extra is None else extra
+    step = common_step(f) if step is None else step
+    bound = round_up(proven_bound(f, own, extra), step)
+    if bound == math.inf or bound > _largest_energy(f):
+        raise InfeasibleProblem("every labeling is forbidden: messages prove a bound above all finite energies")
+    return sealed(Certificate(bound, method, own, extra, step, f.n, fingerprint(f), cost))
+
+
+def sealed(certificate: Certificate) -> Certificate:
+    """The same with frozen arrays and a seal that fits."""
+    return replace(_frozen(certificate), seal=seal_of(certificate))
+
+
+def seal_of(certificate: Certificate) -> str:
+    """SHA-256 of all fields but the seal."""
+    c = certificate
+    digest = hashlib.sha256(repr((c.bound, c.method, c.step, c.n, c.problem, c.cost)).encode())
+    for name, array in _arrays(c).items():
+        digest.update(f"{name}{np.shape(array)}".encode())
+        digest.update(np.ascontiguousarray(array, ARRAYS[name]).data)
+    return digest.hexdigest()
+
+
+def _arrays(c: Certificate) -> dict[str, NDArray[Any]]:
+    e = c.extra
+    parts = (c.messages, e.start, e.scope, e.links, e.messages)
+    return dict(zip(("messages", "extra_start", "extra_scope", "links", "link_messages"), parts, strict=True))
+
+
+def _frozen(certificate: Certificate) -> Certificate:
+    for array in _arrays(certificate).values():
+        array.flags.writeable = False
+    return certificate
+
+
+def fingerprint(f: FactorGraph) -> str:
+    """SHA-256 of the constant, the domains, the scopes and the tables, kept once made. O(size of all tables)"""
+    flat = f._flat()
+    key = "fingerprint"
+    kept = f._cache.get(key)
+    if kept is None or kept[0] != f.constant:  # the constant may be assigned to
+        digest = hashlib.sha256(repr((f.n, f.m, float(f.constant))).encode())
+        for array, kind in zip(flat, ("<i4", "<i8", "<i4", "<i8", "<f8"), strict=True):
+            digest.update(np.ascontiguousarray(array, kind).data)
+        kept = f._cache[key] = (f.constant, digest.hexdigest())
+    text: str = kept[1]
+    return text
+
+
+def message_starts(f: FactorGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(factors of at least two variables, starts): where the messages of a `Certificate` stand.
+
+    Messages of the k-th of these factors begin at ``starts[k]``; those to the first variable of its scope come first.
+    ``starts[-1]`` is the number of all messages without those of `Extra`.
+    """
+    domains, scope_start, scope, _, _ = f._flat()
+    several = np.flatnonzero(np.diff(scope_start) > 1)
+    ends = np.zeros(len(scope) + 1, np.int64)
+    np.cumsum(domains[scope], out=ends[1:])
+    starts = np.zeros(len(several) + 1, np.int64)
+    np.cumsum(ends[scope_start[several + 1]] - ends[scope_start[several]], out=starts[1:])
+    return several, starts
+
+
+def proven_bound(f: FactorGraph, messages: Floats, extra: Extra) -> float:
+    """The bound that messages prove, before it is rounded to a step: every operation rounds towards minus infinity.
+
+    Raises
+    ------
+    InvalidCertificate
+        If a message is not finite, or the arrays do not fit the factor graph or each other.
+    """
+    domains, scope_start, scope, table_start, tables = f._flat()
+    arity = np.diff(scope_start)
+    several = np.flatnonzero(arity > 1)
+    own = np.repeat(arity > 1, arity)
+    _check_extra(f, extra)
+    all_scope = np.concatenate([scope[own], extra.scope])
+    all_start = np.concatenate([[0], np.cumsum(np.concatenate([arity[several], np.diff(extra.start)]))])
+    expected = int(domains[all_scope].sum(dtype=np.int64))
+    if messages.shape != (expected,):
+        raise InvalidCertificate(f"{len(messages)} messages: expected {expected}, one for each label they go to")
+    if not (np.isfinite(messages).all() and np.isfinite(extra.messages).all()):
+        raise InvalidCertificate("a message is not finite: expected finite numbers")
+    extra_sizes = [math.prod(domains[s].tolist()) for s in np.split(extra.scope, extra.start[1:-1]) if len(s)]
+    if max(extra_sizes, default=0) > LARGEST_TABLE:
+        raise InvalidCertificate("an added factor has a table larger than any memory")
+    sizes = np.concatenate([np.diff(table_start)[several], np.array(extra_sizes, np.int64)])
+    at = np.concatenate([table_start[:-1][several], np.full(len(extra_sizes), -1)])
+    links = extra.links
+    if links.size and (links.min() < 0 or links.max() >= len(sizes)):
+        raise InvalidCertificate(f"a link names factor {links.min()} or {links.max()}: expected 0 to {len(sizes) - 1}")
+    small = links[:, 0]
+    place_start = np.concatenate([[0], np.cumsum(np.diff(all_start)[small])])
+    place = np.zeros(int(place_start[-1]), np.int32)
+    bad = _certificate.places(all_start, all_scope, np.ascontiguousarray(links), place)
+    if bad >= 0:
+        raise InvalidCertificate(f"link {bad} joins {tuple(links[bad].tolist())}: expected one within a larger one")
+    link_start = np.concatenate([[0], np.cumsum(sizes[small])])
+    if extra.messages.shape != (link_start[-1],):
+        raise InvalidCertificate(f"links have {len(extra.messages)} messages: expected {link_start[-1]}")
+    ends = np.argsort(links.ravel(), kind="stable") // 2
+    rows = np.concatenate([[0], np.cumsum(np.bincount(links.ravel(), minlength=len(sizes)))])
+    first = np.concatenate([[0], np.cumsum(domains, dtype=np.int64)])
+    graph = (scope_start, scope, table_start, tables)
+    unary = _certificate.unary_minima(domains, first, *graph, messages, extra.start, extra.scope)
+    rest = _certificate.factor_minima(
+        domains, all_start, all_scope, at, sizes, tables, messages, rows, ends, place_start, place, links,
+        link_start, extra.messages, int(np.diff(all_start).max(initial=1)),
+    )  # fmt: skip
+    return _certificate.sum_down(float(f.constant), np.concatenate([unary, rest]))
+
+
+def _check_extra(f: FactorGraph, extra: Extra) -> None:
+    start, scope = extra.start, extra.scope
+    if not (start.ndim == scope.ndim == extra.messages.ndim == 1 and extra.links.ndim == 2 == extra.links.shape[1]):
+        raise InvalidCertificate("the arrays of added factors have a wrong shape")
+    if not len(start) or start[0] != 0 or start[-1] != len(scope) or (np.diff(start) < 2).any():
+        raise InvalidCertificate("the added factors are damaged: expected starts of scopes of at least two variables")
+    if len(scope) and not (scope.min() >= 0 and scope.max() < f.n):
+        raise InvalidCertificate(
+            f"an added factor has variable {scope.min()} or {scope.max()}: expected 0 to {f.n - 1}"
+        )
+    factor = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    keys = np.sort(factor * max(f.n, 1) + scope)
+    if (keys[1:] == keys[:-1]).any():
+        raise InvalidCertificate("an added factor repeats a variable")
+
+
+def common_step(f: FactorGraph) -> float:
+    """The largest number of which the constant and all finite costs are multiples, if multiples of ``2**-20``; else 0.
+
+    1 if all are zero; 0 if sums of costs may be too large to be exact.
+
+    Examples
+    --------
+    >>> common_step(FactorGraph.from_arrays([2], [([[0]], [[1.5, -3.0]])]))
+    1.5
+    """
+    costs = _finite_costs(f)
+    magnitude = max(-float(costs.min(initial=0.0)), float(costs.max(initial=0.0)))
+    few = costs[:1024]
+    for finest in (1.0, 2.0**-20):
+        if magnitude * len(costs) / finest >= LARGEST_WHOLE:
+            break
+        if not (np.fmod(few, finest) == 0).all():  # mostly decided by the first ones
+            continue
+        scaled = np.abs(costs) / finest
+        if (scaled == np.floor(scaled)).all():
+            return float(np.gcd.reduce(scaled.astype(np.int64)) or 1) * finest if costs.any() else 1.0
+    return 0.0
+
+
+def _finite_costs(f: FactorGraph) -> Floats:
+    costs = f.tables[np.isfinite(f.tables)] if f.has_forbidden else f.tables
+    return np.append(costs, f.constant) if f.constant else costs
+
+
+def _largest_energy(f: FactorGraph) -> float:
+    """At least every finite energy."""
+    costs = f.tables[np.isfinite(f.tables)] if f.has_forbidden else f.tables
+    return abs(float(f.constant)) + float(np.abs(costs).sum()) * (1 + 2.0**-30)
+
+
+def _are_multiples(f: FactorGraph, step: float) -> bool:
+    return 0 < step < math.inf and not np.fmod(_finite_costs(f), step).any()
+
+
+def round_up(bound: float, step: float) -> float:
+    """The least multiple of a step that is not below a bound; the bound itself if the step is 0."""
+    if not step or not math.isfinite(bound):
+        return bound
+    multiple = math.ceil(Fraction(bound) / Fraction(step)) * Fraction(step)
+    rounded = float(multiple)
+    return rounded if Fraction(rounded) <= multiple else math.nextafter(rounded, -math.inf)

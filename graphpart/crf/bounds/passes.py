@@ -1,0 +1,206 @@
+"""A factor graph with messages and, where it was tightened, triplets: passes go over it, a certificate comes out.
+
+Costs are brought to a fitting unit, so that sums of huge or tiny ones neither overflow nor vanish. Where entries are
+infinite, no message exceeds a **cap** above all finite energies: messages stay finite, and what is forbidden spreads as
+well as it would without.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.bounds._message_passing import Network
+from graphpart.crf.bounds.certificate import Certificate, Extra, certify, message_starts
+from graphpart.crf.factor_graph import FactorGraph
+from graphpart.crf.labeling import forbidden_by
+from graphpart.errors import InfeasibleProblem
+from graphpart.stopping import Stopping
+
+__all__ = ["Passes", "Structure"]
+
+Floats = NDArray[np.float64]
+Elements = NDArray[np.int32]
+FITTING = 400  # binary exponent of costs up to which they are left as they are
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What was added to a factor graph: pairs with tables of zeros, and triplets of pairs.
+
+    Factors of at least two variables are numbered as in `Extra`: those of the factor graph, then the added pairs.
+
+    Attributes
+    ----------
+    pairs : ndarray of int32, shape (p, 2)
+        Variables, the smaller one first.
+    triplets : ndarray of int32, shape (t, 3)
+        The factors over (i, j), (i, k), (j, k), for variables i < j < k.
+    scopes : ndarray of int32, shape (t, 3)
+        These variables.
+    """
+
+    pairs: Elements
+    triplets: Elements
+    scopes: Elements
+
+    @staticmethod
+    def none() -> Structure:
+        return Structure(np.zeros((0, 2), np.int32), np.zeros((0, 3), np.int32), np.zeros((0, 3), np.int32))
+
+
+class Passes:
+    """The messages of a factor graph, and what passes do with them.
+
+    Attributes
+    ----------
+    bound : float
+        What the messages prove after the latest complete pass, up to rounding.
+    structure : Structure
+    """
+
+    def __init__(self, f: FactorGraph) -> None:
+        self.f = f
+        domains, scope_start, scope, table_start, tables = f._flat()
+        self.several, starts = message_starts(f)
+        self.size = int(starts[-1])
+        self.starts = starts
+        self.first = np.zeros(f.n + 1, np.int64)
+        np.cumsum(domains, out=self.first[1:])
+        finite = tables[np.isfinite(tables)] if f.has_forbidden else tables
+        size = max(-float(finite.min(initial=0.0)), float(finite.max(initial=0.0)))
+        exponent = math.frexp(size)[1] + max(1, len(finite)).bit_length()
+        self.exponent = exponent if size and abs(exponent) > FITTING else 0
+        if self.exponent:
+            tables = np.ldexp(tables, -self.exponent)
+            finite = np.ldexp(finite, -self.exponent)
+        self.tables = tables
+        self.cap = 4.0 * float(np.abs(finite).sum()) + 1.0 if f.has_forbidden else sys.float_info.max
+        self.unary = self._sum_of_unary()
+        self.bound = -math.inf
+        self.structure = Structure.none()
+        self.network = self._network()
+
+    def _sum_of_unary(self) -> Floats:
+        domains, scope_start, scope, table_start, _ = self.f._flat()
+        total = np.zeros(int(self.first[-1]))
+        alone = np.flatnonzero(np.diff(scope_start) == 1)
+        variables = scope[scope_start[alone]]
+        sizes = domains[variables].astype(np.int64)
+        begins = np.zeros(len(alone) + 1, np.int64)
+        np.cumsum(sizes, out=begins[1:])
+        within = np.arange(begins[-1]) - np.repeat(begins[:-1], sizes)
+        entries = self.tables[within + np.repeat(table_start[alone], sizes)]
+        np.add.at(total, within + np.repeat(self.first[variables], sizes), entries)
+        if self.f.has_forbidden and self.f.n:
+            bad = np.flatnonzero(np.isposinf(np.minimum.reduceat(total, self.first[:-1])))
+            if len(bad):
+                name = self.f.variables[int(bad[0])]
+                raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
+            full = np.flatnonzero(np.isposinf(np.minimum.reduceat(self.tables, table_start[:-1]))) if self.f.m else bad
+            if len(full):
+                where = f"factor {full[0]} over {forbidden_by(self.f, int(full[0]))}"
+                raise InfeasibleProblem(f"every labeling is forbidden: {where} allows none")
+        return total
+
+    def _network(self) -> Network:
+        domains, scope_start, scope, table_start, _ = self.f._flat()
+        tables, added = self.tables, self.structure.pairs
+        own = np.full(self.f.m, -1, np.int64)
+        own[self.several] = self.starts[:-1]
+        number = self.several
+        if len(added):
+            sizes = domains[added].astype(np.int64)
+            scope_start = np.concatenate([scope_start, scope_start[-1] + 2 * np.arange(1, len(added) + 1)])
+            scope = np.concatenate([scope, added.ravel()])
+            entries = sizes.prod(axis=1)
+            table_start = np.concatenate([table_start, table_start[-1] + np.cumsum(entries)])
+            tables = np.concatenate([tables, np.zeros(int(entries.sum()))])
+            own = np.concatenate([own, self.size + np.cumsum(sizes.sum(axis=1)) - sizes.sum(axis=1)])
+            number = np.concatenate([number, self.f.m + np.arange(len(added))])
+        tight = np.zeros(len(own), np.uint8)
+        triplets = number[self.structure.triplets]
+        tight[triplets] = 1
+        tight[self.f.m :] = 1
+        return Network(
+            domains, self.first, scope_start, scope, table_start, tables, self.unary, own, tight,
+            triplets.astype(np.int32), self.cap,
+        )  # fmt: skip
+
+    def iterate(self, cost: float, stopping: Stopping) -> bool:
+        """One pass forward and one in reverse; False if they were stopped in between."""
+        for forward in (True, False):
+            total, whole = self.network.half(forward, cost, stopping)
+            if not whole:
+                return False
+            self.bound = math.ldexp(total, self.exponent) + self.f.constant
+        return True
+
+    def shows_infeasible(self) -> bool:
+        """Whether the bound is above all finite energies, up to rounding."""
+        return self.f.has_forbidden and self.bound - self.f.constant > math.ldexp(self.cap / 2, self.exponent)
+
+    def round(self) -> Elements:
+        """A labeling by rounding; only after a pass in reverse."""
+        labels = np.zeros(self.f.n, np.int32)
+        self.network.round(labels)
+        return labels
+
+    def messages(self) -> tuple[Floats, Floats]:
+        """(messages, those of links) in the unit of the passes; see `Certificate` and `Structure`."""
+        extra = int(self.f.domains[self.structure.pairs].sum(dtype=np.int64))
+        out = np.zeros(self.size + extra)
+        self.network.export(out)
+        return out, self.network.export_links()
+
+    def remaining(self, messages: Floats) -> Floats:
+        """Unary costs with what messages add to them, in the unit of the passes."""
+        domains, scope_start, scope, _, _ = self.f._flat()
+        arity = np.diff(scope_start)
+        members = np.concatenate([scope[np.repeat(arity > 1, arity)], self.structure.pairs.ravel()])
+        sizes = domains[members].astype(np.int64)
+        begins = np.cumsum(sizes) - sizes
+        at = np.arange(len(messages)) + np.repeat(self.first[members] - begins, sizes)
+        total = self.unary.copy()
+        np.add.at(total, at, messages)
+        return total
+
+    def add(self, pairs: Elements, triplets: Elements, scopes: Elements) -> None:
+        """Add pairs and triplets; passes go on from the messages as they are."""
+        out, links = self.messages()
+        old = self.structure
+        self.structure = Structure(
+            np.concatenate([old.pairs, pairs]),
+            np.concatenate([old.triplets, triplets]),
+            np.concatenate([old.scopes, scopes]),
+        )
+        more = int(self.f.domains[pairs].sum(dtype=np.int64))
+        self.network = self._network()
+        self.network.load(np.concatenate([out, np.zeros(more)]), links)
+
+    def certificate(self, method: str, cost: float | None = None) -> Certificate:
+        """The bound that the messages prove, with its proof; InfeasibleProblem if they prove that there is no labeling."""
+        out, links = self.messages()
+        s = self.structure
+        domains = self.f.domains
+        if len(s.triplets):  # triplets send nothing to variables
+            out = np.concatenate([out, np.zeros(int(domains[s.scopes].sum(dtype=np.int64)))])
+        count = len(self.several) + len(s.pairs)
+        extra = Extra(
+            np.concatenate([2 * np.arange(len(s.pairs) + 1), 2 * len(s.pairs) + 3 * np.arange(1, len(s.triplets) + 1)]),
+            np.concatenate([s.pairs.ravel(), s.scopes.ravel()]).astype(np.int32),
+            np.column_stack([s.triplets.ravel(), np.repeat(count + np.arange(len(s.triplets)), 3)]).astype(np.int32),
+            self._in_own_unit(links),
+        )
+        return certify(self.f, self._in_own_unit(out), method, extra=extra, cost=cost)
+
+    def _in_own_unit(self, messages: Floats) -> Floats:
+        if not self.exponent:
+            return messages
+        with np.errstate(over="ignore", under="ignore"):
+            messages = np.ldexp(messages, self.exponent)
+        return np.clip(messages, -sys.float_info.max, sys.float_info.max)
