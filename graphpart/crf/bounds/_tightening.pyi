@@ -5,9 +5,7 @@ _Floats = NDArray[np.float64]
 _Offsets = NDArray[np.int64]
 _Elements = NDArray[np.int32]
 
-def triangles(
-    start: _Offsets, neighbour: _Elements, pair: _Elements, most: int
-) -> tuple[_Elements, _Elements]: ...
+def triangles(start: _Offsets, neighbour: _Elements, pair: _Elements, most: int) -> tuple[_Elements, _Elements]: ...
 def squares(
     start: _Offsets, neighbour: _Elements, pair: _Elements, most: int, largest_degree: int
 ) -> tuple[_Elements, _Elements]: ...

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.bounds import _certificate
 from graphpart.crf.bounds.certificate_file import ARRAYS, HEADER, read_parts, write_parts
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
+from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.errors import FormatError, InfeasibleProblem, InvalidCertificate
 
 __all__ = ["Certificate", "Extra", "certify", "common_step", "fingerprint", "message_starts", "proven_bound"]

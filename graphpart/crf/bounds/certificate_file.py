@@ -38,7 +38,7 @@ HEADER: dict[str, tuple[type, ...]] = {
 
 def write_parts(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Write the header and the arrays of a certificate; npz if the name ends so, else JSON."""
-    from graphpart.io.files import replacing
+    from graphpart.files.source import replacing
 
     text = json.dumps({"format": FORMAT, "version": 1} | header)
     with replacing(path) as stream:
@@ -51,7 +51,7 @@ def write_parts(path: str | os.PathLike[str], header: dict[str, Any], arrays: di
 
 def read_parts(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """(header, arrays) of a certificate; FormatError if the file holds none."""
-    from graphpart.io.files import opened
+    from graphpart.files.source import opened
     from graphpart.io.npz import sniff
 
     with opened(path) as source:
@@ -97,8 +97,7 @@ def _object(source: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _archive(source: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    from graphpart.io.npy import read_data, read_header
-    from graphpart.io.npz import DAMAGED
+    from graphpart.files.arrays import DAMAGED, read_data, read_header
 
     arrays: dict[str, Any] = {}
     try:

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from graphpart.crf.bounds.certificate import Certificate, common_step, round_up
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.tightening import tighten
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
-from graphpart.crf.icm import improve
-from graphpart.crf.labeling import finish
+from graphpart.crf.local_search.icm import improve
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.labeling import finish
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from graphpart.crf.bounds._message_passing import Network
 from graphpart.crf.bounds.certificate import Certificate, Extra, certify, message_starts
-from graphpart.crf.factor_graph import FactorGraph
-from graphpart.crf.labeling import forbidden_by
+from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 

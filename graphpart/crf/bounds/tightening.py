@@ -42,7 +42,9 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     if len(own) + len(s.pairs) < 3 or int(sizes.sum()) > ROOM:
         return False
     ends = np.concatenate([scope[scope_start[own][:, None] + np.arange(2)], s.pairs])
-    number = np.concatenate([np.flatnonzero(np.diff(scope_start)[several] == 2), len(several) + np.arange(len(s.pairs))])
+    number = np.concatenate(
+        [np.flatnonzero(np.diff(scope_start)[several] == 2), len(several) + np.arange(len(s.pairs))]
+    )
     factor = np.concatenate([own, f.m + np.arange(len(s.pairs))]).astype(np.int32)
     messages, _ = passes.messages()
     start, tables = passes.network.reduced(messages, factor)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from graphpart.crf.elimination import _descend
 from graphpart.crf.elimination.inference import _prepare
 from graphpart.crf.elimination.plan import collect
-from graphpart.crf.factor_graph import as_factor_graph
+from graphpart.crf.problem import as_factor_graph
 from graphpart.errors import InvalidOption
 
 __all__ = ["Labelings", "m_best"]
@@ -54,7 +54,12 @@ class Labelings:
 
 
 def m_best(
-    problem: Any, m: int = 10, *, memory_limit: int | float | str | None = None, order: Any = None, seed: int | None = None
+    problem: Any,
+    m: int = 10,
+    *,
+    memory_limit: int | float | str | None = None,
+    order: Any = None,
+    seed: int | None = None,
 ) -> Labelings:
     """The m labelings of least energy, all different, in order; fewer if only fewer are not forbidden.
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from graphpart.crf.elimination import _descend, _distribute
 from graphpart.crf.elimination.order import order_of
 from graphpart.crf.elimination.plan import Messages, Plan, collect, memory_of, text_of
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
-from graphpart.crf.labeling import LabelVectors, least_entries, places
-from graphpart.crf.min_sum import Marginals
+from graphpart.crf.exact_solvers.min_sum import Marginals
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.labeling import LabelVectors, least_entries, places
 from graphpart.errors import InvalidOption
 from graphpart.stopping import Stopping
 

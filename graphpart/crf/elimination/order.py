@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.elimination import _order
 from graphpart.crf.elimination.plan import Plan, make_plan, text_of
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
+from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.stopping import Stopping, interruptible
 

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.elimination import _blocks, _collect, _plan
-from graphpart.crf.factor_graph import FactorGraph
-from graphpart.crf.labeling import forbidden_by
+from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidOption
 from graphpart.stopping import Stopping
 
@@ -145,9 +145,7 @@ class Plan:
         return int(used.max(initial=0.0))
 
 
-def make_plan(
-    f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
-) -> Plan | int:
+def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None) -> Plan | int:
     """The plan of buckets along an order, or, with a limit on the entries of a message, of mini-buckets.
 
     Without a limit, returns the variable in whose bucket the message would have 2^62 entries or more, if there is one.

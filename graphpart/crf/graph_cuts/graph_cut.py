@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.graph_cuts._ordered import OrderedCut
 from graphpart.crf.graph_cuts.cut_bound import bound_below
-from graphpart.crf.labeling import finish, forbidden_by
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.labeling import finish, forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -144,7 +144,7 @@ def cut_messages(
 
 def check_possible(f: FactorGraph, labels: NDArray[np.int32]) -> None:
     """Raise InfeasibleProblem if labels that forbidden entries could not keep away from being optimal are forbidden."""
-    from graphpart.crf import _structure
+    from graphpart.crf.problem import _structure
 
     bad = _structure.first_forbidding(*f._flat(), labels)
     if bad >= 0:

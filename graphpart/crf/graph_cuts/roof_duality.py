@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.derive import condition_on
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.graph_cuts._doubled import DoubledCut
 from graphpart.crf.graph_cuts.cut_bound import bound_below
-from graphpart.crf.icm import improve
-from graphpart.crf.labeling import forbidden_by
+from graphpart.crf.local_search.icm import improve
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.derive import condition_on
+from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.stopping import Stopping
 
