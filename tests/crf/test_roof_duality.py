@@ -1,4 +1,4 @@
-"""Roof duality: labels and bounds against enumeration, messages by definition, the linear relaxation, what is refused."""
+"""Roof duality: labels and bounds against enumeration and linear programming, messages by definition."""
 
 import math
 
@@ -94,7 +94,10 @@ def test_submodular_and_balanced_problems_are_solved():
     sign = rng.integers(0, 2, 400)
     place = np.arange(400).reshape(20, 20)
     pairs = np.concatenate(
-        [np.stack([place[:, :-1].ravel(), place[:, 1:].ravel()], 1), np.stack([place[:-1].ravel(), place[1:].ravel()], 1)]
+        [
+            np.stack([place[:, :-1].ravel(), place[:, 1:].ravel()], 1),
+            np.stack([place[:-1].ravel(), place[1:].ravel()], 1),
+        ]
     )
     # Different signs want different labels: as easy as a grid of equal signs.
     differ = sign[pairs[:, 0]] != sign[pairs[:, 1]]
@@ -134,7 +137,10 @@ def test_stopped_early_bounds_hold():
     rng = np.random.default_rng(10)
     place = np.arange(2500).reshape(50, 50)
     pairs = np.concatenate(
-        [np.stack([place[:, :-1].ravel(), place[:, 1:].ravel()], 1), np.stack([place[:-1].ravel(), place[1:].ravel()], 1)]
+        [
+            np.stack([place[:, :-1].ravel(), place[:, 1:].ravel()], 1),
+            np.stack([place[:-1].ravel(), place[1:].ravel()], 1),
+        ]
     )
     tables = rng.standard_normal((len(pairs), 1, 1)) * (1 - np.eye(2))
     unary = rng.standard_normal((2500, 2))
