@@ -1,4 +1,4 @@
-"""Roof duality: labels and bounds against enumeration, messages by definition, the linear relaxation, what is refused."""
+"""Roof duality: labels and bounds against enumeration and linear programming, messages by definition."""
 
 import math
 

@@ -176,10 +176,9 @@ def _probe(
                 return known
             gain = unit * ((high << 32) + low) / 2
             possible.append(cost == np.inf or Fraction(bound) + gain <= Fraction(enough))
+        found = cases[0] if possible[0] else cases[1]
         if all(possible):
-            found = np.where(cases[0] == cases[1], cases[0], -1)
-        else:
-            found = cases[0] if possible[0] else cases[1]
+            found = np.where(cases[0] == cases[1], found, -1)
         known = np.where(known >= 0, known, found).astype(np.int32)
     network.restore()
     return known

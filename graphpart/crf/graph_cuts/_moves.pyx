@@ -1,0 +1,295 @@
+"""Kernel of moves: each variable keeps its label or takes the one proposed, all at once, at the least energy.
+
+The network of all pairs is made once; a move only fills in capacities. Where all pairs are submodular in "keep" and
+"take" the minimum cut is the best of all 2^n labelings. Else roof duality (see `_doubled`) says what some best labeling
+does, and the other variables keep their labels, which never raises the energy (Lempitsky, Rother, Roth & Blake 2010);
+the doubled network for that has edges for both signs, of which one is without capacity.
+
+Potts tables are recognised and kept as one number each; equal tables are looked up in the first of them, so that moves
+do not go through all tables in memory. Energies are compared exactly, in fixed point.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+from graphpart.crf.graph_cuts._max_flow cimport Flow, Network, Node
+from graphpart.crf.graph_cuts._ordered cimport OrderedCut
+from graphpart.crf.graph_cuts._scaling cimport Tables, Wide, rounded, sides, wide_add
+from graphpart.kernels.fixed cimport fixed
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    DISTINCT = 1024             # tables that are compared with later ones
+    SLOTS = 4096
+
+cdef double MODULAR = 2.0**-50
+
+
+cdef class Moves(OrderedCut):
+    """The network of a factor graph with pairs. In order: measure, prepare, then moves."""
+
+    cdef Py_ssize_t pairs
+    cdef int32_t[::1] of_u, of_v
+    cdef offset_t[::1] at               # where to read the table of a pair; -1 for Potts
+    cdef int64_t[::1] weight            # of a Potts pair
+    cdef double[::1] low                # least entry of any other
+    cdef int64_t[::1] unary             # of all labels of all variables
+    cdef offset_t[::1] begin            # where those of a variable begin
+    cdef Network doubled
+    cdef readonly Py_ssize_t fusions    # moves that needed roof duality
+
+    def prepare(self):
+        """Read all tables once, and make the network."""
+        cdef const Tables* t = &self.t
+        cdef Py_ssize_t f, k = 0, v, distinct = 0, slot
+        cdef offset_t rows, columns, i, size
+        cdef element_t a, b
+        cdef double lost = 0.0
+        cdef const cost_t* table
+        cdef uint64_t hashed, word
+        cdef offset_t[::1] begin = np.zeros(t.n + 1, np.int64)
+        cdef offset_t[::1] known = np.full(SLOTS, -1, np.int64)     # factors by the hash of their tables
+        with nogil:
+            for v in range(t.n):
+                begin[v + 1] = begin[v] + t.domains[v]
+            for f in range(t.m):
+                k += sides(t, f, &a, &b, &rows, &columns) == 2
+        self.begin = begin
+        self.pairs = k
+        self.fusions = 0
+        self.unary = np.zeros(begin[t.n], np.int64)
+        self.of_u, self.of_v = np.empty(k, np.int32), np.empty(k, np.int32)
+        self.at, self.weight, self.low = np.empty(k, np.int64), np.empty(k, np.int64), np.zeros(k)
+        self.network = Network(t.n, k)
+        self.flow = &self.network.flow
+        k = 0
+        with nogil:
+            for f in range(t.m):
+                table = t.tables + t.table_start[f]
+                size = t.table_start[f + 1] - t.table_start[f]
+                if sides(t, f, &a, &b, &rows, &columns) < 2:
+                    if a >= 0:
+                        self.add_unary(a, table, size)
+                    continue
+                self.of_u[k] = self.network.ends[2 * k] = a
+                self.of_v[k] = self.network.ends[2 * k + 1] = b
+                if is_potts(table, rows, columns):
+                    self.at[k] = -1
+                    self.weight[k] = rounded(table[1] - table[0], &self.s, &lost)
+                    k += 1
+                    continue
+                self.at[k] = t.table_start[f]
+                self.low[k] = INFINITY
+                hashed = <uint64_t>size
+                for i in range(size):
+                    self.low[k] = table[i] if table[i] < self.low[k] else self.low[k]
+                    memcpy(&word, &table[i], sizeof(word))
+                    hashed = (hashed ^ word) * <uint64_t>0x9E3779B97F4A7C15
+                    hashed ^= hashed >> 32
+                slot = hashed & (SLOTS - 1)
+                while known[slot] >= 0:
+                    if (t.table_start[known[slot] + 1] - t.table_start[known[slot]] == size
+                            and memcmp(t.tables + t.table_start[known[slot]], table, size * sizeof(cost_t)) == 0):
+                        self.at[k] = t.table_start[known[slot]]
+                        break
+                    slot = (slot + 1) & (SLOTS - 1)
+                if known[slot] < 0 and distinct < DISTINCT:
+                    known[slot] = f
+                    distinct += 1
+                k += 1
+            self.network.connect()
+
+    cdef void add_unary(self, element_t v, const cost_t* table, offset_t size) noexcept nogil:
+        cdef offset_t i
+        cdef double low = INFINITY, lost = 0.0
+        for i in range(size):
+            low = table[i] if table[i] < low else low
+        for i in range(size):
+            if table[i] == INFINITY:
+                self.unary[self.begin[v] + i] += self.s.forbidden
+            else:
+                self.unary[self.begin[v] + i] += rounded(table[i] - low, &self.s, &lost)
+
+    def best_unary(self):
+        """The label of least unary cost of each variable, the first of several."""
+        out = np.zeros(self.t.n, np.int32)
+        cdef element_t[::1] label = out
+        cdef Py_ssize_t v
+        cdef offset_t i
+        for v in range(self.t.n):
+            for i in range(1, self.begin[v + 1] - self.begin[v]):
+                if self.unary[self.begin[v] + i] < self.unary[self.begin[v] + label[v]]:
+                    label[v] = <element_t>i
+        return out
+
+    cdef inline int64_t value(self, Py_ssize_t k, element_t a, element_t b) noexcept nogil:
+        cdef double x, lost = 0.0
+        if self.at[k] < 0:
+            return self.weight[k] if a != b else 0
+        x = self.t.tables[self.at[k] + a * <offset_t>self.t.domains[self.of_v[k]] + b]
+        return self.s.forbidden if x == INFINITY else rounded(x - self.low[k], &self.s, &lost)
+
+    def difference(self, const element_t[::1] old, const element_t[::1] new):
+        """(high, low): the energy of new labels minus that of old ones is ``high * 2**32 + low`` units."""
+        cdef Wide total
+        cdef Py_ssize_t v, k
+        cdef element_t a, b
+        total.high = total.low = 0
+        with nogil:
+            for v in range(self.t.n):
+                if old[v] != new[v]:
+                    wide_add(&total, self.unary[self.begin[v] + new[v]] - self.unary[self.begin[v] + old[v]])
+            for k in range(self.pairs):
+                a, b = self.of_u[k], self.of_v[k]
+                if old[a] != new[a] or old[b] != new[b]:
+                    wide_add(&total, self.value(k, new[a], new[b]) - self.value(k, old[a], old[b]))
+        return total.high, total.low
+
+    def move(self, const element_t[::1] zero, const element_t[::1] one, element_t[::1] labels, Stopping stopping):
+        """Give each variable its label of `zero` or of `one`; where roof duality does not know, it keeps its own.
+
+        False if stopped: then the labels stay.
+        """
+        cdef bint submodular, finished
+        cdef Py_ssize_t v
+        cdef int32_t sign
+        cdef Flow* flow
+        cdef Network net = self.network
+        with nogil:
+            submodular = self.fill(zero, one)
+            finished = net.run(stopping) if submodular else True
+            if submodular and finished:
+                for v in range(self.t.n):
+                    labels[v] = one[v] if net.in_source_set(v) else zero[v]
+        if submodular or not finished:
+            return finished
+        self.fusions += 1
+        if self.doubled is None:
+            self.double()
+        net = self.doubled
+        flow = &net.flow
+        with nogil:
+            self.fill_doubled(zero, one)
+            finished = net.run(stopping)
+            sign = 1 if net.source_done else -1
+            if finished:
+                for v in range(self.t.n):
+                    if sign * flow.nodes[2 * v].label > 0:
+                        labels[v] = one[v] if sign > 0 else zero[v]
+                    elif sign * flow.nodes[2 * v + 1].label > 0:
+                        labels[v] = zero[v] if sign > 0 else one[v]
+        return finished
+
+    cdef bint fill(self, const element_t[::1] zero, const element_t[::1] one) noexcept nogil:
+        """Capacities of the plain network; False as soon as a pair is not submodular."""
+        cdef Py_ssize_t v, k
+        cdef element_t a, b, a0, a1, b0, b1
+        cdef int64_t x, y, d, part
+        cdef Node* nodes = self.flow.nodes
+        cdef int64_t* capacity = self.flow.capacity
+        for v in range(self.t.n):
+            nodes[v].excess = self.unary[self.begin[v] + zero[v]] - self.unary[self.begin[v] + one[v]]
+        for k in range(self.pairs):
+            a, b = self.of_u[k], self.of_v[k]
+            a0, a1, b0, b1 = zero[a], one[a], zero[b], one[b]
+            capacity[2 * k] = capacity[2 * k + 1] = 0
+            if a0 == a1:
+                if b0 != b1:
+                    nodes[b].excess -= self.value(k, a0, b1) - self.value(k, a0, b0)
+                continue
+            if b0 == b1:
+                nodes[a].excess -= self.value(k, a1, b0) - self.value(k, a0, b0)
+                continue
+            self.cell(k, a0, a1, b0, b1, &x, &y, &d)
+            if d < 0:
+                return False
+            part = max(<int64_t>0, min(x, d))
+            capacity[2 * k], capacity[2 * k + 1] = part, d - part
+            nodes[a].excess -= x - part
+            nodes[b].excess -= y - (d - part)
+        return True
+
+    cdef inline void cell(self, Py_ssize_t k, element_t a0, element_t a1, element_t b0, element_t b1,
+                          int64_t* x, int64_t* y, int64_t* d) noexcept nogil:
+        """What label 1 costs each of two variables alone, and what both save together, which is 0 up to rounding."""
+        cdef int64_t e = self.value(k, a0, b0), ex = self.value(k, a1, b0), ey = self.value(k, a0, b1)
+        cdef int64_t exy = self.value(k, a1, b1)
+        cdef double tolerance
+        x[0], y[0], d[0] = ex - e, ey - e, ex + ey - e - exy
+        if d[0] < 0 and self.at[k] >= 0:
+            tolerance = 2.0 + MODULAR * <double>(max(max(ex, ey), max(e, exy)))
+            if -d[0] <= tolerance:
+                d[0] = 0
+
+    def double(self):
+        """Make the doubled network: of each pair two edges between nodes of equal sense, two of opposite sense."""
+        cdef Py_ssize_t k
+        cdef int32_t x, y
+        cdef Network net = Network(2 * self.t.n, 4 * self.pairs)
+        cdef int32_t* ends
+        self.doubled = net
+        if self.pairs == 0:
+            return
+        ends = &net.ends[0]
+        with nogil:
+            for k in range(self.pairs):
+                x, y = 2 * self.of_u[k], 2 * self.of_v[k]
+                ends[8 * k], ends[8 * k + 1], ends[8 * k + 2], ends[8 * k + 3] = x, y, y + 1, x + 1
+                ends[8 * k + 4], ends[8 * k + 5], ends[8 * k + 6], ends[8 * k + 7] = x, y + 1, y, x + 1
+            net.connect()
+
+    cdef void fill_doubled(self, const element_t[::1] zero, const element_t[::1] one) noexcept nogil:
+        cdef Py_ssize_t v, k, i
+        cdef element_t a, b, a0, a1, b0, b1
+        cdef int64_t x, y, d, part
+        cdef Node* nodes = self.doubled.flow.nodes
+        cdef int64_t* capacity
+        for v in range(self.t.n):
+            nodes[2 * v].excess = self.unary[self.begin[v] + zero[v]] - self.unary[self.begin[v] + one[v]]
+            nodes[2 * v + 1].excess = -nodes[2 * v].excess
+        for k in range(self.pairs):
+            capacity = self.doubled.flow.capacity + 8 * k
+            for i in range(8):
+                capacity[i] = 0
+            a, b = self.of_u[k], self.of_v[k]
+            a0, a1, b0, b1 = zero[a], one[a], zero[b], one[b]
+            x = y = 0
+            if a0 == a1 and b0 != b1:
+                y = self.value(k, a0, b1) - self.value(k, a0, b0)
+            elif a0 != a1 and b0 == b1:
+                x = self.value(k, a1, b0) - self.value(k, a0, b0)
+            elif a0 != a1:
+                self.cell(k, a0, a1, b0, b1, &x, &y, &d)
+                if d >= 0:
+                    part = max(<int64_t>0, min(x, d))
+                    capacity[0] = capacity[2] = part
+                    capacity[1] = capacity[3] = d - part
+                    x -= part
+                    y -= d - part
+                else:
+                    part = max(<int64_t>0, min(-x, -d))
+                    capacity[4] = capacity[6] = -d - part
+                    capacity[5] = capacity[7] = part
+                    x += part
+                    y += part
+            nodes[2 * a].excess -= x
+            nodes[2 * a + 1].excess += x
+            nodes[2 * b].excess -= y
+            nodes[2 * b + 1].excess += y
+
+
+cdef bint is_potts(const cost_t* table, offset_t rows, offset_t columns) noexcept nogil:
+    """Whether equal labels have one cost, all different ones another, both finite; at least two of each."""
+    cdef offset_t i, j
+    cdef double same = table[0], other = table[1]
+    if rows != columns or same == INFINITY or other == INFINITY:
+        return False
+    for i in range(rows):
+        for j in range(columns):
+            if table[i * columns + j] != (same if i == j else other):
+                return False
+    return True

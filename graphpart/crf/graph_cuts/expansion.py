@@ -1,0 +1,209 @@
+"""Expansion: let any variables take one label, all at once, at the least energy (Boykov, Veksler & Zabih 2001).
+
+From an initial labeling (default: the label of least unary cost of each variable), for one label after the other: every
+variable keeps its label or takes this one, whichever together is best. That is a problem with binary variables, solved
+by a minimum cut where each pair satisfies
+
+    table[a, b] + table[l, l] <= table[a, l] + table[l, b]
+
+(a metric does, as Potts), else in part by roof duality. After a whole round of labels without improvement no expansion
+lowers the energy, as far as moves were solved in full; for Potts the energy of unary costs that are not negative is
+then at most twice the optimum.
+
+With ``swap``, moves exchange two labels: each variable that has one of the two gets either. Pairs of labels take the
+place of labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
+from graphpart.crf.graph_cuts._moves import Moves
+from graphpart.crf.labeling import finish, forbidden_by, trivial_bound
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
+from graphpart.result import LabelingResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["expansion"]
+
+ORDERS = ("ascending", "descending", "random")
+
+
+@interruptible
+def expansion(
+    problem: Any,
+    initial: Any = None,
+    *,
+    order: str | Sequence[int] = "ascending",
+    swap: bool = False,
+    seed: int | np.random.Generator | None = None,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    target: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> LabelingResult:
+    """Minimise the energy by moves that each change any number of variables.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+        Every factor has at most two variables, not counting those with a single label.
+    initial : Result, labels or mapping from names to labels, optional
+        The labeling to start from; default: for each variable the label of least unary cost.
+    order : {"ascending", "descending", "random"} or sequence of int
+        Order of labels in each round; "random" takes a new one in each. With a sequence, only its labels are tried.
+    swap : bool
+        Exchange pairs of labels instead of expanding one.
+    seed : int or numpy.random.Generator, optional
+        For random order.
+    time_limit : float, optional
+        Seconds.
+    max_iterations : int, optional
+        Number of moves tried.
+    target : float, optional
+        Stop at this energy.
+    callback : callable, optional
+        ``callback(seconds, cost)``; a true return value ends the run.
+
+    Returns
+    -------
+    LabelingResult
+        Never worse than the start. With status ``local_optimum`` once a whole round did not improve; `iterations`
+        counts moves tried; ``info["fusions"]`` those that were not submodular. The lower bound is the sum of the
+        smallest entries of all tables.
+
+    Raises
+    ------
+    InvalidProblem
+        If a factor has more than two variables; the message names it.
+    InvalidPartition, InvalidOption
+        If the initial labeling does not fit the problem, or an option has no meaning.
+    InfeasibleProblem
+        If one table forbids everything.
+
+    Notes
+    -----
+    A move takes O(n + pairs) and a maximum flow. Labels that a variable does not have are not proposed to it.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> potts = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    >>> unary = ([[0], [1], [2]], [[0.0, 2.0, 2.0], [0.6, 0.5, 0.5], [0.0, 0.2, 3.0]])
+    >>> f = gp.FactorGraph.from_arrays([3, 3, 3], [unary, ([[0, 1], [1, 2]], [potts, potts])])
+    >>> r = expansion(f)
+    >>> r.labels.tolist(), r.cost
+    ([0, 0, 0], 0.6)
+    """
+    stopping = Stopping(time_limit, max_iterations, target, callback)
+    f = as_factor_graph(problem)
+    labels_tried = _checked_order(order, f)
+    moves = _moves(f)
+    labels = moves.best_unary() if initial is None else f.labels(initial)
+    bound = trivial_bound(f)
+    start = labels.copy()
+    run = _Run(f, moves, labels, stopping)
+    run.all(_rounds(labels_tried, order, swap, np.random.default_rng(seed)), swap)
+    labels = run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(start) else start
+    info = {"fusions": moves.fusions}
+    return finish(f, labels, stopping, "expansion", Status.LOCAL_OPTIMUM, lower_bound=bound, info=info)
+
+
+class _Run:
+    """Moves, until none of a whole round improves."""
+
+    def __init__(self, f: FactorGraph, moves: Moves, labels: NDArray[np.int32], stopping: Stopping) -> None:
+        self.f, self.moves, self.labels, self.stopping = f, moves, labels, stopping
+        self.cost = f.evaluate_labels(labels)
+        stopping.record(self.cost)
+
+    def all(self, rounds: Iterator[list[tuple[int, ...]]], swap: bool) -> None:
+        changes = 0
+        seen: dict[tuple[int, ...], int] = {}  # for each move the number of changes after which it was tried
+        while not self.stopping.check(self.cost):
+            tried = False
+            for move in next(rounds):
+                if seen.get(move) == changes:
+                    continue
+                tried = True
+                improved = self.swap(*move) if swap else self.expand(*move)
+                changes += improved
+                seen[move] = changes  # the best of its kind: again only after a change by another
+                if self.stopping.step(self.cost):
+                    return
+            if not tried:
+                return
+
+    def expand(self, label: int) -> bool:
+        one = np.where(label < self.f.domains, np.int32(label), self.labels)
+        return self.accept(self.labels, one)
+
+    def swap(self, first: int, second: int) -> bool:
+        takes_part = ((self.labels == first) | (self.labels == second)) & (second < self.f.domains)
+        if not takes_part.any():
+            return False
+        zero, one = (np.where(takes_part, np.int32(label), self.labels) for label in (first, second))
+        return self.accept(zero, one)
+
+    def accept(self, zero: NDArray[np.int32], one: NDArray[np.int32]) -> bool:
+        """Make a move; whether it lowered the energy. If it did not, the labels stay."""
+        found = self.labels.copy()
+        if not self.moves.move(zero, one, found, self.stopping):
+            return False
+        high, low = self.moves.difference(self.labels, found)
+        units = (high << 32) + low
+        if units >= 0:
+            return False
+        self.labels = found
+        if np.isfinite(self.cost):
+            self.cost += units * self.moves.unit()
+        else:
+            self.cost = self.f.evaluate_labels(found)
+        return True
+
+
+def _checked_order(order: str | Sequence[int], f: FactorGraph) -> list[int]:
+    largest = int(f.domains.max()) if f.n else 0
+    if isinstance(order, str):
+        if order not in ORDERS:
+            raise InvalidOption(f"order is {order!r}: expected {', '.join(ORDERS)}, or a sequence of labels")
+        labels = list(range(largest))
+        return labels[::-1] if order == "descending" else labels
+    labels = []
+    for label in order:
+        if not isinstance(label, int | np.integer) or not 0 <= label < largest:
+            raise InvalidOption(f"order has the label {label!r}: expected labels from 0 to {largest - 1}")
+        labels.append(int(label))
+    return labels
+
+
+def _rounds(
+    labels: list[int], order: str | Sequence[int], swap: bool, rng: np.random.Generator
+) -> Iterator[list[tuple[int, ...]]]:
+    """The moves of one round after the other."""
+    moves: list[tuple[int, ...]] = [(label,) for label in labels]
+    if swap:
+        moves = [(min(a, b), max(a, b)) for i, a in enumerate(labels) for b in labels[i + 1 :] if a != b]
+    while True:
+        if isinstance(order, str) and order == "random":
+            moves = [moves[i] for i in rng.permutation(len(moves)).tolist()]
+        yield moves
+
+
+def _moves(f: FactorGraph) -> Moves:
+    moves = Moves(*f._flat())
+    factor, what = moves.measure()
+    if what == 0:
+        raise InvalidProblem(
+            f"factor {factor} over {forbidden_by(f, factor)} has more than two variables with several labels: "
+            "expansion expects at most two; use icm, message passing, or auto"
+        )
+    if what == 1:
+        raise InfeasibleProblem(f"factor {factor} over {forbidden_by(f, factor)} forbids every labeling")
+    moves.prepare()
+    return moves
