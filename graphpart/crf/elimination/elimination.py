@@ -94,7 +94,7 @@ def elimination(
     limit = memory_of(memory_limit)
     stopping = Stopping(time_limit, callback=callback)
     least_entries(f)
-    found = order_of(f, order, seed, stopping)
+    found = order_of(f, order, seed, stopping, limit)
     if found.plan is not None and found.memory <= limit:
         return _exactly(f, found, found.plan, stopping)
     return _by_mini_buckets(f, found, limit, stopping)

@@ -218,7 +218,7 @@ def _prepare(
     limit = memory_of(memory_limit)
     least_entries(f)
     stopping = Stopping()
-    found = order_of(f, order, seed, stopping)
+    found = order_of(f, order, seed, stopping, limit)
     if found.plan is None:
         raise InvalidOption(
             f"memory_limit is {text_of(limit)}: {what} along an order of width at least {found.width} need a table of "

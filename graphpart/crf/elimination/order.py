@@ -9,6 +9,7 @@ other criteria, a sweep through the graph is tried as well, and the order with t
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -30,8 +31,9 @@ SMALL = 2.0**16  # entries of tables up to which the first order is good enough
 IMPROVE = 50_000_000  # operations for better orders, at most
 SHARE = 64  # entries of tables for each operation that looks for better orders
 MEMORY_WEIGHT = 0.5  # nanoseconds for a byte
-RESTARTS = 200
-CRITERIA = (0, 0, 2, 0, 1)  # of `_order`: fill, fill times size, size
+REACH = 2**12  # times too much memory, up to which a better order may help
+PATIENCE = 0.2  # of the time limit, for better orders if the tables do not fit
+TRIES = ((0, 11), (0, 8), (2, 10), (0, 12), (0, 0))  # criterion of `_order`, and noise: keys grow by up to 2^noise / 2^10
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +103,11 @@ def elimination_order(problem: Any, *, seed: int | None = None, time_limit: floa
     return find_order(f, seed, Stopping(time_limit))
 
 
-def find_order(f: FactorGraph, seed: int | None, stopping: Stopping) -> EliminationOrder:
-    """The order that promises to be fastest among those tried; the first one is tried even if the time is over."""
+def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int | None = None) -> EliminationOrder:
+    """The order that promises to be fastest among those tried; the first one is tried even if the time is over.
+
+    The search is longer if more memory is needed than a limit, and that is within reach.
+    """
     domains, scope_start, scope, _, _ = f._flat()
     rows, factors, _ = f.incidence()
     start, neighbour = _order.interactions(domains, scope_start, scope, rows, factors)
@@ -116,15 +121,19 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping) -> Eliminat
     best = min(best, measured(f, _sweep(start, neighbour), width), key=_effort)
     rng = np.random.default_rng(0 if seed is None else seed)
     spent = 0
-    for k in range(RESTARTS):
+    for k in itertools.count():
         allowed = min(IMPROVE, int(best.entries / SHARE)) if best.exact else IMPROVE // 10
+        if limit is not None and limit < best.memory < REACH * limit:
+            enough = stopping.seconds > PATIENCE * (stopping.seconds + (stopping.remaining or 0.0))
+            allowed = spent + work if stopping.remaining is not None and not enough else IMPROVE
         if spent + work > allowed or stopping.check(math.inf):
             break
+        criterion, loudness = TRIES[k % len(TRIES)]
         rank = rng.permutation(f.n).astype(np.int32)
-        noise = rng.integers(0, 1 << rng.integers(0, 9), f.n)
+        noise = rng.integers(0, 1 << loudness, f.n)
         abort = _effort(best)
         order, known, width, _, _, work = _order.greedy(
-            *graph, noise, rank, CRITERIA[k % len(CRITERIA)], BUDGET, abort, stopping
+            *graph, noise, rank, criterion, BUDGET, abort, stopping
         )
         spent += work
         if len(order) == f.n and (known == f.n or not best.exact):
@@ -156,7 +165,7 @@ def measured(f: FactorGraph, order: NDArray[np.int32], width: int = 0) -> Elimin
     return EliminationOrder(order, width, False, 2**62, 2.0**62, 2**65, 2**65, None)
 
 
-def order_of(f: FactorGraph, order: Any, seed: int | None, stopping: Stopping) -> EliminationOrder:
+def order_of(f: FactorGraph, order: Any, seed: int | None, stopping: Stopping, limit: int) -> EliminationOrder:
     """The order that a caller gives, or else one that is found.
 
     Raises
@@ -165,7 +174,7 @@ def order_of(f: FactorGraph, order: Any, seed: int | None, stopping: Stopping) -
         If a variable is unknown, missing or named twice.
     """
     if order is None:
-        return find_order(f, seed, stopping)
+        return find_order(f, seed, stopping, limit)
     if isinstance(order, EliminationOrder):
         return measured(f, _indices(f, order.indices.tolist(), by_name=False))
     if isinstance(order, str) or not isinstance(order, Iterable):
