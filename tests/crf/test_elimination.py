@@ -12,8 +12,8 @@ from reference_crf import all_energies
 from strategies_crf import factor_graphs, random_factor_graph
 
 import graphpart as gp
-from graphpart.crf import min_sum
 from graphpart.crf import marginals as forest_marginals
+from graphpart.crf import min_sum
 from graphpart.crf.elimination import (
     elimination,
     elimination_order,
@@ -39,9 +39,7 @@ def grid(height, width, labels, seed=0, whole=False):
     unary, tables = rng.standard_normal((at.size, labels)), rng.standard_normal((len(pairs), labels, labels))
     if whole:
         unary, tables = np.rint(9 * unary), np.rint(9 * tables)
-    return gp.FactorGraph.from_arrays(
-        np.full(at.size, labels), [(np.arange(at.size)[:, None], unary), (pairs, tables)]
-    )
+    return gp.FactorGraph.from_arrays(np.full(at.size, labels), [(np.arange(at.size)[:, None], unary), (pairs, tables)])
 
 
 def chain(n, labels, seed=0):
@@ -210,9 +208,7 @@ def test_ties_do_not_mix_optima():
 @pytest.mark.parametrize("scale", [1e300, 1e-300, 1e150])
 def test_huge_and_tiny_energies(scale):
     rng = np.random.default_rng(5)
-    small = [
-        random_factor_graph(rng, n=5, whole=True, max_arity=3, forbidden=0.1, max_domain=3) for _ in range(60)
-    ]
+    small = [random_factor_graph(rng, n=5, whole=True, max_arity=3, forbidden=0.1, max_domain=3) for _ in range(60)]
     for f in small:
         energies = all_energies(f)
         if energies.min() == np.inf:
@@ -439,9 +435,7 @@ def test_the_m_best_of_a_chain_against_dynamic_programming():
     unary, pairs = f.tables[: n * d].reshape(n, d), f.tables[n * d :].reshape(n - 1, d, d)
     kept = [[float(x)] for x in unary[0]]
     for t in range(1, n):
-        kept = [
-            sorted(x + pairs[t - 1, a, b] + unary[t, b] for a in range(d) for x in kept[a])[:m] for b in range(d)
-        ]
+        kept = [sorted(x + pairs[t - 1, a, b] + unary[t, b] for a in range(d) for x in kept[a])[:m] for b in range(d)]
     best = m_best(f, m)
     np.testing.assert_allclose(best.costs, sorted(itertools.chain(*kept))[:m], rtol=1e-12)
     assert len({tuple(row) for row in best.labels.tolist()}) == m

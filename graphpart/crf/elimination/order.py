@@ -33,7 +33,13 @@ SHARE = 64  # entries of tables for each operation that looks for better orders
 MEMORY_WEIGHT = 0.5  # nanoseconds for a byte
 REACH = 2**12  # times too much memory, up to which a better order may help
 PATIENCE = 0.2  # of the time limit, for better orders if the tables do not fit
-TRIES = ((0, 11), (0, 8), (2, 10), (0, 12), (0, 0))  # criterion of `_order`, and noise: keys grow by up to 2^noise / 2^10
+TRIES = (
+    (0, 11),
+    (0, 8),
+    (2, 10),
+    (0, 12),
+    (0, 0),
+)  # criterion of `_order`, and noise: keys grow by up to 2^noise / 2^10
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +138,7 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
         rank = rng.permutation(f.n).astype(np.int32)
         noise = rng.integers(0, 1 << loudness, f.n)
         abort = _effort(best)
-        order, known, width, _, _, work = _order.greedy(
-            *graph, noise, rank, criterion, BUDGET, abort, stopping
-        )
+        order, known, width, _, _, work = _order.greedy(*graph, noise, rank, criterion, BUDGET, abort, stopping)
         spent += work
         if len(order) == f.n and (known == f.n or not best.exact):
             best = min(best, measured(f, order, width), key=_effort)

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.graph_cuts._moves import Moves
-from graphpart.crf.labeling import finish, forbidden_by, trivial_bound
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.labeling import finish, forbidden_by, trivial_bound
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
