@@ -188,6 +188,12 @@ class Ascent:
             self._measure()
             self.stopping.record(cost)
 
+    def offer(self, labels: NDArray[np.int32], cost: float) -> None:
+        """Take a labeling that something else found, if it is the best."""
+        if cost < self.cost:
+            self.labels, self.cost = labels.copy(), cost
+            self._measure()
+
     def closed(self) -> bool:
         """Whether bound and energy meet."""
         bound = self.passes.bound
