@@ -1,7 +1,8 @@
 """Check labels and a certificate against an instance.
 
-Exit status 0 only if the labels are feasible, their cost is as the certificate states, and what is in it (multipliers of
-inequalities for a set partition problem, messages for a factor graph) proves its lower bound for this instance. The bound is recomputed with directed rounding, or with --exact in rational numbers.
+Exit status 0 only if the labels are feasible, their cost is as the certificate states, and what it holds (multipliers
+of inequalities for a set partition problem, messages for a factor graph) proves its lower bound for this instance.
+The bound is recomputed with directed rounding, or with --exact in rational numbers.
 """
 
 from __future__ import annotations

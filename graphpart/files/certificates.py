@@ -1,8 +1,8 @@
 """Certificates in files, of any kind of problem: JSON for people and other programs, npz for size and speed.
 
 JSON holds one object: ``format``, ``version`` (1), the fields of a header, and arrays, as lists by their names or as
-one list of rows that people can read. npz holds the text of the same object without lists as ``header``, and the arrays.
-Nothing is unpickled. A `Form` says which fields, arrays and rows a kind of certificate has.
+one list of rows that people can read. npz holds the text of the same object without lists as ``header``, and the
+arrays. Nothing is unpickled. A `Form` says which fields, arrays and rows a kind of certificate has.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def write_certificate(
     arrays: Arrays,
     rows: Callable[[], Iterable[Any]] | None = None,
 ) -> None:
-    """Write a certificate, whose attributes are the header: npz if the name ends so, else JSON, with `rows` if given."""
+    """Write a certificate, whose attributes are the header: npz if the name ends so, else JSON, by `rows` if given."""
     fields = {"format": form.name, "version": 1} | {name: getattr(certificate, name) for name in HEADER}
     with replacing(path) as stream:
         if os.fspath(path).endswith(".npz"):
