@@ -1,10 +1,11 @@
 """Orders of elimination: which variable is minimised out next, so that tables stay small.
 
-Eliminating a variable joins all variables that share a table with it; the most that are joined at once are the width of the
-order. The order is found greedily, by the fewest new pairs (min-fill; Rose 1972, Kjaerulff 1990), ties by the size of the
-table, then by index. Where that leaves large tables, it is repeated with random ties, with noise on the criterion, and by
-other criteria, a sweep through the graph is tried as well, and the order with the fewest entries and the least memory is kept
-(Kask, Gelfand, Otten & Dechter 2011), as long as this is cheap beside elimination itself. Finding the order with the least width is NP-hard (Arnborg, Corneil & Proskurowski 1987).
+Eliminating a variable joins all variables that share a table with it; the most that are joined at once are the width
+of the order. The order is found greedily, by the fewest new pairs (min-fill; Rose 1972, Kjaerulff 1990), ties by the
+size of the table, then by index. Where that leaves large tables, it is repeated with random ties, with noise on the
+criterion, and by other criteria, a sweep through the graph is tried as well, and the order with the fewest entries
+and the least memory is kept (Kask, Gelfand, Otten & Dechter 2011), as long as this is cheap beside elimination
+itself. Finding the order with the least width is NP-hard (Arnborg, Corneil & Proskurowski 1987).
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ SHARE = 64  # entries of tables for each operation that looks for better orders
 MEMORY_WEIGHT = 0.5  # nanoseconds for a byte
 REACH = 2**12  # times too much memory, up to which a better order may help
 PATIENCE = 0.2  # of the time limit, for better orders if the tables do not fit
-TRIES = ((0, 11), (0, 8), (2, 10), (0, 12), (0, 0))  # criterion of `_order`, and noise: keys grow by up to 2^noise / 2^10
+TRIES = (
+    (0, 11),
+    (0, 8),
+    (2, 10),
+    (0, 12),
+    (0, 0),
+)  # criterion of `_order`, and noise: keys grow by up to 2^noise / 2^10
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +125,7 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
     best = measured(f, order, width)
     if entries < SMALL:
         return best
-    best = min(best, measured(f, _sweep(start, neighbour), width), key=_effort)
+    best = min(best, measured(f, _order.sweep(start, neighbour), width), key=_effort)
     rng = np.random.default_rng(0 if seed is None else seed)
     spent = 0
     for k in itertools.count():
@@ -132,9 +139,7 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
         rank = rng.permutation(f.n).astype(np.int32)
         noise = rng.integers(0, 1 << loudness, f.n)
         abort = _effort(best)
-        order, known, width, _, _, work = _order.greedy(
-            *graph, noise, rank, criterion, BUDGET, abort, stopping
-        )
+        order, known, width, _, _, work = _order.greedy(*graph, noise, rank, criterion, BUDGET, abort, stopping)
         spent += work
         if len(order) == f.n and (known == f.n or not best.exact):
             best = min(best, measured(f, order, width), key=_effort)
@@ -144,16 +149,6 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
 def _effort(found: EliminationOrder) -> float:
     """About how many nanoseconds elimination takes: memory that nobody has touched yet costs time as well."""
     return found.entries + MEMORY_WEIGHT * found.memory if found.exact else math.inf
-
-
-def _sweep(start: NDArray[np.int64], neighbour: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Front by front through the graph (reverse Cuthill-McKee, 1969): wide and short graphs take little memory so."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    n = len(start) - 1
-    graph = csr_array((np.ones(len(neighbour), np.int8), neighbour, start.astype(np.int32)), (n, n))
-    return np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.int32)
 
 
 def measured(f: FactorGraph, order: NDArray[np.int32], width: int = 0) -> EliminationOrder:
