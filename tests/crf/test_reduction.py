@@ -9,7 +9,7 @@ from reference_crf import all_energies
 from strategies_crf import random_factor_graph
 
 import graphpart as gp
-from graphpart.crf.brute_force import brute_force
+from graphpart.crf.exact_solvers.brute_force import brute_force
 from graphpart.crf.reduction.persistency import persistency, reduce
 from graphpart.errors import InfeasibleProblem
 

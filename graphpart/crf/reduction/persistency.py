@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.graph_cuts.roof_duality import roof_duality
-from graphpart.crf.labeling import forbidden_by, least_entries, places
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.labeling import forbidden_by, least_entries, places
 from graphpart.crf.reduction import _dead_ends
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping

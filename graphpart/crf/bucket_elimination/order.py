@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.elimination import _order
-from graphpart.crf.elimination.plan import Plan, make_plan, text_of
+from graphpart.crf.bucket_elimination import _order
+from graphpart.crf.bucket_elimination.plan import Plan, make_plan, text_of
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.stopping import Stopping, interruptible

@@ -7,10 +7,10 @@ towards the roots), `_distribute` (back from them) and `_descend` (labels, varia
 `_blocks`.
 """
 
-from graphpart.crf.elimination.best import Labelings, m_best
-from graphpart.crf.elimination.elimination import elimination
-from graphpart.crf.elimination.inference import log_partition, marginals, min_marginals, samples
-from graphpart.crf.elimination.order import EliminationOrder, elimination_order
+from graphpart.crf.bucket_elimination.best import Labelings, m_best
+from graphpart.crf.bucket_elimination.elimination import elimination
+from graphpart.crf.bucket_elimination.inference import log_partition, marginals, min_marginals, samples
+from graphpart.crf.bucket_elimination.order import EliminationOrder, elimination_order
 
 __all__ = [
     "EliminationOrder",

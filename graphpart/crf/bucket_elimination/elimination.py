@@ -20,9 +20,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.elimination import _descend
-from graphpart.crf.elimination.order import EliminationOrder, order_of
-from graphpart.crf.elimination.plan import Messages, Plan, collect, magnitude, make_plan, memory_of, placed, text_of
+from graphpart.crf.bucket_elimination import _descend
+from graphpart.crf.bucket_elimination.order import EliminationOrder, order_of
+from graphpart.crf.bucket_elimination.plan import (
+    Messages,
+    Plan,
+    collect,
+    magnitude,
+    make_plan,
+    memory_of,
+    placed,
+    text_of,
+)
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
 from graphpart.result import LabelingResult, Status

@@ -10,7 +10,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t
 
-from graphpart.crf.elimination._blocks cimport LONG, Forest, Walk, following, start, view, workspace
+from graphpart.crf.bucket_elimination._blocks cimport LONG, Forest, Walk, following, start, view, workspace
 from graphpart.kernels.memory cimport large_pages
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping

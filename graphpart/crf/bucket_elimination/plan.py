@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.elimination import _blocks, _collect, _plan
+from graphpart.crf.bucket_elimination import _blocks, _collect, _plan
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidOption

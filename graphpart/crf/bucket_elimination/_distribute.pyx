@@ -15,7 +15,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp
 from libc.string cimport memcpy
 
-from graphpart.crf.elimination._blocks cimport AXES, Forest, Walk, following, start, view, workspace
+from graphpart.crf.bucket_elimination._blocks cimport AXES, Forest, Walk, following, start, view, workspace
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
