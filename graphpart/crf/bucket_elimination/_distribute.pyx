@@ -100,7 +100,7 @@ cdef inline void probabilities(cost_t* s, offset_t d, offset_t count, const cost
         for y in range(d):
             low = s[y] if s[y] < low else low
         for y in range(d):
-            s[y] = exp(low - s[y]) if low < INFINITY else 0.0
+            s[y] = 1.0 if s[y] == low else exp(low - s[y])
             total += s[y]
         total = rest[i] / total if low < INFINITY else 0.0
         for y in range(d):
