@@ -14,8 +14,9 @@ only what holds for all optimal labelings is used (strong), then what holds for 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -131,9 +132,10 @@ def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = No
     stopping = Stopping(time_limit)
     least_entries(f)
     state = _State(f)
-    state.exhaust(False, probing, stopping)
+    steps = (*STEPS, probing_step) if probing else STEPS
+    state.exhaust(steps, False, stopping)
     strong = state.known.copy()
-    state.exhaust(True, probing, stopping)
+    state.exhaust(steps, True, stopping)
     start = places(f)
     remaining = np.zeros(start[-1], bool)
     decided = np.flatnonzero(state.known >= 0)
@@ -143,7 +145,7 @@ def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = No
     return Reduction(state.g, state.constant, state.known, proof, state.options)
 
 
-def dead_end_step(g: FactorGraph, weak: bool, probing: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
+def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
     """Labels that are not dead ends."""
     first = places(g)
     alive = np.ones(first[-1], np.uint8)
@@ -153,7 +155,9 @@ def dead_end_step(g: FactorGraph, weak: bool, probing: bool, stopping: Stopping)
     return alive
 
 
-def roof_duality_step(g: FactorGraph, weak: bool, probing: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
+def roof_duality_step(
+    g: FactorGraph, weak: bool, stopping: Stopping, probing: bool = False
+) -> NDArray[np.uint8] | None:
     """Labels that roof duality leaves; None where it does not apply."""
     if g.n == 0 or g.domains.max() > 2 or np.diff(g.scope_start).max(initial=0) > 2:
         return None
@@ -165,13 +169,17 @@ def roof_duality_step(g: FactorGraph, weak: bool, probing: bool, stopping: Stopp
     return alive.ravel()
 
 
-#: What is tried, in order: ``step(factor graph, weak, probing, stopping)`` gives a flag for each label, or None. With
-#: `weak` it may leave out labels as long as some optimal labeling remains, else only labels that no optimal one has.
-#: All variables of the factor graph have at least two labels.
-STEPS: tuple[Callable[[FactorGraph, bool, bool, Stopping], NDArray[np.uint8] | None], ...] = (
-    dead_end_step,
-    roof_duality_step,
-)
+def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
+    """The same with probing: on what the steps before have left."""
+    return roof_duality_step(g, weak, stopping, probing=True)
+
+
+Step = Callable[[FactorGraph, bool, Stopping], NDArray[np.uint8] | None]
+
+#: What is tried, in order: ``step(factor graph, weak, stopping)`` gives a flag for each label, or None. With `weak` it
+#: may leave out labels as long as some optimal labeling remains, else only labels that no optimal one has. All
+#: variables of the factor graph have at least two labels.
+STEPS: tuple[Step, ...] = (dead_end_step, roof_duality_step)
 
 
 class _State:
@@ -184,19 +192,22 @@ class _State:
         first = places(f)
         self.options = (np.arange(first[-1]) - np.repeat(first[:-1], f.domains)).astype(np.int32)  # as above, of labels
         self.g, self.constant = f, 0.0
+        self.probed: FactorGraph | None = None
         self._restrict(np.ones(first[-1], np.uint8), True)
 
-    def exhaust(self, weak: bool, probing: bool, stopping: Stopping) -> None:
-        """Go through all steps until none finds anything."""
-        since = 0
-        while since < len(STEPS):
-            for step in STEPS:
-                if self.g.n == 0 or stopping.check(math.inf):
-                    return
-                alive = step(self.g, weak, probing, stopping)
-                since = 0 if alive is not None and self._restrict(alive) else since + 1
-                if since == len(STEPS):
-                    return
+    def exhaust(self, steps: Sequence[Step], weak: bool, stopping: Stopping) -> None:
+        """Go through the steps in turn until none finds anything."""
+        idle = 0
+        for step in cycle(steps):
+            if idle == len(steps) or self.g.n == 0 or stopping.check(math.inf):
+                return
+            if step is probing_step and self.probed is self.g:  # what it finds does not depend on `weak`
+                idle += 1
+                continue
+            alive = step(self.g, weak, stopping)
+            if step is probing_step:
+                self.probed = self.g
+            idle = 0 if alive is not None and self._restrict(alive) else idle + 1
 
     def _restrict(self, alive: NDArray[np.uint8], always: bool = False) -> bool:
         """Leave out labels, and variables with one; whether there were any."""
