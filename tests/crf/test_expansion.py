@@ -188,5 +188,8 @@ def test_options_and_stopping():
     reached = expansion(g, [0] * 900, target=one.cost)
     assert reached.status == gp.Status.TARGET and reached.cost <= one.cost
     assert expansion(g, callback=lambda seconds, cost: True).status == gp.Status.INTERRUPTED
+    told = []
+    expansion(g, [0] * 900, callback=lambda seconds, cost: told.append(cost))
+    assert told and max(told) <= g.evaluate([0] * 900)
     again = [expansion(g, order="random", seed=3).labels for _ in range(2)]
     assert (again[0] == again[1]).all()

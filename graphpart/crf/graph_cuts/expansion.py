@@ -168,7 +168,7 @@ class _Run:
     def accept(self, zero: NDArray[np.int32], one: NDArray[np.int32]) -> bool:
         """Make a move; whether it lowered the energy. If it did not, the labels stay."""
         found = self.labels.copy()
-        if not self.moves.move(zero, one, found, self.stopping):
+        if not self.moves.move(zero, one, found, self.cost, self.stopping):
             return False
         high, low = self.moves.difference(self.labels, found)
         units = (high << 32) + low

@@ -149,6 +149,10 @@ def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.
     """Labels that are not dead ends."""
     first = places(g)
     alive = np.ones(first[-1], np.uint8)
+    if g.m == 0:  # nobody cares
+        alive[:] = not weak
+        alive[first[:-1]] = 1
+        return alive
     bad = _dead_ends.dead_ends(*g._flat(), *g.incidence(), first, alive, weak, stopping)
     if bad >= 0:
         raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {g.variables[bad]!r} is possible")
