@@ -148,4 +148,4 @@ def test_chain_is_walked_and_time_limit_is_kept():
     r = reduce(f)
     assert r.problem.n == 0 and f.evaluate(r.lift([])) == pytest.approx(r.constant)
     stopped = reduce(f, time_limit=0)
-    assert stopped.problem.n == n and stopped.constant == 0.0
+    assert stopped.problem.n == n and stopped.constant == 0.0 and r.completed and not stopped.completed

@@ -27,7 +27,7 @@ from graphpart.crf.graph_cuts.roof_duality import roof_duality
 from graphpart.crf.labeling import forbidden_by, least_entries, places
 from graphpart.crf.reduction import _dead_ends
 from graphpart.errors import InfeasibleProblem
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["STEPS", "Persistency", "Reduction", "persistency", "reduce"]
 
@@ -65,12 +65,15 @@ class Reduction:
     labels : ndarray of int32, shape (n,)
         Labels that are known; -1 for the variables of the smaller problem.
     persistency : Persistency
+    completed : bool
+        False if it was stopped, by the time limit or Ctrl-C, before all was tried. What was found holds all the same.
     """
 
     problem: FactorGraph
     constant: float
     labels: NDArray[np.int32] = field(repr=False)
     persistency: Persistency = field(repr=False)
+    completed: bool
     _options: NDArray[np.int32] = field(repr=False)  # for each label of the smaller problem, what it was
 
     def lift(self, labeling: Any) -> NDArray[np.int32]:
@@ -96,6 +99,7 @@ def persistency(problem: Any, *, probing: bool = False, time_limit: float | None
     return reduce(problem, probing=probing, time_limit=time_limit).persistency
 
 
+@interruptible
 def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = None) -> Reduction:
     """A smaller problem with the same optimum, and how to lift its labelings.
 
@@ -142,7 +146,7 @@ def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = No
     remaining[start[decided] + state.known[decided]] = True
     remaining[np.repeat(start[state.members], state.g.domains) + state.options] = True
     proof = Persistency(strong, state.known.copy(), remaining)
-    return Reduction(state.g, state.constant, state.known, proof, state.options)
+    return Reduction(state.g, state.constant, state.known, proof, stopping.reason is None, state.options)
 
 
 def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
