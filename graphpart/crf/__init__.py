@@ -1,26 +1,57 @@
 """Factor graphs (conditional graphical models) and minimisation of their energy.
 
-`problem` is the room that all others build on; `local_search` and `exact_solvers` find labelings. `auto` chooses among
-all; `evidence` solves a factor graph some of whose labels are given.
+`problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination` and `exact_solvers`
+find labelings; `bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto`
+chooses among all; `hard_component` is what it does where nothing is exact; `evidence` solves with some labels given.
 """
 
 from graphpart.crf.auto import auto
+from graphpart.crf.bounds.lower_bound import lower_bound
+from graphpart.crf.bounds.message_passing import message_passing
+from graphpart.crf.bucket_elimination.best import Labelings, m_best
+from graphpart.crf.bucket_elimination.elimination import elimination
+from graphpart.crf.bucket_elimination.inference import log_partition, marginals, min_marginals, samples
+from graphpart.crf.bucket_elimination.order import EliminationOrder, elimination_order
+from graphpart.crf.certificates.certificate import Certificate
 from graphpart.crf.evidence import solve_given
 from graphpart.crf.exact_solvers.brute_force import brute_force
 from graphpart.crf.exact_solvers.ilp import ilp
-from graphpart.crf.exact_solvers.min_sum import Marginals, Messages, marginals, min_sum
+from graphpart.crf.exact_solvers.min_sum import Marginals, Messages, min_sum
+from graphpart.crf.graph_cuts.expansion import expansion
+from graphpart.crf.graph_cuts.graph_cut import graph_cut
+from graphpart.crf.graph_cuts.roof_duality import RoofDuality, roof_duality
 from graphpart.crf.local_search.icm import icm
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.reduction.persistency import LabelingReduction, Persistency, persistency, reduce
 
 __all__ = [
+    "Certificate",
+    "EliminationOrder",
     "FactorGraph",
+    "LabelingReduction",
+    "Labelings",
     "Marginals",
     "Messages",
+    "Persistency",
+    "RoofDuality",
     "auto",
     "brute_force",
+    "elimination",
+    "elimination_order",
+    "expansion",
+    "graph_cut",
     "icm",
     "ilp",
+    "log_partition",
+    "lower_bound",
+    "m_best",
     "marginals",
+    "message_passing",
+    "min_marginals",
     "min_sum",
+    "persistency",
+    "reduce",
+    "roof_duality",
+    "samples",
     "solve_given",
 ]

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.reduction import Reduction
 from graphpart.crf.graph_cuts.roof_duality import roof_duality
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import forbidden_by, least_entries, places
@@ -29,7 +30,7 @@ from graphpart.crf.reduction import _dead_ends
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["STEPS", "Persistency", "Reduction", "persistency", "reduce"]
+__all__ = ["STEPS", "Persistency", "LabelingReduction", "persistency", "reduce"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Persistency:
 
 
 @dataclass(frozen=True)
-class Reduction:
+class LabelingReduction(Reduction[FactorGraph]):
     """A smaller problem that has the same optimum up to a constant.
 
     Attributes
@@ -69,16 +70,14 @@ class Reduction:
         False if it was stopped, by the time limit or Ctrl-C, before all was tried. What was found holds all the same.
     """
 
-    problem: FactorGraph
-    constant: float
     labels: NDArray[np.int32] = field(repr=False)
     persistency: Persistency = field(repr=False)
     completed: bool
     _options: NDArray[np.int32] = field(repr=False)  # for each label of the smaller problem, what it was
 
-    def lift(self, labeling: Any) -> NDArray[np.int32]:
+    def lift(self, labels: Any) -> NDArray[np.int32]:
         """Labels of all variables from a labeling of the smaller problem."""
-        inner = self.problem.labels(labeling)
+        inner = self.problem.labels(labels)
         out = self.labels.copy()
         out[out < 0] = self._options[places(self.problem)[:-1] + inner]
         return out
@@ -100,7 +99,7 @@ def persistency(problem: Any, *, probing: bool = False, time_limit: float | None
 
 
 @interruptible
-def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = None) -> Reduction:
+def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = None) -> LabelingReduction:
     """A smaller problem with the same optimum, and how to lift its labelings.
 
     Parameters
@@ -146,7 +145,7 @@ def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = No
     remaining[start[decided] + state.known[decided]] = True
     remaining[np.repeat(start[state.members], state.g.domains) + state.options] = True
     proof = Persistency(strong, state.known.copy(), remaining)
-    return Reduction(state.g, state.constant, state.known, proof, stopping.reason is None, state.options)
+    return LabelingReduction(state.g, state.constant, state.known, proof, stopping.reason is None, state.options)
 
 
 def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
