@@ -5,9 +5,7 @@ _Floats = NDArray[np.float64]
 _Offsets = NDArray[np.int64]
 _Elements = NDArray[np.int32]
 
-def triangles(
-    start: _Offsets, neighbour: _Elements, pair: _Elements, most: int
-) -> tuple[_Elements, _Elements]: ...
+def triangles(start: _Offsets, neighbour: _Elements, pair: _Elements, most: int) -> tuple[_Elements, _Elements]: ...
 def squares(
     start: _Offsets, neighbour: _Elements, pair: _Elements, most: int, largest_degree: int
 ) -> tuple[_Elements, _Elements]: ...
@@ -22,7 +20,11 @@ def spread(
     tables: _Floats,
     sweeps: int,
 ) -> None: ...
+def shortest(
+    start: _Offsets, neighbour: _Elements, pair: _Elements, longest: int, reach: int, most: int
+) -> tuple[_Offsets, _Elements, _Elements]: ...
 def gains(
+    cycle_start: _Offsets,
     scopes: _Elements,
     pairs: _Elements,
     domains: _Elements,
