@@ -86,9 +86,13 @@ def _add(passes: Passes, found: list[tuple[float, list[int]]], index: dict[tuple
     triplets: list[list[int]] = []
     added: list[tuple[int, int, int]] = []
     most = max(FEWEST, int(SHARE * len(found)))
+    seen: set[frozenset[int]] = set()
     for _, cycle in found:
         if len(added) >= most:
             break
+        if frozenset(cycle) in seen:  # the same one, found from elsewhere
+            continue
+        seen.add(frozenset(cycle))
         for part in _cut(cycle):
             entries = int(domains[list(part)].astype(np.int64).prod())
             if part in known or entries > room:
