@@ -281,3 +281,170 @@ def gains(const offset_t[::1] cycle_start, const element_t[::1] scopes, const el
                 best = min(best, now[z])
             out[c] = best - total if total < INFINITY else 0.0
     return out_array
+
+
+def agreements(const element_t[:, ::1] ends, const element_t[::1] domains, const offset_t[::1] node,
+               const offset_t[::1] start, const double[::1] tables, const offset_t[::1] edge_start):
+    """For each pair and labels a, b of its variables, how much more it costs that one has its label and the other has not.
+
+    ``min(entries with (x == a) != (y == b)) - min(entries with (x == a) == (y == b))``, for all labels, or for label 1
+    of a variable with two; label a of variable v is node ``node[v] + a``, or ``node[v]``. Returns (first node, second
+    node, pair, value), of which those of pair k begin at ``edge_start[k]``. O(labels^3) for each pair.
+    """
+    cdef Py_ssize_t count = ends.shape[0], k, widest = int(np.max(domains, initial=1))
+    cdef offset_t total = edge_start[count], x, y, a, b, i, j, rows, columns, at
+    cdef double same, other, low
+    cdef const double* t
+    u_array, v_array, pair_array = np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int32)
+    value_array = np.empty(total)
+    cdef element_t[::1] u = u_array, v = v_array, pair = pair_array
+    cdef double[::1] value = value_array
+    cdef double[::1] first = np.empty(widest), second = np.empty(widest)    # the least entries of each row
+    cdef offset_t[::1] where = np.empty(widest, np.int64)
+    with nogil:
+        for k in range(count):
+            i, j = min(ends[k, 0], ends[k, 1]), max(ends[k, 0], ends[k, 1])
+            rows, columns = domains[i], domains[j]
+            t = &tables[start[k]]
+            at = edge_start[k]
+            for x in range(rows):
+                first[x] = second[x] = INFINITY
+                where[x] = -1
+                for y in range(columns):
+                    if t[x * columns + y] < first[x]:
+                        second[x] = first[x]
+                        first[x] = t[x * columns + y]
+                        where[x] = y
+                    elif t[x * columns + y] < second[x]:
+                        second[x] = t[x * columns + y]
+            for a in range(rows):
+                if rows == 1 or (rows == 2 and a == 0):
+                    continue
+                for b in range(columns):
+                    if columns == 1 or (columns == 2 and b == 0):
+                        continue
+                    same = t[a * columns + b]
+                    other = second[a] if where[a] == b else first[a]
+                    for x in range(rows):
+                        if x != a:
+                            low = second[x] if where[x] == b else first[x]
+                            same = min(same, low)
+                            other = min(other, t[x * columns + b])
+                    u[at] = <element_t>(node[i] + (a if rows > 2 else 0))
+                    v[at] = <element_t>(node[j] + (b if columns > 2 else 0))
+                    pair[at] = <element_t>k
+                    value[at] = other - same if same < INFINITY else -INFINITY
+                    if other == INFINITY and same == INFINITY:
+                        value[at] = 0.0
+                    at += 1
+    return u_array, v_array, pair_array, value_array
+
+
+cdef inline element_t root_of(element_t[::1] parent, signed char[::1] parity, element_t x) noexcept nogil:
+    """The root of x, of which x is then a child, with the parity towards it."""
+    cdef element_t r = x, following
+    cdef signed char p = 0, q
+    while parent[r] != r:
+        p ^= parity[r]
+        r = parent[r]
+    while parent[x] != r and x != r:
+        following, q = parent[x], parity[x]
+        parent[x], parity[x] = r, p
+        p ^= q
+        x = following
+    return r
+
+
+def frustrated(const element_t[::1] u, const element_t[::1] v, const element_t[::1] pair, const double[::1] value,
+               Py_ssize_t nodes, Py_ssize_t longest, Py_ssize_t most):
+    """Cycles of an odd number of negative edges, of edges in descending order of absolute values.
+
+    Edges make a forest as in Kruskal's algorithm; one that contradicts the parity of the path between its ends closes a
+    cycle. (starts, nodes, pairs: each leads to the next node), at most so many, and none that is longer.
+    O(edges + lengths).
+    """
+    cdef Py_ssize_t count = u.shape[0], k, bad = 0, length = 0, room = 4096, cycles = 0, tree = 0
+    cdef element_t a, b, x, y
+    cdef offset_t i, begin
+    cdef signed char p
+    cdef element_t[::1] parent = np.arange(nodes, dtype=np.int32)
+    cdef signed char[::1] parity = np.zeros(nodes, np.int8)
+    cdef element_t[::1] closing = np.empty(count, np.int32), forest = np.empty(nodes, np.int32)
+    cdef offset_t[::1] rows = np.zeros(nodes + 2, np.int64)
+    cdef element_t[::1] to = np.empty(2 * nodes, np.int32), by = np.empty(2 * nodes, np.int32)
+    cdef element_t[::1] up = np.full(nodes, -1, np.int32), up_pair = np.full(nodes, -1, np.int32)
+    cdef element_t[::1] depth = np.zeros(nodes, np.int32), queue = np.empty(nodes + 1, np.int32)
+    node_array, pair_array = np.empty(room, np.int32), np.empty(room, np.int32)
+    cdef element_t[::1] out = node_array, out_pair = pair_array
+    cdef element_t[::1] tail = np.empty(2 * longest + 4, np.int32), tail_pair = np.empty(2 * longest + 4, np.int32)
+    cdef Py_ssize_t behind
+    starts = [0]
+    with nogil:
+        for k in range(count):
+            a, b = root_of(parent, parity, u[k]), root_of(parent, parity, v[k])
+            p = parity[u[k]] ^ parity[v[k]] ^ (value[k] < 0)
+            if a != b:
+                parent[a], parity[a] = b, p
+                forest[tree] = <element_t>k
+                tree += 1
+            elif p:
+                closing[bad] = <element_t>k
+                bad += 1
+        for k in range(tree):
+            rows[u[forest[k]] + 2] += 1
+            rows[v[forest[k]] + 2] += 1
+        for k in range(2, nodes + 2):
+            rows[k] += rows[k - 1]
+        for k in range(tree):
+            a, b = u[forest[k]], v[forest[k]]
+            to[rows[a + 1]], by[rows[a + 1]] = b, pair[forest[k]]
+            rows[a + 1] += 1
+            to[rows[b + 1]], by[rows[b + 1]] = a, pair[forest[k]]
+            rows[b + 1] += 1
+        for k in range(nodes):
+            if depth[k]:
+                continue
+            depth[k] = 1
+            queue[0] = <element_t>k
+            begin, i = 0, 1
+            while begin < i:
+                x = queue[begin]
+                begin += 1
+                for behind in range(rows[x], rows[x + 1]):
+                    y = to[behind]
+                    if depth[y] == 0:
+                        depth[y], up[y], up_pair[y] = depth[x] + 1, x, by[behind]
+                        queue[i] = y
+                        i += 1
+        for k in range(bad):
+            if cycles == most:
+                break
+            if length + 2 * longest + 4 > room:
+                with gil:
+                    room *= 2
+                    node_array, pair_array = np.resize(node_array, room), np.resize(pair_array, room)
+                    out, out_pair = node_array, pair_array
+            a, b = u[closing[k]], v[closing[k]]
+            i, behind = 0, 0
+            while a != b and i + behind < longest:      # from u up, and from v up, until they meet
+                if depth[a] >= depth[b]:
+                    out[length + i], out_pair[length + i] = a, up_pair[a]
+                    a = up[a]
+                    i += 1
+                else:
+                    tail[behind], tail_pair[behind] = b, up_pair[b]
+                    b = up[b]
+                    behind += 1
+            if a != b or i + behind < 2:
+                continue
+            out[length + i] = a
+            for begin in range(behind):
+                out_pair[length + i] = tail_pair[behind - 1 - begin]
+                i += 1
+                out[length + i] = tail[behind - 1 - begin]
+            out_pair[length + i] = pair[closing[k]]
+            length += i + 1
+            cycles += 1
+            with gil:
+                starts.append(length)
+    return np.array(starts, np.int64), node_array[:length], pair_array[:length]

@@ -3,8 +3,9 @@
 Messages among pairs and variables cannot raise the bound above that of the relaxation over pairs. Where the cheapest
 entries of the pairs around a cycle do not fit together, a factor over all its variables can: a cycle of three is one
 triplet, a longer one is cut by chords, pairs with tables of zeros, into triplets (Sontag et al. 2008; Batra, Nowozin &
-Kohli 2011; Sontag, Choe & Li 2012). Candidates are all triangles and chordless cycles of four, and, if none of these
-gains, a shortest cycle through each pair. After a pass, costs lie where it went, which hides contradictions elsewhere;
+Kohli 2011; Sontag, Choe & Li 2012). Candidates are all triangles and chordless cycles of four; if none of these gains,
+cycles in the graph whose nodes say that a variable has a label, and whose edges say that both ends hold or neither,
+or just one, if an odd number of edges say the latter; at last a shortest cycle through each pair. After a pass, costs lie where it went, which hides contradictions elsewhere;
 so for this purpose they are first spread evenly. Each candidate is judged by the rise of the bound that it guarantees:
 the least sum around the cycle of what remains of all costs, less the sum of the least costs. The best are added, and
 message passing goes on from the present messages, between pairs and triplets as well (Kolmogorov 2015). Chords count as
@@ -14,6 +15,7 @@ pairs in later rounds.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +28,14 @@ __all__ = ["tighten"]
 
 Elements = NDArray[np.int32]
 Offsets = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Cycles = tuple[Offsets, Elements, Elements]  # starts, variables, pairs: each pair leads to the next variable
 Rows = tuple[Offsets, Elements, Elements]  # starts, neighbours ascending, pairs
 ROOM = 1 << 26  # entries of all tables of pairs, and of all triplets, that are kept at most: 0.5 GB each
 CANDIDATES = 2_000_000  # triangles and cycles of four that are looked at
 BUSY = 64  # degree of a variable from which on no cycle of four is looked for through it
 LONGEST, REACH, ALL = 24, 4096, 10_000_000  # shortest cycles: their length, variables seen for each, length of all
+MOST = 20_000  # cycles that contradict themselves, looked at in one round
 SPREAD = 6  # sweeps that spread costs evenly before cycles are judged
 SHARE = 0.2  # of the candidates that would gain, added in one round
 FEWEST = 500  # triplets, or at least so many
@@ -62,7 +66,11 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     gap = max(cost - passes.bound, 0.0) if cost < np.inf else abs(passes.bound)
     least = float(np.ldexp(CRUMB * gap, -passes.exponent))
     index = {(min(a, b), max(a, b)): int(k) for (a, b), k in zip(ends.tolist()[::-1], number[::-1], strict=True)}
-    for kinds in ((_triangles, _squares), (_shortest,)):
+
+    def frustrated(rows: Rows) -> Cycles:
+        return _frustrated(ends, domains, start, tables, least)
+
+    for kinds in ((_triangles, _squares), (frustrated,), (_shortest,)):
         found: list[tuple[float, list[int]]] = []
         for kind in kinds:
             if stopping.check(cost):
@@ -140,6 +148,42 @@ def _squares(rows: Rows) -> Cycles:
 
 def _shortest(rows: Rows) -> Cycles:
     return _tightening.shortest(*rows, LONGEST, REACH, ALL)
+
+
+def _frustrated(ends: Elements, domains: Elements, start: Offsets, tables: Floats, least: float) -> Cycles:
+    """Cycles of the graph of labels that contradict themselves (Sontag, Choe & Li 2012)."""
+    counts = np.where(domains > 2, domains, domains - 1).astype(np.int64)
+    node = np.cumsum(counts) - counts
+    edge_start = np.zeros(len(ends) + 1, np.int64)
+    np.cumsum(counts[ends].prod(axis=1), out=edge_start[1:])
+    nothing = (np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    if edge_start[-1] > ROOM // 4:
+        return nothing
+    u, v, pair, value = _tightening.agreements(np.ascontiguousarray(ends), domains, node, start, tables, edge_start)
+    order = np.argsort(-np.abs(value), kind="stable")
+    order = order[: np.count_nonzero(np.abs(value) > least)]
+    starts, nodes, pairs = _tightening.frustrated(
+        u[order], v[order], pair[order], value[order], int(counts.sum()), LONGEST, MOST
+    )
+    variable = np.repeat(np.arange(len(domains)), counts)[nodes].tolist()
+    by, bounds = pairs.tolist(), starts.tolist()
+    lengths, scopes, members = [0], [], []
+    for begin, end in pairwise(bounds):
+        # A variable met again, maybe with another label, closes a cycle of its own.
+        path: list[int] = []
+        sides: list[int] = []
+        for k in (*range(begin, end), begin):
+            at = variable[k]
+            if at in path:
+                place = path.index(at)
+                if len(path) - place > 2:
+                    scopes += path[place:]
+                    members += sides[place:]
+                    lengths.append(len(scopes))
+                del path[place:], sides[place:]
+            path.append(at)
+            sides.append(by[k])
+    return np.array(lengths, np.int64), np.array(scopes, np.int32), np.array(members, np.int32)
 
 
 def _neighbours(n: int, ends: Elements) -> Rows:
