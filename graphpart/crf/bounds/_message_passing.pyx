@@ -19,8 +19,8 @@ from graphpart.stopping cimport Stopping
 # The loops in which the time goes, in C for the sake of two numbers at a time, and of sizes that the compiler knows.
 cdef extern from *:
     """
+    #include <math.h>
     #include <stdint.h>
-    #include <string.h>
     #if defined(_MSC_VER)
     #define GP_ALWAYS static __forceinline
     #elif defined(__GNUC__)

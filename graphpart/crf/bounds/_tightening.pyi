@@ -20,7 +20,11 @@ def spread(
     tables: _Floats,
     sweeps: int,
 ) -> None: ...
+def shortest(
+    start: _Offsets, neighbour: _Elements, pair: _Elements, longest: int, reach: int, most: int
+) -> tuple[_Offsets, _Elements, _Elements]: ...
 def gains(
+    cycle_start: _Offsets,
     scopes: _Elements,
     pairs: _Elements,
     domains: _Elements,
@@ -29,3 +33,9 @@ def gains(
     start: _Offsets,
     tables: _Floats,
 ) -> _Floats: ...
+def agreements(
+    ends: _Elements, domains: _Elements, node: _Offsets, start: _Offsets, tables: _Floats, edge_start: _Offsets
+) -> tuple[_Elements, _Elements, _Elements, _Floats]: ...
+def frustrated(
+    u: _Elements, v: _Elements, pair: _Elements, value: _Floats, nodes: int, longest: int, most: int
+) -> tuple[_Offsets, _Elements, _Elements]: ...

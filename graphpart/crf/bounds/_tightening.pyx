@@ -8,7 +8,7 @@ from graphpart.kernels.types cimport element_t, offset_t
 
 
 def triangles(const offset_t[::1] start, const element_t[::1] neighbour, const element_t[::1] pair, Py_ssize_t most):
-    """Triangles i < j < k: (variables, their pairs ij, ik, jk), at most so many. Rows of neighbours are ascending.
+    """Triangles i < j < k: (variables, their pairs ij, jk, ki), at most so many. Rows of neighbours are ascending.
 
     O(sum over edges of the degrees).
     """
@@ -37,7 +37,7 @@ def triangles(const offset_t[::1] start, const element_t[::1] neighbour, const e
                         pairs_array = np.resize(pairs_array, (room, 3))
                         scopes, pairs = scopes_array, pairs_array
                     scopes[count, 0], scopes[count, 1], scopes[count, 2] = i, j, neighbour[p]
-                    pairs[count, 0], pairs[count, 1], pairs[count, 2] = pair[a], pair[p], pair[q]
+                    pairs[count, 0], pairs[count, 1], pairs[count, 2] = pair[a], pair[q], pair[p]
                     count += 1
                     p += 1
                     q += 1
@@ -159,70 +159,292 @@ def spread(const offset_t[::1] rows, const element_t[::1] neighbour, const eleme
                                 table[x * stride + y * other] += share
 
 
-cdef inline double entry(const double* table, offset_t columns, bint turned, offset_t x, offset_t y) noexcept nogil:
-    return table[y * columns + x] if turned else table[x * columns + y]
+def shortest(const offset_t[::1] start, const element_t[::1] neighbour, const element_t[::1] pair, Py_ssize_t longest,
+             Py_ssize_t reach, Py_ssize_t most):
+    """A shortest cycle through each edge: (starts, variables, pairs), each pair leads to the next variable.
+
+    By breadth first search from the smaller variable of the edge, among at most `reach` variables; cycles longer than
+    `longest`, or found before through a smaller variable, are left out. At most about `most` variables in all.
+    """
+    cdef Py_ssize_t n = start.shape[0] - 1, count = 0, room = 4096, begin, end, length
+    cdef offset_t a, b
+    cdef element_t i, j, k, w
+    cdef bint smaller
+    scope_array, pair_array = np.empty(room, np.int32), np.empty(room, np.int32)
+    cdef element_t[::1] scope = scope_array, pairs = pair_array
+    cdef element_t[::1] queue = np.empty(n + 1, np.int32), came = np.full(n + 1, -1, np.int32)
+    cdef element_t[::1] by = np.full(n + 1, -1, np.int32), far = np.zeros(n + 1, np.int32)
+    starts = [0]
+    for i in range(n):
+        for a in range(start[i], start[i + 1]):
+            j = neighbour[a]
+            if j <= i:
+                continue
+            # from i to j, but not by this edge
+            queue[0] = i
+            came[i] = i
+            far[i] = 1
+            begin, end = 0, 1
+            while begin < end and came[j] < 0 and end < reach:
+                k = queue[begin]
+                begin += 1
+                if far[k] == longest:
+                    break
+                for b in range(start[k], start[k + 1]):
+                    w = neighbour[b]
+                    if came[w] >= 0 or (k == i and w == j):
+                        continue
+                    came[w], by[w], far[w] = k, pair[b], far[k] + 1
+                    queue[end] = w
+                    end += 1
+            if came[j] >= 0:
+                length = far[j]
+                smaller = False
+                if count + length > room:
+                    room = 2 * room + length
+                    scope_array, pair_array = np.resize(scope_array, room), np.resize(pair_array, room)
+                    scope, pairs = scope_array, pair_array
+                w = j
+                for b in range(length):
+                    scope[count + b] = w
+                    smaller = smaller or w < i
+                    pairs[count + b] = by[w] if w != i else pair[a]
+                    w = came[w]
+                if not smaller:
+                    count += length
+                    starts.append(count)
+            for b in range(end):
+                came[queue[b]] = -1
+            if count > most:
+                return np.array(starts, np.int64), scope_array[:count], pair_array[:count]
+    return np.array(starts, np.int64), scope_array[:count], pair_array[:count]
 
 
-def gains(const element_t[:, ::1] scopes, const element_t[:, ::1] pairs, const element_t[::1] domains,
-          const offset_t[::1] first, const double[::1] unary, const offset_t[::1] start, const double[::1] tables):
+def gains(const offset_t[::1] cycle_start, const element_t[::1] scopes, const element_t[::1] pairs,
+          const element_t[::1] domains, const offset_t[::1] first, const double[::1] unary, const offset_t[::1] start,
+          const double[::1] tables):
     """How much the bound would rise if a cycle were one factor, given the tables of pairs and unary costs that remain.
 
-    The least sum around the cycle, of its variables' costs and its pairs' entries, less the sum of least ones. Rows of
-    the table of a pair are those of its smaller variable. O(labels^3) for each triangle and cycle of four.
+    The least sum around the cycle, of its variables' costs and its pairs' entries, less the sum of least ones; each pair
+    leads to the next variable. Rows of the table of a pair are those of its smaller variable. inf where no labels fit.
+    O(length times labels^3) for each cycle.
     """
-    cdef Py_ssize_t count = scopes.shape[0], length = scopes.shape[1], c, e
-    cdef element_t i, j, k, l, d
-    cdef offset_t x, y, z, w
-    cdef double least, low, best, total
-    cdef const double* t[4]
-    cdef bint turned[4]
-    cdef offset_t columns[4]
-    cdef const double* u[4]
-    cdef element_t size[4]
+    cdef Py_ssize_t count = cycle_start.shape[0] - 1, c
+    cdef element_t i, j, d, e, origin
+    cdef offset_t x, y, z, at, begin, end, stride, other, following
+    cdef double least, best, total
+    cdef const double* t
+    cdef const double* u
+    cdef double* now
+    cdef double* then
     cdef Py_ssize_t widest = int(np.max(domains, initial=1))
     out_array = np.zeros(count)
     cdef double[::1] out = out_array
-    cdef double[::1] half = np.zeros(widest * widest)
+    cdef double[::1] one = np.zeros(widest), two = np.zeros(widest)
     with nogil:
         for c in range(count):
+            begin, end = cycle_start[c], cycle_start[c + 1]
             total = 0.0
-            for e in range(length):
-                i = scopes[c, e]
-                j = scopes[c, (e + 1) % length]
-                size[e] = domains[i]
-                u[e] = &unary[first[i]]
-                # pairs of triangles stand as 01, 02, 12; those of squares in order
-                k = pairs[c, e] if length == 4 else pairs[c, 0 if e == 0 else (2 if e == 1 else 1)]
-                t[e] = &tables[start[k]]
-                turned[e] = i > j
-                columns[e] = domains[i] if i > j else domains[j]
-                low = INFINITY
-                for x in range(size[e]):
-                    low = min(low, u[e][x])
-                total += low
-                low = INFINITY
-                for x in range(<offset_t>domains[i] * domains[j]):
-                    low = min(low, t[e][x])
-                total += low
-            # from 0 to 2 through 1
-            for x in range(size[0]):
-                for z in range(size[2]):
-                    least = INFINITY
-                    for y in range(size[1]):
-                        low = entry(t[0], columns[0], turned[0], x, y) + u[1][y] + entry(t[1], columns[1], turned[1], y, z)
-                        least = min(least, low)
-                    half[x * size[2] + z] = least + u[0][x] + u[2][z]
+            for at in range(begin, end):
+                i = scopes[at]
+                least = INFINITY
+                for x in range(domains[i]):
+                    least = min(least, unary[first[i] + x])
+                total += least
+                least = INFINITY
+                for x in range(start[pairs[at]], start[pairs[at] + 1]):
+                    least = min(least, tables[x])
+                total += least
             best = INFINITY
-            for x in range(size[0]):
-                for z in range(size[2]):
-                    if length == 3:
-                        least = entry(t[2], columns[2], turned[2], z, x)
-                    else:
+            origin = scopes[begin]
+            for z in range(domains[origin]):        # from this label of the first variable around to itself
+                now, then = &one[0], &two[0]
+                for x in range(domains[origin]):
+                    now[x] = INFINITY
+                now[z] = unary[first[origin] + z]
+                for at in range(begin, end):
+                    following = at + 1 if at + 1 < end else begin
+                    i, j = scopes[at], scopes[following]
+                    d, e = domains[i], domains[j]
+                    t = &tables[start[pairs[at]]]
+                    u = &unary[first[j]]
+                    stride = e if i < j else 1
+                    other = 1 if i < j else d
+                    for y in range(e):
+                        if following == begin and y != z:
+                            continue
                         least = INFINITY
-                        for w in range(size[3]):
-                            low = entry(t[2], columns[2], turned[2], z, w) + u[3][w] + entry(
-                                t[3], columns[3], turned[3], w, x)
-                            least = min(least, low)
-                    best = min(best, half[x * size[2] + z] + least)
-            out[c] = best - total
+                        for x in range(d):
+                            least = min(least, now[x] + t[x * stride + y * other])
+                        then[y] = least if following == begin else least + u[y]
+                    now, then = then, now
+                best = min(best, now[z])
+            out[c] = best - total if total < INFINITY else 0.0
     return out_array
+
+
+def agreements(const element_t[:, ::1] ends, const element_t[::1] domains, const offset_t[::1] node,
+               const offset_t[::1] start, const double[::1] tables, const offset_t[::1] edge_start):
+    """For each pair and labels a, b of its variables, how much more it costs that one has its label and the other has not.
+
+    ``min(entries with (x == a) != (y == b)) - min(entries with (x == a) == (y == b))``, for all labels, or for label 1
+    of a variable with two; label a of variable v is node ``node[v] + a``, or ``node[v]``. Returns (first node, second
+    node, pair, value), of which those of pair k begin at ``edge_start[k]``. O(labels^3) for each pair.
+    """
+    cdef Py_ssize_t count = ends.shape[0], k, widest = int(np.max(domains, initial=1))
+    cdef offset_t total = edge_start[count], x, y, a, b, i, j, rows, columns, at
+    cdef double same, other, low
+    cdef const double* t
+    u_array, v_array, pair_array = np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int32)
+    value_array = np.empty(total)
+    cdef element_t[::1] u = u_array, v = v_array, pair = pair_array
+    cdef double[::1] value = value_array
+    cdef double[::1] first = np.empty(widest), second = np.empty(widest)    # the least entries of each row
+    cdef offset_t[::1] where = np.empty(widest, np.int64)
+    with nogil:
+        for k in range(count):
+            i, j = min(ends[k, 0], ends[k, 1]), max(ends[k, 0], ends[k, 1])
+            rows, columns = domains[i], domains[j]
+            t = &tables[start[k]]
+            at = edge_start[k]
+            for x in range(rows):
+                first[x] = second[x] = INFINITY
+                where[x] = -1
+                for y in range(columns):
+                    if t[x * columns + y] < first[x]:
+                        second[x] = first[x]
+                        first[x] = t[x * columns + y]
+                        where[x] = y
+                    elif t[x * columns + y] < second[x]:
+                        second[x] = t[x * columns + y]
+            for a in range(rows):
+                if rows == 1 or (rows == 2 and a == 0):
+                    continue
+                for b in range(columns):
+                    if columns == 1 or (columns == 2 and b == 0):
+                        continue
+                    same = t[a * columns + b]
+                    other = second[a] if where[a] == b else first[a]
+                    for x in range(rows):
+                        if x != a:
+                            low = second[x] if where[x] == b else first[x]
+                            same = min(same, low)
+                            other = min(other, t[x * columns + b])
+                    u[at] = <element_t>(node[i] + (a if rows > 2 else 0))
+                    v[at] = <element_t>(node[j] + (b if columns > 2 else 0))
+                    pair[at] = <element_t>k
+                    value[at] = other - same if same < INFINITY else -INFINITY
+                    if other == INFINITY and same == INFINITY:
+                        value[at] = 0.0
+                    at += 1
+    return u_array, v_array, pair_array, value_array
+
+
+cdef inline element_t root_of(element_t[::1] parent, signed char[::1] parity, element_t x) noexcept nogil:
+    """The root of x, of which x is then a child, with the parity towards it."""
+    cdef element_t r = x, following
+    cdef signed char p = 0, q
+    while parent[r] != r:
+        p ^= parity[r]
+        r = parent[r]
+    while parent[x] != r and x != r:
+        following, q = parent[x], parity[x]
+        parent[x], parity[x] = r, p
+        p ^= q
+        x = following
+    return r
+
+
+def frustrated(const element_t[::1] u, const element_t[::1] v, const element_t[::1] pair, const double[::1] value,
+               Py_ssize_t nodes, Py_ssize_t longest, Py_ssize_t most):
+    """Cycles of an odd number of negative edges, of edges in descending order of absolute values.
+
+    Edges make a forest as in Kruskal's algorithm; one that contradicts the parity of the path between its ends closes a
+    cycle. (starts, nodes, pairs: each leads to the next node), at most so many, and none that is longer.
+    O(edges + lengths).
+    """
+    cdef Py_ssize_t count = u.shape[0], k, bad = 0, length = 0, room = 4096, cycles = 0, tree = 0
+    cdef element_t a, b, x, y
+    cdef offset_t i, begin
+    cdef signed char p
+    cdef element_t[::1] parent = np.arange(nodes, dtype=np.int32)
+    cdef signed char[::1] parity = np.zeros(nodes, np.int8)
+    cdef element_t[::1] closing = np.empty(count, np.int32), forest = np.empty(nodes, np.int32)
+    cdef offset_t[::1] rows = np.zeros(nodes + 2, np.int64)
+    cdef element_t[::1] to = np.empty(2 * nodes, np.int32), by = np.empty(2 * nodes, np.int32)
+    cdef element_t[::1] up = np.full(nodes, -1, np.int32), up_pair = np.full(nodes, -1, np.int32)
+    cdef element_t[::1] depth = np.zeros(nodes, np.int32), queue = np.empty(nodes + 1, np.int32)
+    node_array, pair_array = np.empty(room, np.int32), np.empty(room, np.int32)
+    cdef element_t[::1] out = node_array, out_pair = pair_array
+    cdef element_t[::1] tail = np.empty(2 * longest + 4, np.int32), tail_pair = np.empty(2 * longest + 4, np.int32)
+    cdef Py_ssize_t behind
+    starts = [0]
+    with nogil:
+        for k in range(count):
+            a, b = root_of(parent, parity, u[k]), root_of(parent, parity, v[k])
+            p = parity[u[k]] ^ parity[v[k]] ^ (value[k] < 0)
+            if a != b:
+                parent[a], parity[a] = b, p
+                forest[tree] = <element_t>k
+                tree += 1
+            elif p:
+                closing[bad] = <element_t>k
+                bad += 1
+        for k in range(tree):
+            rows[u[forest[k]] + 2] += 1
+            rows[v[forest[k]] + 2] += 1
+        for k in range(2, nodes + 2):
+            rows[k] += rows[k - 1]
+        for k in range(tree):
+            a, b = u[forest[k]], v[forest[k]]
+            to[rows[a + 1]], by[rows[a + 1]] = b, pair[forest[k]]
+            rows[a + 1] += 1
+            to[rows[b + 1]], by[rows[b + 1]] = a, pair[forest[k]]
+            rows[b + 1] += 1
+        for k in range(nodes):
+            if depth[k]:
+                continue
+            depth[k] = 1
+            queue[0] = <element_t>k
+            begin, i = 0, 1
+            while begin < i:
+                x = queue[begin]
+                begin += 1
+                for behind in range(rows[x], rows[x + 1]):
+                    y = to[behind]
+                    if depth[y] == 0:
+                        depth[y], up[y], up_pair[y] = depth[x] + 1, x, by[behind]
+                        queue[i] = y
+                        i += 1
+        for k in range(bad):
+            if cycles == most:
+                break
+            if length + 2 * longest + 4 > room:
+                with gil:
+                    room *= 2
+                    node_array, pair_array = np.resize(node_array, room), np.resize(pair_array, room)
+                    out, out_pair = node_array, pair_array
+            a, b = u[closing[k]], v[closing[k]]
+            i, behind = 0, 0
+            while a != b and i + behind < longest:      # from u up, and from v up, until they meet
+                if depth[a] >= depth[b]:
+                    out[length + i], out_pair[length + i] = a, up_pair[a]
+                    a = up[a]
+                    i += 1
+                else:
+                    tail[behind], tail_pair[behind] = b, up_pair[b]
+                    b = up[b]
+                    behind += 1
+            if a != b or i + behind < 2:
+                continue
+            out[length + i] = a
+            for begin in range(behind):
+                out_pair[length + i] = tail_pair[behind - 1 - begin]
+                i += 1
+                out[length + i] = tail[behind - 1 - begin]
+            out_pair[length + i] = pair[closing[k]]
+            length += i + 1
+            cycles += 1
+            with gil:
+                starts.append(length)
+    return np.array(starts, np.int64), node_array[:length], pair_array[:length]

@@ -1,10 +1,10 @@
 """Sequential reweighted message passing: a lower bound that never falls, and labelings by rounding.
 
 The bound of a reparametrisation (see `certificate`) is raised by block coordinate ascent. Variables are visited in
-order, then in reverse. A visited variable collects from every factor the least entry for each of its labels, less what
-the factor sent to its other variables, so that this is now its own cost; then it sends equal shares of its costs to the
-factors that reach ahead (Kolmogorov 2015; for pairs this is TRW-S, Kolmogorov 2006). On a chain or tree whose order fits
-one pass gives the optimum. Tables of pairs that are Potts or truncated linear functions are passed in time linear in
+order, then in reverse. A visited variable collects from every factor the least entry for each of its labels, less
+what the factor sent to its other variables, so that this is now its own cost; then it sends equal shares of that to the
+factors that reach ahead (Kolmogorov 2015; for pairs this is TRW-S, Kolmogorov 2006). On a chain in order one pass gives
+the optimum. Tables of pairs that are Potts or truncated linear functions are passed in time linear in
 the number of labels (Felzenszwalb & Huttenlocher 2006).
 
 After a pass in reverse, labels are chosen in order: that which is least given the labels of earlier variables and the
@@ -221,9 +221,8 @@ class Ascent:
 
     def _measure(self) -> None:
         entries = [abs(self.f.constant)]
-        domains, start, scope, table_start, tables = self.f._flat()
         if self.f.m and self.cost < math.inf:
-            entries.append(float(np.abs(tables[self._selected()]).sum()))
+            entries.append(float(np.abs(self.f.tables[self._selected()]).sum()))
         self.tolerance = TOLERANCE * math.fsum(entries)
 
     def _selected(self) -> NDArray[np.int64]:

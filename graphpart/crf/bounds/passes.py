@@ -65,7 +65,7 @@ class Passes:
 
     def __init__(self, f: FactorGraph) -> None:
         self.f = f
-        domains, scope_start, scope, table_start, tables = f._flat()
+        domains, tables = f.domains, f.tables
         self.several, starts = message_starts(f)
         self.size = int(starts[-1])
         self.starts = starts
@@ -183,7 +183,7 @@ class Passes:
         self.network.load(np.concatenate([out, np.zeros(more)]), links)
 
     def certificate(self, method: str, cost: float | None = None) -> Certificate:
-        """The bound that the messages prove, with its proof; InfeasibleProblem if they prove that there is no labeling."""
+        """The bound that the messages prove, with its proof; InfeasibleProblem if they show that all is forbidden."""
         out, links = self.messages()
         s = self.structure
         domains = self.f.domains

@@ -2,14 +2,20 @@
 
 Messages among pairs and variables cannot raise the bound above that of the relaxation over pairs. Where the cheapest
 entries of the pairs around a cycle do not fit together, a factor over all its variables can: a cycle of three is one
-triplet, a cycle of four is cut by a chord, a pair with a table of zeros, into two (Sontag et al. 2008; Batra, Nowozin &
-Kohli 2011; Sontag, Choe & Li 2012). Each candidate is judged by the rise of the bound that it guarantees: the least sum
-around the cycle of what remains of all costs, less the sum of the least costs. The best are added, and message passing
-goes on from the present messages, between pairs and triplets as well (Kolmogorov 2015). Chords count as pairs in later
-rounds, so that longer cycles come within reach.
+triplet, a longer one is cut by chords, pairs with tables of zeros, into triplets (Sontag et al. 2008; Batra, Nowozin &
+Kohli 2011; Sontag, Choe & Li 2012). Candidates are all triangles and chordless cycles of four; if none of these gains,
+cycles in the graph whose nodes say that a variable has a label, and whose edges say that both ends hold or neither,
+or just one, if an odd number of edges say the latter; at last a shortest cycle through each pair. After a pass, costs lie where it went, which hides contradictions elsewhere;
+so for this purpose they are first spread evenly. Each candidate is judged by the rise of the bound that it guarantees:
+the least sum around the cycle of what remains of all costs, less the sum of the least costs. The best are added, and
+message passing goes on from the present messages, between pairs and triplets as well (Kolmogorov 2015). Chords count as
+pairs in later rounds.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,65 +27,81 @@ from graphpart.stopping import Stopping
 __all__ = ["tighten"]
 
 Elements = NDArray[np.int32]
+Offsets = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Cycles = tuple[Offsets, Elements, Elements]  # starts, variables, pairs: each pair leads to the next variable
+Rows = tuple[Offsets, Elements, Elements]  # starts, neighbours ascending, pairs
 ROOM = 1 << 26  # entries of all tables of pairs, and of all triplets, that are kept at most: 0.5 GB each
 CANDIDATES = 2_000_000  # triangles and cycles of four that are looked at
 BUSY = 64  # degree of a variable from which on no cycle of four is looked for through it
-SHARE = 0.2  # of the candidates that would gain, added in one round
-FEWEST = 500  # or at least so many
+LONGEST, REACH, ALL = 24, 4096, 10_000_000  # shortest cycles: their length, variables seen for each, length of all
+MOST = 20_000  # cycles that contradict themselves, looked at in one round
 SPREAD = 6  # sweeps that spread costs evenly before cycles are judged
-CRUMB = 1e-7  # share of the gap that a cycle must gain
+SHARE = 0.2  # of the candidates that would gain, added in one round
+FEWEST = 500  # triplets, or at least so many
+CRUMB = 1e-9  # share of the gap that a cycle must gain
 
 
 def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     """Add the cycles that raise the bound most; False if none does, or memory is used up.
 
-    O(sizes of the tables of pairs + number of candidates times labels^3).
+    O(sizes of the tables of pairs + lengths of candidates times labels^3).
     """
     f, s = passes.f, passes.structure
-    domains, scope_start, scope, table_start, _ = f._flat()
-    several = passes.several
-    own = several[np.diff(scope_start)[several] == 2]
-    sizes = domains[scope[scope_start[own]]].astype(np.int64) * domains[scope[scope_start[own] + 1]]
-    if len(own) + len(s.pairs) < 3 or int(sizes.sum()) > ROOM:
-        return False
+    domains, scope_start, scope, _, _ = f._flat()
+    arity = np.diff(scope_start)[passes.several]
+    own = passes.several[arity == 2]
     ends = np.concatenate([scope[scope_start[own][:, None] + np.arange(2)], s.pairs])
-    number = np.concatenate(
-        [np.flatnonzero(np.diff(scope_start)[several] == 2), len(several) + np.arange(len(s.pairs))]
-    )
+    if len(ends) < 3 or int(domains[ends].astype(np.int64).prod(axis=1).sum()) > ROOM:
+        return False
+    number = np.concatenate([np.flatnonzero(arity == 2), len(arity) + np.arange(len(s.pairs))])
     factor = np.concatenate([own, f.m + np.arange(len(s.pairs))]).astype(np.int32)
     messages, _ = passes.messages()
     start, tables = passes.network.reduced(messages, factor)
     unary = passes.remaining(messages)
-    rows, neighbours, pairs = _neighbours(f.n, ends)
-    _tightening.spread(rows, neighbours, pairs, domains, passes.first, unary, start, tables, SPREAD)
+    rows = _neighbours(f.n, ends)
     if stopping.check(cost):
         return False
+    _tightening.spread(*rows, domains, passes.first, unary, start, tables, SPREAD)
     gap = max(cost - passes.bound, 0.0) if cost < np.inf else abs(passes.bound)
-    least = np.ldexp(CRUMB * gap / max(1, f.n) ** 0.5, -passes.exponent)
-    known = {tuple(t) for t in s.scopes.tolist()}
-    found: list[tuple[float, list[tuple[int, ...]]]] = []
-    for length in (3, 4):
-        if length == 3:
-            scopes, members = _tightening.triangles(rows, neighbours, pairs, CANDIDATES)
-        else:
-            scopes, members = _tightening.squares(rows, neighbours, pairs, CANDIDATES, BUSY)
-        gains = _tightening.gains(scopes, members, domains, passes.first, unary, start, tables)
-        good = np.flatnonzero(gains > least)
-        for gain, cycle in zip(gains[good].tolist(), scopes[good].tolist(), strict=True):
-            found.append((gain, _cut(cycle)))
-        if stopping.check(cost):
-            return False
-    found.sort(key=lambda item: -item[0])
+    least = float(np.ldexp(CRUMB * gap, -passes.exponent))
     index = {(min(a, b), max(a, b)): int(k) for (a, b), k in zip(ends.tolist()[::-1], number[::-1], strict=True)}
+
+    def frustrated(rows: Rows) -> Cycles:
+        return _frustrated(ends, domains, start, tables, least)
+
+    for kinds in ((_triangles, _squares), (frustrated,), (_shortest,)):
+        found: list[tuple[float, list[int]]] = []
+        for kind in kinds:
+            if stopping.check(cost):
+                return False
+            cycles = kind(rows)
+            gains = _tightening.gains(*cycles, domains, passes.first, unary, start, tables)
+            for c in np.flatnonzero(gains > least).tolist():
+                found.append((float(gains[c]), cycles[1][cycles[0][c] : cycles[0][c + 1]].tolist()))
+        if found and _add(passes, found, index):
+            return True
+    return False
+
+
+def _add(passes: Passes, found: list[tuple[float, list[int]]], index: dict[tuple[int, int], int]) -> bool:
+    """Add the triplets of the cycles that gain most; whether there were any."""
+    s, domains = passes.structure, passes.f.domains
+    found.sort(key=lambda item: -item[0])
+    known = {tuple(t) for t in s.scopes.tolist()}
     room = ROOM - int(domains[s.scopes].astype(np.int64).prod(axis=1).sum())
     chords: list[tuple[int, int]] = []
     triplets: list[list[int]] = []
-    added: list[tuple[int, ...]] = []
+    added: list[tuple[int, int, int]] = []
     most = max(FEWEST, int(SHARE * len(found)))
-    for _, parts in found:
+    seen: set[frozenset[int]] = set()
+    for _, cycle in found:
         if len(added) >= most:
             break
-        for part in parts:
+        if frozenset(cycle) in seen:  # the same one, found from elsewhere
+            continue
+        seen.add(frozenset(cycle))
+        for part in _cut(cycle):
             entries = int(domains[list(part)].astype(np.int64).prod())
             if part in known or entries > room:
                 continue
@@ -89,7 +111,7 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
             three = []
             for pair in ((i, j), (i, k), (j, k)):
                 if pair not in index:
-                    index[pair] = len(several) + len(s.pairs) + len(chords)
+                    index[pair] = len(passes.several) + len(s.pairs) + len(chords)
                     chords.append(pair)
                 three.append(index[pair])
             triplets.append(three)
@@ -104,16 +126,68 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     return True
 
 
-def _cut(cycle: list[int]) -> list[tuple[int, ...]]:
-    """The triplets of a cycle of three or four."""
-    if len(cycle) == 3:
-        return [tuple(cycle)]
-    i, j, k, m = cycle
-    return [tuple(sorted((i, j, k))), tuple(sorted((i, m, k)))]
+def _cut(cycle: list[int]) -> Iterator[tuple[int, int, int]]:
+    """The triplets of a cycle, cut by chords that go to and fro."""
+    low, high, turn = 0, len(cycle) - 1, False
+    while high - low >= 2:
+        middle = high - 1 if turn else low + 1
+        i, j, k = sorted((cycle[low], cycle[middle], cycle[high]))
+        yield i, j, k
+        low, high, turn = (low, high - 1, False) if turn else (low + 1, high, True)
 
 
-def _neighbours(n: int, ends: Elements) -> tuple[NDArray[np.int64], Elements, Elements]:
-    """Compressed rows (starts, neighbours ascending, pairs); of several pairs over the same variables the first."""
+def _triangles(rows: Rows) -> Cycles:
+    scopes, pairs = _tightening.triangles(*rows, CANDIDATES)
+    return 3 * np.arange(len(scopes) + 1), scopes.ravel(), pairs.ravel()
+
+
+def _squares(rows: Rows) -> Cycles:
+    scopes, pairs = _tightening.squares(*rows, CANDIDATES, BUSY)
+    return 4 * np.arange(len(scopes) + 1), scopes.ravel(), pairs.ravel()
+
+
+def _shortest(rows: Rows) -> Cycles:
+    return _tightening.shortest(*rows, LONGEST, REACH, ALL)
+
+
+def _frustrated(ends: Elements, domains: Elements, start: Offsets, tables: Floats, least: float) -> Cycles:
+    """Cycles of the graph of labels that contradict themselves (Sontag, Choe & Li 2012)."""
+    counts = np.where(domains > 2, domains, domains - 1).astype(np.int64)
+    node = np.cumsum(counts) - counts
+    edge_start = np.zeros(len(ends) + 1, np.int64)
+    np.cumsum(counts[ends].prod(axis=1), out=edge_start[1:])
+    nothing = (np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    if edge_start[-1] > ROOM // 4:
+        return nothing
+    u, v, pair, value = _tightening.agreements(np.ascontiguousarray(ends), domains, node, start, tables, edge_start)
+    order = np.argsort(-np.abs(value), kind="stable")
+    order = order[: np.count_nonzero(np.abs(value) > least)]
+    starts, nodes, pairs = _tightening.frustrated(
+        u[order], v[order], pair[order], value[order], int(counts.sum()), LONGEST, MOST
+    )
+    variable = np.repeat(np.arange(len(domains)), counts)[nodes].tolist()
+    by, bounds = pairs.tolist(), starts.tolist()
+    lengths, scopes, members = [0], [], []
+    for begin, end in pairwise(bounds):
+        # A variable met again, maybe with another label, closes a cycle of its own.
+        path: list[int] = []
+        sides: list[int] = []
+        for k in (*range(begin, end), begin):
+            at = variable[k]
+            if at in path:
+                place = path.index(at)
+                if len(path) - place > 2:
+                    scopes += path[place:]
+                    members += sides[place:]
+                    lengths.append(len(scopes))
+                del path[place:], sides[place:]
+            path.append(at)
+            sides.append(by[k])
+    return np.array(lengths, np.int64), np.array(scopes, np.int32), np.array(members, np.int32)
+
+
+def _neighbours(n: int, ends: Elements) -> Rows:
+    """Of several pairs over the same variables the first counts."""
     low, high = ends.min(axis=1).astype(np.int64), ends.max(axis=1).astype(np.int64)
     _, first = np.unique(low * n + high, return_index=True)
     u = np.concatenate([low[first], high[first]])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY, isfinite, nextafter
+from libc.math cimport INFINITY, fabs, isfinite, nextafter
 
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
@@ -29,6 +29,103 @@ cdef inline void subtract_vector(double* low, const double* message, offset_t be
             for b in range(after):
                 low[b] = add_down(low[b], -message[y])
             low += after
+
+
+cdef void subtract_plainly(double* low, const double* message, offset_t before, offset_t size, offset_t after) noexcept nogil:
+    """``low[a, y, b] -= message[y]``, rounded to nearest."""
+    cdef offset_t a, y, b
+    cdef double x
+    for a in range(before):
+        if after == 1:
+            for y in range(size):
+                low[y] -= message[y]
+            low += size
+            continue
+        for y in range(size):
+            x = message[y]
+            for b in range(after):
+                low[b] -= x
+            low += after
+
+
+cdef double least_of_pair(const double* table, double* low, offset_t rows, offset_t columns, const double* to_rows,
+                          const double* to_columns) noexcept nogil:
+    """`least_of` for two variables."""
+    cdef offset_t i, j, at = 0
+    cdef double largest = 0.0, most = 0.0, best = INFINITY, least = INFINITY, value, x
+    for i in range(rows * columns):
+        x = fabs(table[i])
+        x = x if x < INFINITY else 0.0
+        largest = x if x > largest else largest
+    for i in range(rows):
+        most = max(most, fabs(to_rows[i]))
+    largest += most
+    most = 0.0
+    for j in range(columns):
+        most = max(most, fabs(to_columns[j]))
+    largest += most
+    for i in range(rows):
+        x = to_rows[i]
+        for j in range(columns):
+            low[j] = (table[j] - x) - to_columns[j]
+        for j in range(columns):
+            best = low[j] if low[j] < best else best
+        low += columns
+        table += columns
+    low -= rows * columns
+    table -= rows * columns
+    best += 8.0 * 2.0**-53 * largest
+    for i in range(rows):
+        for j in range(columns):
+            if not low[at] > best:      # also if that is no number, after an overflow
+                value = add_down(add_down(table[at], -to_rows[i]), -to_columns[j])
+                least = value if value < least else least
+            at += 1
+    return least
+
+
+cdef double least_of(const double* table, double* low, offset_t size, const double* messages, const element_t* domains,
+                     const element_t* scope, Py_ssize_t arity) noexcept nogil:
+    """The smallest entry of a table (NULL: zeros) less its messages, rounded down.
+
+    Rounded to nearest, an entry errs by at most ``arity * 2**-53`` of the sum S of its absolute terms, but for terms of
+    higher order. So only those within ``4 * arity * 2**-53`` times the largest S of the least are looked at again.
+    """
+    cdef offset_t i, before = 1, after = size, at = 0, rest
+    cdef Py_ssize_t j
+    cdef element_t d, y
+    cdef double largest = 0.0, most, best = INFINITY, least = INFINITY, value, x
+    for i in range(size):
+        low[i] = table[i] if table != NULL else 0.0
+    for i in range(size):
+        x = fabs(low[i])
+        largest = x if x > largest and x < INFINITY else largest
+    for j in range(arity):
+        d = domains[scope[j]]
+        after //= d
+        subtract_plainly(low, messages + at, before, d, after)
+        most = 0.0
+        for y in range(d):
+            most = max(most, fabs(messages[at + y]))
+        largest += most
+        before *= d
+        at += d
+    for i in range(size):
+        best = low[i] if low[i] < best else best
+    best += 4.0 * arity * 2.0**-53 * largest
+    for i in range(size):
+        if low[i] > best:
+            continue
+        value = table[i] if table != NULL else 0.0
+        after, at, rest = size, 0, i
+        for j in range(arity):
+            d = domains[scope[j]]
+            after //= d
+            value = add_down(value, -messages[at + rest // after])
+            rest %= after
+            at += d
+        least = min(least, value)
+    return least
 
 
 def places(const offset_t[::1] scope_start, const element_t[::1] scope, const element_t[:, ::1] links,
@@ -118,6 +215,19 @@ def factor_minima(const element_t[::1] domains, const offset_t[::1] scope_start,
     with nogil:
         for f in range(m):
             size = sizes[f]
+            if rows[f] == rows[f + 1]:
+                i = scope_start[f]
+                if table_start[f] >= 0 and scope_start[f + 1] - i == 2:
+                    d = domains[scope[i]]
+                    least[f] = least_of_pair(&tables[table_start[f]], &low[0], d, domains[scope[i + 1]], &messages[at],
+                                             &messages[at + d])
+                    at += d + domains[scope[i + 1]]
+                    continue
+                least[f] = least_of(&tables[table_start[f]] if table_start[f] >= 0 else NULL, &low[0], size, &messages[at],
+                                    &domains[0], &scope[scope_start[f]], scope_start[f + 1] - scope_start[f])
+                for i in range(scope_start[f], scope_start[f + 1]):
+                    at += domains[scope[i]]
+                continue
             if table_start[f] >= 0:
                 for i in range(size):
                     low[i] = tables[table_start[f] + i]

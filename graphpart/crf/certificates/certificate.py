@@ -216,7 +216,7 @@ def certify(
     extra = Extra.none() if extra is None else extra
     step = common_step(f) if step is None else step
     bound = round_up(proven_bound(f, own, extra), step)
-    if bound == math.inf or bound > _largest_energy(f):
+    if bound == math.inf or (f.has_forbidden and bound > _largest_energy(f)):
         raise InfeasibleProblem("every labeling is forbidden: messages prove a bound above all finite energies")
     return sealed(Certificate(bound, method, own, extra, step, f.n, fingerprint(f), cost))
 
@@ -364,5 +364,5 @@ def _finite_costs(f: FactorGraph) -> Floats:
 
 def _largest_energy(f: FactorGraph) -> float:
     """At least every finite energy."""
-    costs = f.tables[np.isfinite(f.tables)] if f.has_forbidden else f.tables
+    costs = f.tables[np.isfinite(f.tables)]
     return abs(float(f.constant)) + float(np.abs(costs).sum()) * (1 + 2.0**-30)

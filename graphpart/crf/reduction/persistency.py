@@ -30,7 +30,7 @@ from graphpart.crf.reduction import _dead_ends
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["STEPS", "Persistency", "LabelingReduction", "persistency", "reduce"]
+__all__ = ["STEPS", "LabelingReduction", "Persistency", "persistency", "reduce"]
 
 
 @dataclass(frozen=True)

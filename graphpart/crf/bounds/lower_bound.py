@@ -1,0 +1,105 @@
+"""Lower bounds on the energy of factor graphs: one front door, one table of methods, a certificate for each answer."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphpart.crf.certificates.certificate import Certificate, certify, message_starts
+from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.labeling import least_entries
+from graphpart.errors import InvalidOption
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["BOUNDS", "lower_bound"]
+
+
+def _nothing(f: FactorGraph, stopping: Stopping) -> Certificate:
+    return certify(f, np.zeros(int(message_starts(f)[1][-1])), "negative-sum")
+
+
+def _message_passing(f: FactorGraph, stopping: Stopping) -> Certificate:
+    ascent = Ascent(f, stopping)
+    ascent.run()
+    return ascent.certificate("message-passing")
+
+
+def _roof_duality(f: FactorGraph, stopping: Stopping) -> Certificate:
+    module = importlib.import_module("graphpart.crf.graph_cuts.roof_duality")  # which needs what stands here
+
+    def callback(seconds: float, cost: float) -> bool:
+        return stopping.check(math.inf)
+
+    found = module.roof_duality(f, weak=False, time_limit=stopping.remaining, callback=callback)
+    return certify(f, found.messages, "roof-duality")
+
+
+#: Methods by name. Each takes a factor graph and a Stopping.
+BOUNDS: dict[str, Callable[[FactorGraph, Stopping], Certificate]] = {
+    "negative-sum": _nothing,
+    "message-passing": _message_passing,
+    "roof-duality": _roof_duality,
+}
+
+
+@interruptible
+def lower_bound(
+    problem: Any,
+    method: str = "message-passing",
+    *,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> Certificate:
+    """A lower bound on the energy of all labelings, with its proof.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    method : str
+        "negative-sum": the constant, the smallest sum of unary costs of each variable, and the smallest entry of each
+        other table. "message-passing": raised by sequential reweighted message passing, then by violated cycles; for
+        any factor graph. "roof-duality": the maximum flow of Hammer, Hansen & Simeone (1984), for variables with two
+        labels and factors of at most two variables.
+    time_limit : float, optional
+        Seconds, after which the best bound so far is returned. The certificate itself takes longer.
+    max_iterations : int, optional
+        Iterations of message passing, each of a pass forward and one in reverse.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value ends the work in the same way.
+
+    Returns
+    -------
+    Certificate
+        With the bound and the messages that prove it.
+
+    Raises
+    ------
+    InvalidOption
+        If there is no such method.
+    InvalidProblem
+        If the method is not for this factor graph.
+    InfeasibleProblem
+        If every labeling is forbidden, as far as this was noticed.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> pairs = ([[0, 1], [1, 2], [0, 2]], [[[1.0, 0.0], [0.0, 1.0]]] * 3)
+    >>> f = gp.FactorGraph.from_arrays([2, 2, 2], [pairs])
+    >>> [lower_bound(f, method).bound for method in ("negative-sum", "message-passing")]
+    [0.0, 1.0]
+    """
+    f = as_factor_graph(problem)
+    if method not in BOUNDS:
+        raise InvalidOption(f"method is {method!r}: expected one of {', '.join(BOUNDS)}")
+    stopping = Stopping(time_limit, max_iterations, None, callback)
+    least_entries(f)
+    certificate = BOUNDS[method](f, stopping)
+    stopping.reraise()
+    return certificate
