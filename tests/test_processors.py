@@ -40,7 +40,7 @@ PROGRAM = """if True:
     partitions = {
         "integers": make.uniform_integers(60, 9, seed=1),
         "decimals": make.planted_partition(70, 5, 2.0, decimals=2, seed=1),
-        "sparse": make.grid(20, 30, regions=4, decimals=2, seed=1),
+        "sparse": make.grid(12, 12, regions=4, decimals=2, seed=1),
         "unrounded": make.planted_partition(70, 5, 2.0, seed=1),
         "correlations": make.correlations(60, 9, seed=1),
     }
