@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["exp", "log"]
+__all__ = ["exp", "geometric", "log"]
 
 Array = NDArray[np.float64]
 
@@ -62,6 +62,19 @@ def log(x: ArrayLike) -> Array:
     [0.0, 2.302585092994046, -inf]
     """
     return _by_blocks(_log, x)
+
+
+def geometric(first: float, last: float, count: int) -> Array:
+    """So many positive numbers from the first to the last, each by the same factor from the one before.
+
+    The last one divided by the first must neither overflow nor underflow.
+
+    Examples
+    --------
+    >>> geometric(1.0, 9.0, 3).round(12).tolist()
+    [1.0, 3.0, 9.0]
+    """
+    return first * exp((log(last) - log(first)) * (np.arange(count) / max(1, count - 1)))
 
 
 def _by_blocks(function: Callable[[Array], Array], x: ArrayLike) -> Array:

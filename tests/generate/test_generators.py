@@ -65,7 +65,7 @@ CHECKSUMS = {
     "factor-chain": ({"n": 900, "labels": 3}, "24e634daafb926c1"),
     "factor-grid": ({"height": 40, "width": 50, "labels": 3}, "d3ff0fb969478832"),
     "noisy-image": ({"height": 14, "width": 11}, "82cc19a39ec4f22e"),
-    "scene": ({"height": 30, "width": 20}, "1a7e36d9cbe535c9"),
+    "scene": ({"height": 30, "width": 20}, "fc8905d24bc664b4"),
 }
 
 

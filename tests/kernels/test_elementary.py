@@ -7,7 +7,7 @@ from decimal import Context, Decimal
 import numpy as np
 import pytest
 
-from graphpart.kernels.elementary import BLOCK, exp, log
+from graphpart.kernels.elementary import BLOCK, exp, geometric, log
 
 EXACT = Context(prec=50)
 
@@ -57,6 +57,13 @@ def test_any_shape(shape):
         assert y.shape == shape and y.dtype == np.float64
         np.testing.assert_allclose(y, known(x), rtol=1e-15, atol=1e-16)
         np.testing.assert_array_equal(function(x.T).T, y)
+
+
+@pytest.mark.parametrize(("first", "last"), [(1e-3, 1e3), (7.0, 0.1), (2.0, 2.0), (1e150, 1e-150)])
+def test_geometric(first, last):
+    np.testing.assert_allclose(geometric(first, last, 31), np.geomspace(first, last, 31), rtol=3e-13)
+    assert geometric(first, last, 0).tolist() == []
+    assert geometric(first, last, 1).tolist() == [first]
 
 
 def test_the_same_bits_on_every_processor():

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.crf.certificates.certificate import Certificate, certify, message_starts
 from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.certificates.certificate import Certificate, certify, message_starts
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import least_entries
 from graphpart.errors import InvalidOption

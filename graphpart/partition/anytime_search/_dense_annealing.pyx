@@ -12,7 +12,8 @@ sums of integers are exact, so that an emptied row is zero again and serves as t
 
 import numpy as np
 
-from libc.math cimport pow
+from graphpart.kernels.elementary import geometric
+
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -269,7 +270,7 @@ cdef class Annealing:
         """
         cdef State* s = &self.s
         cdef long long t
-        cdef double temperature
+        cdef double[::1] temperatures = geometric(hot, cold, sweeps)
         cdef int64_t best = 0
         cdef bint ended = False
         free(s.table)
@@ -284,8 +285,7 @@ cdef class Annealing:
             for t in range(sweeps):
                 if s.failed:
                     break
-                temperature = min(HOTTEST, hot * pow(cold / hot, t / <double>max(1, sweeps - 1)))
-                sweep(s, temperature)
+                sweep(s, min(HOTTEST, temperatures[t]))
                 if s.cost < best:
                     best = s.cost
                     self.best[:] = self.label

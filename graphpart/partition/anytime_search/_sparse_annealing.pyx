@@ -9,7 +9,9 @@ at. At low temperatures this skips nearly all elements.
 
 import numpy as np
 
-from libc.math cimport INFINITY, pow
+from graphpart.kernels.elementary import geometric
+
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -172,7 +174,8 @@ cdef class Annealing:
         cdef long long t
         cdef int64_t moves
         cdef uint64_t shift = 0, mask = variates.shape[0] - 1
-        cdef double temperature, threshold, best = 0.0
+        cdef double threshold, best = 0.0
+        cdef double[::1] temperatures = geometric(hot, cold, sweeps)
         cdef bint ended = False
         with nogil:
             self.label[:] = labels
@@ -180,14 +183,13 @@ cdef class Annealing:
             s.random = seed
             self.start()
             for t in range(sweeps):
-                temperature = hot * pow(cold / hot, t / <double>max(1, sweeps - 1))
                 for a in range(n):
                     if a % 4096 == 0:
                         shift = random_below(&s.random, mask + 1)
                         if stopping.poll(cost + best):
                             ended = True
                             break
-                    threshold = temperature * variates[(a + shift) & mask]
+                    threshold = temperatures[t] * variates[(a + shift) & mask]
                     if s.gap[a] <= threshold:
                         visit(s, <element_t>a, threshold)
                 if ended:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.kernels.elementary import exp, geometric, log
 from graphpart.partition.anytime_search import _dense_annealing, _sparse_annealing
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
@@ -35,7 +36,7 @@ SAMPLES = 10_000  # costs that are looked at to choose the unit
 MOVES = 600  # that are looked at to choose temperatures; annealing of few elements takes not much longer
 OUTLIERS = 0.01  # of all costs, the largest, that the unit leaves out
 SHARE = 0.05  # of all worsening moves, at most accepted in the first sweep
-TEMPERATURES = np.geomspace(1e-3, 1e3, 31)  # in units; others are interpolated
+TEMPERATURES = geometric(1e-3, 1e3, 31)  # in units; others are interpolated
 
 
 class Annealer:
@@ -91,14 +92,19 @@ class Annealer:
         deltas, elements = self._deltas(canonical(labels))
         with np.errstate(over="ignore"):  # inf is as good as what is too large
             deltas = deltas[(deltas > 0) & (deltas < np.inf)] / self.unit
-        accepted = np.minimum(1.0, deltas) @ np.exp(-deltas[:, None] / TEMPERATURES)  # ascending
+        each = np.minimum(1.0, deltas) * exp(-deltas / TEMPERATURES[:, None])
+        accepted = np.cumsum(np.pad(each, ((0, 0), (1, 0))), axis=1)[:, -1]  # ascending; always in the same order
         hot, cold = (min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(COLD, heat / 10)))
         return self._temperature(accepted, hot), self._temperature(accepted, cold)
 
     def _temperature(self, accepted: NDArray[np.float64], wanted: float) -> float:
         if wanted <= accepted[0]:
             return self.unit * float(TEMPERATURES[0])
-        return self.unit * float(np.exp(np.interp(wanted, accepted, np.log(TEMPERATURES))))
+        k = int(np.searchsorted(accepted, wanted))
+        if k == len(accepted):
+            return self.unit * float(TEMPERATURES[-1])
+        share = (wanted - accepted[k - 1]) / (accepted[k] - accepted[k - 1])
+        return self.unit * float(TEMPERATURES[k - 1] * exp(share * log(TEMPERATURES[k] / TEMPERATURES[k - 1])))
 
     def _deltas(self, labels: Labels) -> tuple[NDArray[np.float64], int]:
         """Changes of cost by moves of some elements to subsets they are linked to or empty ones, and how many."""
@@ -128,8 +134,12 @@ class Annealer:
 
 @cache
 def _variates(count: int, kind: type[np.floating[Any]]) -> NDArray[Any]:
-    """Exponential variates, always the same: it is the places where they are taken from that are random."""
-    return np.random.default_rng(0).standard_exponential(count).astype(kind)
+    """Exponential variates, always the same: it is the places where they are taken from that are random.
+
+    The few beyond 7.69 come from logarithms of the C library; they are rounded, so as to be the same everywhere.
+    """
+    values = np.random.default_rng(0).standard_exponential(count)
+    return np.where(values > 7.69, np.rint(values * 2.0**26) / 2.0**26, values).astype(kind)
 
 
 def _weighted_median(values: NDArray[np.float64]) -> float:
