@@ -27,7 +27,8 @@ import pulp
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from graphpart.errors import InvalidOption, MissingDependency, SolverError
+from graphpart.errors import InvalidOption, SolverError
+from graphpart.highs import fault
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -175,8 +176,10 @@ def pick_solver(solver: Any = "cbc", options: dict[str, Any] | None = None) -> A
     ------
     InvalidOption
         If there is no such solver, or it has no such option.
-    SolverError, MissingDependency
-        If it is not installed.
+    MissingDependency
+        If highspy is not installed.
+    SolverError
+        If highspy is too old or damaged, or another solver is not installed.
     """
     if isinstance(solver, pulp.LpSolver):
         if options:
@@ -206,8 +209,8 @@ def _named_solver(solver: str, options: dict[str, Any]) -> Any:
             options["options"] = ["increment 1e-9", *options.get("options", [])]
             return Cbc(path=path, **options)
         if name == "highs":
-            if not pulp.HiGHS().available():
-                raise MissingDependency("highspy", "highs", "the solver highs")
+            if (error := fault()) is not None:
+                raise error
             return Highs(**{"gapAbs": 0.0, **options})
         known = {known.lower(): known for known in pulp.listSolvers()}
         if name not in known:

@@ -2,7 +2,10 @@
 
 import itertools
 import math
+import sys
 from fractions import Fraction
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import numpy as np
 import pulp
@@ -10,7 +13,9 @@ import pytest
 from scipy.sparse import csr_array
 
 import graphpart as gp
+from graphpart import highs
 from graphpart.milp import Program, _bound_in_log, common_step, pick_solver
+from graphpart.partition import simplex
 from graphpart.stopping import Stopping
 
 SOLVERS = ["cbc", "highs"]
@@ -132,9 +137,35 @@ def test_wrong_solvers(solver, options, error, message):
 
 
 def test_highs_not_installed(monkeypatch):
-    monkeypatch.setattr(pulp.HiGHS, "available", lambda self: False)
+    monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(
         gp.MissingDependency, match=r"highs needs the package highspy: pip install 'graphpart\[highs\]'"
+    ):
+        pick_solver("highs")
+
+
+def test_highs_too_old(monkeypatch):
+    """As 1.7.2 is, without what came with 1.8; branch and cut then does without."""
+    old = ModuleType("highspy")
+    old.__spec__ = ModuleSpec("highspy", None)
+    old.Highs = type("Highs", (), {"cancelSolve": None})
+    monkeypatch.setitem(sys.modules, "highspy", old)
+    monkeypatch.setattr(highs, "version", lambda name: "1.7.2")
+    with pytest.raises(
+        gp.SolverError, match=r"^the solver highs needs highspy 1.8 or newer, found 1.7.2: pip install --upgrade "
+    ):
+        pick_solver("highs")
+    assert not simplex.is_available()
+    triangle = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+    assert gp.partition.exact(triangle).status == "optimal"
+
+
+def test_highs_damaged(monkeypatch, tmp_path):
+    (tmp_path / "highspy.py").write_text("raise OSError('libhighs.so:\\n  cannot open')")
+    monkeypatch.delitem(sys.modules, "highspy", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        gp.SolverError, match=r"installed but cannot be imported \(OSError: libhighs.so: cannot open\)$"
     ):
         pick_solver("highs")
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphpart.highs import fault
+
 if TYPE_CHECKING:
     from graphpart.partition.bounds.relaxation import Relaxation
 
@@ -21,10 +23,8 @@ SERVICE = 0.05  # seconds between two looks at limits and signals
 
 
 def is_available() -> bool:
-    """Whether highspy is installed."""
-    from importlib.util import find_spec
-
-    return find_spec("highspy") is not None
+    """Whether highspy is installed, and fit for use."""
+    return fault() is None
 
 
 class Simplex:

@@ -86,7 +86,8 @@ def exact(
 
     Notes
     -----
-    Exponential time at worst. Without highspy (extra ``highs``) all relaxations are solved by the first-order method.
+    Exponential time at worst. Without highspy 1.8 or newer (extra ``highs``), the first-order method solves all
+    relaxations.
 
     Examples
     --------

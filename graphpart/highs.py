@@ -1,0 +1,44 @@
+"""Whether the solver HiGHS is here and fit for use, for those who use it through PuLP or by itself."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+from graphpart.errors import GraphPartError, MissingDependency, SolverError
+
+__all__ = ["fault"]
+
+NEEDED = ("resetGlobalScheduler", "HandleUserInterrupt", "cancelSolve")  # highspy has all of them since 1.8
+
+
+def fault() -> GraphPartError | None:
+    """Why HiGHS cannot be used, as an exception to raise; None if it can.
+
+    Returns
+    -------
+    MissingDependency, SolverError or None
+        The former if the package highspy is not installed; SolverError if it is, but too old or damaged.
+
+    Examples
+    --------
+    >>> error = fault()
+    >>> error is None or "highspy" in str(error)
+    True
+    """
+    if find_spec("highspy") is None:
+        return MissingDependency("highspy", "highs", "the solver highs")
+    try:
+        import highspy
+    except Exception as error:  # whatever a damaged installation raises
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        return SolverError(f"the solver highs: the package highspy is installed but cannot be imported ({why})")
+    if not all(hasattr(highspy.Highs, name) for name in NEEDED):
+        try:
+            found = version("highspy")
+        except PackageNotFoundError:
+            found = "an older one"
+        return SolverError(
+            f"the solver highs needs highspy 1.8 or newer, found {found}: pip install --upgrade 'graphpart[highs]'"
+        )
+    return None
