@@ -8,12 +8,12 @@
 
 Peers are optional: one that is missing is said in a line, and has - in the tables. measuring.py says how all is
 measured. "build" is what it takes to make from NumPy arrays what the contestant works on; that of PyMaxflow's network
-counts as time. Energies are recomputed here from the arrays; gaps are (cost - lower bound) / |cost|. With --cpu, message
-passing has its time limit in CPU seconds, as toulbar2 always has; `auto` plans by the clock, and has its by the clock.
+counts as time. Energies are recomputed here from the arrays; gaps are (cost - lower bound) / |cost|. With --cpu, the
+time limit of message passing is in CPU seconds, as that of toulbar2 always is; that of `auto` stays one by the clock.
 
-Rows of real instances take them from --instances, default: ../shared/instances/uai and wcsp, where they are, with the
-best known values of best_known.csv. The seconds of a contestant there do not include reading the file; toulbar2 overruns
-its limit, `auto` does what it takes to return. Values that are known to fewer digits count as reached within 0.12.
+The row "real" takes instances from --instances, default: ../shared/instances/uai and wcsp, where they are, with the
+best known values of best_known.csv; those with a fraction are rounded, and count as reached within 0.12. Seconds do not
+include reading.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ from crf_instances import (
 )  # fmt: skip
 from measuring import Figure, Measurements, Row, main
 
+Holds = Callable[[Measurements, str, float], bool]  #: of measurements, an instance and its best known value
 CLOSED = 1e-9  #: a relative gap of at most this is rounding
 
 
@@ -118,9 +119,7 @@ def known(row: Row, r: Measurements) -> list[tuple[float, str]]:
     return [(np.nan if values[size]["best"] is None else values[size]["best"], size) for size in r.sizes]
 
 
-def counting(
-    text: str, holds: Callable[[Measurements, str, float], bool], known_only: bool = False
-) -> Callable[[Row], Figure]:
+def counting(text: str, holds: Holds, known_only: bool = False) -> Callable[[Row], Figure]:
     """A figure of a row of real instances: on how many of them something holds."""
 
     def figure(row: Row) -> Figure:
@@ -134,15 +133,15 @@ def counting(
     return figure
 
 
-def proves(who: str) -> Callable[[Measurements, str, float], bool]:
+def proves(who: str) -> Holds:
     def holds(r: Measurements, size: str, best: float) -> bool:
         m = r.get((size, who))
-        return m is not None and "cost" in m and m.median("cost") - m.median("bound") <= CLOSED * abs(m.median("cost"))
+        return m is not None and m.median("proven") == 1
 
     return holds
 
 
-def reaches(who: str) -> Callable[[Measurements, str, float], bool]:
+def reaches(who: str) -> Holds:
     def holds(r: Measurements, size: str, best: float) -> bool:
         m = r.get((size, who))
         slack = 0.0 if best == round(best) else 0.12
@@ -151,7 +150,7 @@ def reaches(who: str) -> Callable[[Measurements, str, float], bool]:
     return holds
 
 
-def not_above(who: str, whose: str) -> Callable[[Measurements, str, float], bool]:
+def not_above(who: str, whose: str) -> Holds:
     def holds(r: Measurements, size: str, best: float) -> bool:
         a, b = r.get((size, who)), r.get((size, whose))
         if a is None or b is None or "cost" not in a or "cost" not in b:

@@ -179,8 +179,8 @@ def toulbar2_limited(arrays: Arrays) -> Run:
         found = model.Solve(timeLimit=seconds)
         if found is None:
             raise RuntimeError("pytoulbar2 found no labeling")
-        bound = model.GetDDualBound() + constant
-        return Found(np.array(found[0]), bound)
+        proven = not model.Option.limited
+        return Found(np.array(found[0]), model.GetDDualBound() + constant, {"proven": float(proven)})
 
     return run
 
@@ -298,7 +298,7 @@ ICM, SWEEP, DWAVE, PGMPY = "graphpart ICM", "graphpart ICM, sweeps", "D-Wave ste
 CBC, HIGHS = "CBC through PuLP", "HiGHS through PuLP"
 CUT, MAXFLOW, ROOF, QPBO = (
     "graphpart graph cut",
-    "PyMaxflow, building + flow",
+    "PyMaxflow",
     "graphpart roof duality",
     "thinqpbo, solving",
 )

@@ -1,7 +1,7 @@
 """The factor graphs that crf.py measures on, as arrays: generated ones, and real ones from files.
 
-Generated: the domains, and for each group of factors of one shape scopes and tables, s0, t0, s1, t1, ... From files: the
-arrays of `FactorGraph.from_csr`, evidence already given.
+Generated: the domains, and for each group of factors of one shape scopes and tables, s0, t0, s1, t1, ... From files:
+the arrays of `FactorGraph.from_csr`, evidence already given.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def picture(height: int, width: int) -> Arrays:
 
 
 def best_known(folder: Path) -> dict[str, tuple[float, str]]:
-    """(best known value, name of the file of evidence or "") by file, from best_known.csv of the folder or its parent."""
+    """(best known value, file of evidence or "") by file, from best_known.csv of the folder or its parent."""
     out = {}
     for table in (folder.parent / "best_known.csv", folder / "best_known.csv"):
         if table.exists():

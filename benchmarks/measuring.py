@@ -6,8 +6,8 @@ what the contestant works on is reported apart ("build"). "Extra" memory is the 
 use just before it. Costs are recomputed from the arrays, for all contestants by the same code; bounds are what the
 contestant says. Ratios are medians over rounds of the ratio within a round.
 
-A contestant takes the arrays of an instance, builds what it needs and returns the function to be measured, which returns
-labels, `Found`, None, or a function that returns one of them and is called when the clock has stopped.
+A contestant takes the arrays of an instance, builds what it needs and returns the function to be measured, which
+returns labels, `Found`, None, or a function that returns one of them and is called when the clock has stopped.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def limited(seconds: float) -> dict[str, Any]:
 
 
 class Measured(dict[str, list[float]]):
-    """The rounds of one contestant on one instance: lists by "seconds", "build", "extra" (bytes), "cost", "bound", ..."""
+    """The rounds of one contestant on one instance: lists by "seconds", "build", "extra" (bytes), "cost", "bound"..."""
 
     def median(self, key: str) -> float:
         return statistics.median(self[key])
@@ -111,9 +111,10 @@ class Measurements(dict[tuple[str, str], Measured]):
 
 
 def gap(cost: float, bound: float) -> float:
+    """How far a lower bound is below a cost, relatively; infinite where there is no cost, or it is 0."""
     if cost == bound:
         return 0.0
-    return (cost - bound) / abs(cost) if cost else float("inf")
+    return (cost - bound) / abs(cost) if cost and np.isfinite(cost) else float("inf")
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,7 @@ def measure(
 
 
 def summary(row: Row, r: Measurements, notes: list[str], judged: bool) -> dict[str, Any]:
-    """A row as it is reported: medians of each contestant on each instance, None where it is missing; figures; notes."""
+    """A row as it is reported: medians of each contestant on each instance, None where there are none; figures."""
     measured = []
     for size in r.sizes:
         for who in row.contestants:
@@ -296,7 +297,7 @@ def print_row(row: Row, said: dict[str, Any]) -> None:
         target, ratio = f["target"] or "", f.get("ratio")
         shown = "not measured" if f["value"] is None else f"{f['value']:.4g}"
         verdict = "" if f["value"] is None else f["verdict"]
-        print(f"   {f['figure']:52} {shown:>12}   {target:10} {'ratio' if ratio is not None else '     '} "
+        print(f"   {f['figure']:60} {shown:>12}   {target:10} {'ratio' if ratio is not None else '     '} "
               f"{show(ratio, 8, '.3g') if ratio is not None else ' ' * 8}   {verdict}".rstrip())  # fmt: skip
     sys.stdout.flush()
 
@@ -343,7 +344,7 @@ def main(
     add_options: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
     prepare: Callable[[Row, argparse.Namespace], Row] = lambda row, options: row,
 ) -> None:
-    """Measure and report. A script calls this with its rows and contestants, and with options of its own, if it has any."""
+    """Measure and report. A script calls this with its rows and contestants, and options of its own, if it has any."""
     names = [row.name for row in all_rows]
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
