@@ -93,10 +93,11 @@ def potts(side: int, labels: int) -> Arrays:
     return on_grid(side, side, unary, 0.9 * (1 - np.eye(labels)))
 
 
-def couplings(side: int) -> Arrays:
-    """Label 1 costs a normal number; different labels of neighbours cost 0.7 times another one, of either sign."""
+def couplings(side: int, costs: int) -> Arrays:
+    """Normal costs of label 1, or of both labels; different labels of neighbours cost 0.7 times a normal number."""
     rng = np.random.default_rng(0)
-    unary = np.column_stack([np.zeros(side * side), rng.standard_normal(side * side)])
+    unary = np.zeros((side * side, 2))
+    unary[:, 2 - costs :] = rng.standard_normal((side * side, costs))
     weight = 0.7 * rng.standard_normal(2 * side * (side - 1))
     return on_grid(side, side, unary, weight[:, None, None] * (1 - np.eye(2)))
 
