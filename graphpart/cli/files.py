@@ -19,6 +19,7 @@ __all__ = [
     "check_input",
     "check_writable",
     "labels_files",
+    "read_certificate",
     "read_evidence",
     "read_labels",
     "read_model",
@@ -91,13 +92,26 @@ def write_labels(labels: Any, file: str) -> None:
 
 def write_certificate(problem: Any, result: Any, file: str, time_limit: float | None) -> Any:
     """Find a lower bound with its proof and write it; the result, with that bound if it is higher."""
-    from graphpart.partition import SetPartition, lower_bound
-
-    if not isinstance(problem, SetPartition):
-        raise InvalidOption("certificates are for set partition problems only")
-    certificate = lower_bound(problem, "auto", time_limit=time_limit).with_cost(result.cost)
-    certificate.save(file)
+    certificate = find_certificate(problem, time_limit).with_cost(result.cost)
+    with writing(file):
+        certificate.save(file)
     return replace(result, lower_bound=max(result.lower_bound, min(certificate.bound, result.cost)))
+
+
+def find_certificate(problem: Any, time_limit: float | None) -> Any:
+    """A lower bound with its proof, by the best method for this kind of problem."""
+    from graphpart import crf, partition
+
+    if problem_kind(problem) == "crf":
+        return crf.lower_bound(problem, time_limit=time_limit)
+    return partition.lower_bound(problem, "auto", time_limit=time_limit)
+
+
+def read_certificate(file: str, problem: Any) -> Any:
+    """The certificate of a lower bound for this kind of problem."""
+    from graphpart import crf, partition
+
+    return (crf if problem_kind(problem) == "crf" else partition).Certificate.load(file)
 
 
 def write_text(text: str, file: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from graphpart.result import Result
 from graphpart.solve import problem_kind
 
-__all__ = ["columns", "describe", "evaluate", "is_factor_graph", "record", "size"]
+__all__ = ["columns", "describe", "evaluate", "is_factor_graph", "record", "rounding", "size"]
 
 CALLED = {"elements": "variables", "pairs": "factors"}  # in factor graphs
 
@@ -77,6 +77,14 @@ def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
         "seconds": time.perf_counter() - started,
         "message": "the labels satisfy all requirements" if subsets is not None else "no factor forbids the labeling",
     }
+
+
+def rounding(problem: Any) -> float:
+    """By how much the recomputed cost of labels may be below what it is in exact arithmetic."""
+    if not is_factor_graph(problem):
+        return float(problem.n * problem.tolerance)
+    finite = problem.tables[np.isfinite(problem.tables)] if problem.has_forbidden else problem.tables
+    return 2.0**-50 * (abs(problem.constant) + float(np.abs(finite).sum()))
 
 
 def describe(problem: Any) -> dict[str, Any]:

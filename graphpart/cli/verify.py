@@ -1,7 +1,8 @@
 """Check labels and a certificate against an instance.
 
-Exit status 0 only if the labels are feasible, their cost is as the certificate states, and the multipliers in it prove
-its lower bound for this instance. The bound is recomputed with directed rounding, or with --exact in rational numbers.
+Exit status 0 only if the labels are feasible, their cost is as the certificate states, and what it holds (multipliers
+of inequalities for a set partition problem, messages for a factor graph) proves its lower bound for this instance.
+The bound is recomputed with directed rounding, or with --exact in rational numbers.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import math
 from graphpart.cli import arguments
 from graphpart.cli.console import emit_json
 from graphpart.cli.display import Table, percent
-from graphpart.cli.files import read_labels, read_problem
-from graphpart.cli.kinds import evaluate
-from graphpart.errors import InvalidCertificate, InvalidOption
+from graphpart.cli.files import read_certificate, read_labels, read_problem
+from graphpart.cli.kinds import columns, evaluate, rounding
+from graphpart.errors import InvalidCertificate
 
 NAME = "verify"
 HELP = "check labels and the certificate of a lower bound against an instance"
@@ -32,19 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Verify both."""
-    from graphpart.partition import Certificate, SetPartition
-
     arguments.check_one_input(args.file, args.labels, args.certificate)
     problem = read_problem(args.file, args.format)
-    if not isinstance(problem, SetPartition):
-        raise InvalidOption(f"{args.file} holds no set partition problem: certificates are for those only")
     facts = evaluate(args.file, problem, read_labels(args.labels, problem))
-    certificate = Certificate.load(args.certificate)
+    certificate = read_certificate(args.certificate, problem)
     certificate.check(problem, exact=args.exact)
     cost, bound = facts["cost"], certificate.bound
     if certificate.cost is not None and not math.isclose(cost, certificate.cost, rel_tol=1e-12):
         raise InvalidCertificate(f"the labels cost {cost!r}: expected {certificate.cost!r}, as the certificate states")
-    if bound > cost + problem.n * problem.tolerance:
+    if bound > cost + rounding(problem):
         raise InvalidCertificate(f"the labels cost {cost!r}, less than the lower bound {bound!r}")
     difference = max(0.0, cost - bound)
     gap = 0.0 if not difference else difference / abs(cost) if cost else math.inf
@@ -53,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit_json(facts)
         return 0
-    with Table([args.file], ["cost.", "lower bound.", "gap", "subsets", "verified:"]) as table:
+    shown = columns(problem, ["cost.", "lower bound.", "gap", "subsets", "verified:"])
+    with Table([args.file], shown) as table:
         table.add(args.file, facts | {"lower bound": bound, "gap": percent(gap), "verified": "yes"})
     return 0

@@ -1,9 +1,16 @@
-"""What `solve` does with a factor graph: min-sum where it is acyclic, proofs where cycles are small, local search else.
+"""What `solve` does with a factor graph: what is exact where its structure allows it, else bound, moves and search.
 
 Factors over the same variables are merged first. Then leaves are eliminated by min-sum: that solves acyclic components,
 and strips the trees off the others without loss, their messages becoming unary costs. Each connected component of the
-rest is minimised by enumeration if it has few labelings, by the integer program if it is small and while time allows,
-else by iterated conditional modes with restarts. The eliminated variables then follow by tracking back.
+rest is minimised by what fits it, tried in this order:
+
+1. enumeration, if it has few labelings;
+2. elimination, where the sums of tables along a quick order are small;
+3. a minimum cut, where pairs are submodular;
+4. reduction: labels that some optimum has are fixed, others left out, and what remains is solved in the same manner;
+5. else message passing, expansions, an integer program if it is small, and local search (see `hard_component`).
+
+The eliminated variables then follow by tracking back.
 """
 
 from __future__ import annotations
@@ -18,24 +25,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
+from graphpart.crf.elimination.elimination import elimination
+from graphpart.crf.elimination.order import elimination_order
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import brute_force
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
-from graphpart.crf.local_search.icm import improve, random_labels
+from graphpart.crf.graph_cuts.graph_cut import graph_cut
+from graphpart.crf.hard_component import HardComponent
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
 from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
-from graphpart.errors import InfeasibleProblem
+from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
 ENUMERATE = 2**12  # labelings of a component that is enumerated
-SMALL = 50_000  # entries of all tables of a component that the integer program gets
-PATIENCE = 20.0  # seconds for all integer programs, if there is no time limit
-RESTARTS = 20  # of local search, for components of up to RESTART_SIZE variables; fewer for larger ones
-RESTART_SIZE = 10**5
+ENTRIES = 2**28  # of all tables of a component that is eliminated, about a nanosecond each
+MEMORY = 2**30  # bytes for them
+ORDER = 0.5  # seconds for an order of elimination
+PATIENCE = 20.0  # seconds for components that nothing exact fits, if there is no time limit
 
 
 @interruptible
@@ -57,7 +67,7 @@ def auto(
     seed : int, optional
         For restarts of local search; default 0.
     time_limit : float, optional
-        Seconds. Without it, integer programs get at most 20 seconds in all.
+        Seconds, all of which are used unless optimality is proven. Without it, about 20 seconds at most.
     callback : callable, optional
         ``callback(seconds, cost)``; a true return value ends the run.
 
@@ -89,34 +99,140 @@ def auto(
         r = by_min_sum(f, stopping, "auto", start)
         return replace(r, message=f"{r.message}: acyclic, by min-sum")
     least_entries(f)
-    simple = f.simplify()
-    scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
-    order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
-    graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
-    belief, choice, taken, steps, factor = _min_sum.collect(
-        *graph, order, parent, scattered, layout.largest_table, False, stopping
-    )
-    if factor >= 0:
-        raise InfeasibleProblem("every labeling is forbidden: min-sum over its acyclic part leaves none")
-    labels = np.zeros(f.n, np.int32) if start is None else start.copy()
-    if steps < len(order):
-        return finish(f, labels, stopping, "auto", Status.FEASIBLE, lower_bound=trivial_bound(f))
-    members, core = _core(simple, order, belief, layout)
-    solver = _Cores(core, stopping, np.random.default_rng(0 if seed is None else seed), time_limit)
-    inside, bound = solver.run(None if start is None else start[members])
-    labels[members] = inside
-    roots, variable = _min_sum.assign(
-        *graph, order, parent, scheme.roots, scattered, layout.largest_arity, False, belief, choice, labels
-    )
-    if variable >= 0:
-        name = f.variables[variable]
-        raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
+    solver = _Solver(stopping, np.random.default_rng(0 if seed is None else seed), time_limit is not None)
+    labels, bound = solver.whole(f, start, 1.0)
     if start is not None and f.evaluate_labels(labels) > f.evaluate_labels(start):
         labels = start
-    status = Status.OPTIMAL if solver.proven else Status.LOCAL_OPTIMUM
-    bound = bound + simple.constant + taken + roots
-    bound -= 2.0**-46 * (abs(bound) + abs(taken) + abs(roots))
-    return finish(f, labels, stopping, "auto", status, solver.message(stopping), bound, solver.info)
+    status = Status.OPTIMAL if solver.proven else Status.FEASIBLE
+    info = {"components": dict(solver.done)}
+    return finish(f, labels, stopping, "auto", status, solver.message(), max(bound, trivial_bound(f)), info)
+
+
+class _Solver:
+    """Solves factor graphs part by part, and remembers how.
+
+    Attributes
+    ----------
+    done : Counter of str
+        How many components were solved in which way.
+    proven : bool
+        Whether all of them were solved to optimality.
+    """
+
+    def __init__(self, stopping: Stopping, rng: np.random.Generator, limited: bool) -> None:
+        self.stopping, self.rng, self.limited = stopping, rng, limited
+        self.patience = PATIENCE
+        self.done: Counter[str] = Counter()
+        self.proven = True
+
+    def whole(
+        self, f: FactorGraph, start: NDArray[np.int32] | None, share: float, reduced: bool = False
+    ) -> tuple[NDArray[np.int32], float]:
+        """(labels, lower bound) of any factor graph, in a share of the time that is left."""
+        simple = f.simplify()
+        scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
+        order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
+        graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
+        belief, choice, taken, steps, factor = _min_sum.collect(
+            *graph, order, parent, scattered, layout.largest_table, False, self.stopping
+        )
+        if factor >= 0:
+            raise InfeasibleProblem("every labeling is forbidden: min-sum over its acyclic part leaves none")
+        labels = np.zeros(f.n, np.int32) if start is None else start.copy()
+        if steps < len(order):
+            self.proven = False
+            return labels, trivial_bound(f)
+        members, core = _core(simple, order, belief, layout)
+        inside, bound = self.components(core, None if start is None else start[members], share, reduced)
+        labels[members] = inside
+        roots, variable = _min_sum.assign(
+            *graph, order, parent, scheme.roots, scattered, layout.largest_arity, False, belief, choice, labels
+        )
+        if variable >= 0:
+            name = f.variables[variable]
+            raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
+        bound = bound + simple.constant + taken + roots
+        return labels, bound - 2.0**-46 * (abs(bound) + abs(taken) + abs(roots))
+
+    def components(
+        self, core: FactorGraph, start: NDArray[np.int32] | None, share: float, reduced: bool
+    ) -> tuple[NDArray[np.int32], float]:
+        """(labels, lower bound) of cyclic components, one after the other, the smallest first."""
+        labels = np.zeros(core.n, np.int32)
+        bounds = []
+        parts = sorted(split(core, core.components()), key=lambda one: len(one[1].tables))
+        entries = [len(part.tables) for _, part in parts]
+        for k, (variables, part) in enumerate(parts):
+            mine = share * entries[k] / sum(entries[k:])
+            first = None if start is None else start[variables]
+            labels[variables], least = self.component(part, first, mine, reduced)
+            bounds.append(least)
+        return labels, math.fsum(bounds)
+
+    def component(
+        self, part: FactorGraph, start: NDArray[np.int32] | None, share: float, reduced: bool
+    ) -> tuple[NDArray[np.int32], float]:
+        """(labels, lower bound) of one cyclic component."""
+        for way in (self._by_enumeration, self._by_elimination, self._by_graph_cut):
+            found = way(part)
+            if found is not None:
+                self.done[way.__name__[1:].replace("_", " ").replace("graph", "a graph")] += 1
+                return found, part.evaluate_labels(found)
+        if not reduced:
+            small = reduce(part, time_limit=share * self._seconds)
+            if small.problem.n < part.n or len(small.problem.tables) < len(part.tables):
+                if small.problem.n == 0:
+                    self.done["by reduction"] += 1
+                inner, bound = self.whole(small.problem, None, share, reduced=True)
+                labels = small.lift(inner)
+                if start is not None and part.evaluate_labels(start) < part.evaluate_labels(labels):
+                    labels = start
+                return labels, bound + small.constant
+        return self._hard(part, start, share)
+
+    def _by_enumeration(self, part: FactorGraph) -> NDArray[np.int32] | None:
+        return brute_force(part).labels if math.prod(part.domains.tolist()) <= ENUMERATE else None
+
+    def _by_elimination(self, part: FactorGraph) -> NDArray[np.int32] | None:
+        """Where the sums of tables along a quick order are small enough."""
+        order = elimination_order(part, time_limit=min(ORDER, self._seconds))
+        if order.memory > MEMORY or order.entries > ENTRIES:
+            return None
+        r = elimination(part, order=order, memory_limit=MEMORY, time_limit=self.stopping.remaining)
+        return r.labels if r.status == Status.OPTIMAL else None
+
+    def _by_graph_cut(self, part: FactorGraph) -> NDArray[np.int32] | None:
+        try:
+            r = graph_cut(part, time_limit=self.stopping.remaining)
+        except InvalidProblem:
+            return None
+        return r.labels if r.status == Status.OPTIMAL else None
+
+    def _hard(
+        self, part: FactorGraph, start: NDArray[np.int32] | None, share: float
+    ) -> tuple[NDArray[np.int32], float]:
+        first = _best_unary(part) if start is None else start
+        began = self.stopping.seconds
+        hard = HardComponent(part, first, self.stopping, self.rng, share * self._seconds, self.limited)
+        hard.run()
+        self.patience -= self.stopping.seconds - began
+        self.proven &= hard.proven
+        self.done[hard.how] += 1
+        return hard.labels, hard.bound
+
+    @property
+    def _seconds(self) -> float:
+        """What is left of the time."""
+        remaining = self.stopping.remaining
+        return max(0.0, self.patience) if remaining is None else remaining
+
+    def message(self) -> str:
+        """What was done."""
+        ways = ", ".join(f"{count} cyclic component{'s' * (count > 1)} {how}" for how, count in self.done.items())
+        ways = ways or "acyclic, by min-sum"
+        if self.proven:
+            return f"proven optimal: {ways}"
+        return f"{MESSAGES[self.stopping.reason or Status.FEASIBLE]}: {ways}"
 
 
 def _core(
@@ -140,79 +256,13 @@ def _core(
     return members, FactorGraph.from_csr(domains[members], all_start, all_scope, np.concatenate([unary, kept]), names)
 
 
-class _Cores:
-    """The cyclic components, one after the other, the smallest first."""
-
-    def __init__(
-        self, core: FactorGraph, stopping: Stopping, rng: np.random.Generator, time_limit: float | None
-    ) -> None:
-        self.core, self.stopping, self.rng = core, stopping, rng
-        self.patience = math.inf if time_limit is not None else PATIENCE
-        self.done: Counter[str] = Counter()
-        self.proven = True
-        self.info: dict[str, Any] = {}
-
-    def run(self, start: NDArray[np.int32] | None) -> tuple[NDArray[np.int32], float]:
-        """(labels, lower bound)"""
-        labels = np.zeros(self.core.n, np.int32)
-        bound = 0.0
-        parts = split(self.core, self.core.components())
-        for variables, part in sorted(parts, key=lambda one: len(one[1].tables)):
-            labels[variables], least, how = self._component(part, None if start is None else start[variables])
-            bound += least
-            self.done[how] += 1
-        self.info = {"components": dict(self.done)}
-        return labels, bound
-
-    def _component(self, part: FactorGraph, start: NDArray[np.int32] | None) -> tuple[NDArray[np.int32], float, str]:
-        if math.prod(part.domains.tolist()) <= ENUMERATE:
-            r = brute_force(part)
-            return r.labels, r.cost, "by enumeration"
-        labels, cost = self._local_search(part, start)
-        bound = trivial_bound(part)
-        if cost <= bound:
-            return labels, bound, "where local search met the bound"
-        if len(part.tables) <= SMALL and not self.stopping.check(cost) and self.patience > 0:
-            from graphpart import milp
-            from graphpart.crf.exact_solvers.ilp import solve_component
-
-            began = self.stopping.seconds
-            limit = None if self.patience == math.inf else self.patience
-            inner = Stopping(self.stopping.remaining if limit is None else limit, callback=self._tell)
-            labels, bound, optimal = solve_component(part, labels, milp.pick_solver(), inner, cost)
-            self.patience -= self.stopping.seconds - began
-            inner.reraise()
-            if optimal:
-                return labels, bound, "by integer programming"
-        self.proven = False
-        return labels, bound, "by local search with restarts"
-
-    def _tell(self, seconds: float, cost: float) -> bool:
-        return self.stopping.check(cost)
-
-    def _local_search(self, part: FactorGraph, start: NDArray[np.int32] | None) -> tuple[NDArray[np.int32], float]:
-        first = _best_unary(part) if start is None else start.copy()
-        best, cost = improve(part, first, self.stopping)
-        restarts = max(1, RESTARTS * RESTART_SIZE // max(part.n, RESTART_SIZE))
-        for _ in range(restarts):
-            if self.stopping.check(cost):
-                break
-            labels, reached = improve(part, random_labels(part, self.rng), self.stopping)
-            if reached < cost:
-                best, cost = labels, reached
-        return best, cost
-
-    def message(self, stopping: Stopping) -> str:
-        ways = ", ".join(f"{count} cyclic component{'s' * (count > 1)} {how}" for how, count in self.done.items())
-        ways = ways or "acyclic, by min-sum"
-        if self.proven:
-            return f"proven optimal: {ways}"
-        return f"{MESSAGES[stopping.reason or Status.LOCAL_OPTIMUM]}: {ways}"
-
-
 def _best_unary(f: FactorGraph) -> NDArray[np.int32]:
     """The best label of each variable by its own factor; the unary factors of a core come first, in order."""
-    labels = np.empty(f.n, np.int32)
-    for i in range(f.n):
-        labels[i] = int(np.argmin(f.tables[f.table_start[i] : f.table_start[i + 1]]))
-    return labels
+    if not f.n:
+        return np.zeros(0, np.int32)
+    unary = f.tables[: f.table_start[f.n]]
+    least = np.minimum.reduceat(unary, f.table_start[: f.n])
+    rows = np.repeat(np.arange(f.n), f.domains)
+    at = np.flatnonzero(unary == least[rows])
+    first = at[np.r_[True, rows[at][1:] != rows[at][:-1]]]
+    return (first - f.table_start[: f.n]).astype(np.int32)

@@ -1,8 +1,8 @@
 """Certificates in files, of any kind of problem: JSON for people and other programs, npz for size and speed.
 
-JSON holds one object: ``format``, ``version`` (1), the fields of a header, and a list of rows. npz holds the text of
-the same object without the list as ``header``, and the list as arrays. Nothing is unpickled. A `Form` says which
-fields, rows and arrays a kind of certificate has.
+JSON holds one object: ``format``, ``version`` (1), the fields of a header, and arrays, as lists by their names or as
+one list of rows that people can read. npz holds the text of the same object without lists as ``header``, and the
+arrays. Nothing is unpickled. A `Form` says which fields, arrays and rows a kind of certificate has.
 """
 
 from __future__ import annotations
@@ -24,9 +24,21 @@ from graphpart.files.arrays import DAMAGED, read_data, read_header
 from graphpart.files.json_values import load
 from graphpart.files.source import Source, opened, replacing
 
-__all__ = ["Form", "read_certificate", "write_certificate"]
+__all__ = ["HEADER", "Form", "read_certificate", "write_certificate"]
 
 Arrays = dict[str, NDArray[Any]]
+
+
+# What stands in a certificate once, by name: the fields of every kind.
+HEADER: dict[str, tuple[type, ...]] = {
+    "n": (int,),
+    "method": (str,),
+    "bound": (float, int),
+    "step": (float, int),
+    "cost": (float, int, type(None)),
+    "problem": (str,),
+    "seal": (str,),
+}
 
 
 @dataclass(frozen=True)
@@ -37,41 +49,45 @@ class Form:
     ----------
     name : str
         The value of ``format``.
-    header : dict from names to types
-        Fields that are there once.
     arrays : dict from names to dtypes
         Vectors, whose contents JSON has as rows.
-    rows : str
-        The name of the list of rows in JSON.
+    rows : str, optional
+        The name of the list of rows in JSON; default: arrays are lists.
     row : str
         What a row holds, for messages.
     """
 
     name: str
-    header: dict[str, tuple[type, ...]]
     arrays: dict[str, type[np.generic]]
-    rows: str
-    row: str
+    rows: str | None = None
+    row: str = "numbers"
 
 
 def write_certificate(
-    path: str | os.PathLike[str], form: Form, header: dict[str, Any], arrays: Arrays, rows: Callable[[], Iterable[Any]]
+    path: str | os.PathLike[str],
+    form: Form,
+    certificate: Any,
+    arrays: Arrays,
+    rows: Callable[[], Iterable[Any]] | None = None,
 ) -> None:
-    """Write a certificate; npz if the name ends so, else JSON, for which `rows` is called."""
-    fields = {"format": form.name, "version": 1} | {name: header[name] for name in form.header}
+    """Write a certificate, whose attributes are the header: npz if the name ends so, else JSON, by `rows` if given."""
+    fields = {"format": form.name, "version": 1} | {name: getattr(certificate, name) for name in HEADER}
     with replacing(path) as stream:
         if os.fspath(path).endswith(".npz"):
             named: dict[str, Any] = {name: arrays[name] for name in form.arrays}
             np.savez_compressed(stream, allow_pickle=False, header=np.array(json.dumps(fields)), **named)
             return
-        body = ",\n".join(json.dumps(row) for row in rows())
-        stream.write(f'{json.dumps(fields)[:-1]}, "{form.rows}": [\n{body}\n]}}\n'.encode())
+        if rows is None:
+            body = ",\n".join(f'"{name}": {json.dumps(arrays[name].tolist())}' for name in form.arrays)
+        else:
+            body = f'"{form.rows}": [\n' + ",\n".join(json.dumps(row) for row in rows()) + "\n]"
+        stream.write(f"{json.dumps(fields)[:-1]}, {body}}}\n".encode())
 
 
 def read_certificate(
-    path: str | os.PathLike[str], form: Form, arrays_of: Callable[[list[dict[str, Any]]], Arrays]
+    path: str | os.PathLike[str], form: Form, arrays_of: Callable[[list[dict[str, Any]]], Arrays] | None = None
 ) -> tuple[dict[str, Any], Arrays]:
-    """Read the header and the frozen arrays of a certificate, which `arrays_of` makes from rows of JSON.
+    """Read the header and the frozen arrays of a certificate; `arrays_of` makes them from rows of JSON.
 
     Raises
     ------
@@ -82,13 +98,15 @@ def read_certificate(
         header, arrays = _archive(source, form) if source.head(2) == b"PK" else _object(source, form, arrays_of)
         if header.get("format") != form.name or header.get("version") != 1:
             raise source.error(None, f'expected "format": "{form.name}" and "version": 1')
-        return _checked_header(source, form, header), _frozen(form, arrays)
+        return _checked_header(source, header), _frozen(form, arrays)
 
 
 def _object(
-    source: Source, form: Form, arrays_of: Callable[[list[dict[str, Any]]], Arrays]
+    source: Source, form: Form, arrays_of: Callable[[list[dict[str, Any]]], Arrays] | None
 ) -> tuple[dict[str, Any], Arrays]:
     header = load(source, "a certificate")
+    if form.rows is None or arrays_of is None:
+        return header, {name: _vector(source, name, header.pop(name, None), kind) for name, kind in form.arrays.items()}
     rows = header.pop(form.rows, None)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise source.error(None, f"expected an object with a list of objects as {form.rows}")
@@ -96,6 +114,17 @@ def _object(
         return header, arrays_of(rows)
     except (KeyError, ValueError, TypeError, OverflowError) as error:
         raise source.error(None, f"one of the {form.rows} is damaged ({error}): expected {form.row}") from None
+
+
+def _vector(source: Source, name: str, values: Any, kind: type[np.generic]) -> NDArray[Any]:
+    """A list of JSON as a vector of this type, none of whose numbers is changed by that."""
+    words = (int, float) if issubclass(kind, np.floating) else (int,)
+    if not isinstance(values, list) or not all(type(value) in words for value in values):
+        raise source.error(None, f"{name} is no list of numbers: expected a certificate")
+    try:
+        return np.array(values, kind)
+    except OverflowError:
+        raise source.error(None, f"{name} has a number that is out of range: expected a certificate") from None
 
 
 def _archive(source: Source, form: Form) -> tuple[dict[str, Any], Arrays]:
@@ -123,9 +152,9 @@ def _archive(source: Source, form: Form) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def _checked_header(source: Source, form: Form, header: dict[str, Any]) -> dict[str, Any]:
+def _checked_header(source: Source, header: dict[str, Any]) -> dict[str, Any]:
     checked: dict[str, Any] = {}
-    for name, kinds in form.header.items():
+    for name, kinds in HEADER.items():
         if name not in header:
             raise source.error(None, f"there is no {name}: expected a certificate")
         value: Any = header[name]

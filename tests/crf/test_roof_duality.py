@@ -27,7 +27,7 @@ def random_problem(rng, whole, forbidden=0.0):
 
 def check_labels(energies, r, tolerance):
     """All optima agree with strong labels; one agrees with all weak ones."""
-    optima = np.argwhere(energies <= energies.min() + tolerance).reshape(-1, energies.ndim)
+    optima = np.argwhere(energies <= energies.min() + tolerance)
     if tolerance == 0:
         assert ((optima == r.strong) | (r.strong < 0)).all()
     assert ((optima == r.weak) | (r.weak < 0)).all(axis=1).any()

@@ -28,13 +28,13 @@ def worst_error(found, arguments, function):
 @pytest.mark.parametrize(("low", "high"), [(-0.4, 0.4), (-6, 6), (-708, 709.7), (-745, -708)])
 def test_exponentials(low, high):
     x = numbers(3000, low, high, seed=1)
-    assert worst_error(exp(x), x, EXACT.exp) < 0.9
+    assert worst_error(exp(x), x, EXACT.exp) < 0.8
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0.6, 1.6), (0.999, 1.001), (1, 1e9), (1e-310, 1e-305), (1, 1e308)])
 def test_logarithms(low, high):
     x = numbers(3000, low, high, seed=2)
-    assert worst_error(log(x), x, EXACT.ln) < 0.9
+    assert worst_error(log(x), x, EXACT.ln) < 0.8
 
 
 def test_special_values():
@@ -63,4 +63,4 @@ def test_the_same_bits_on_every_processor():
     """NumPy's own differ in one of ten of these between AVX-512 and AVX2."""
     x = numbers(100_000, -20, 20, seed=3)
     bits = [hashlib.sha256(y.astype("<f8").tobytes()).hexdigest()[:16] for y in (exp(x), log(np.abs(x)))]
-    assert bits == ["8a4625b1069a9d82", "e192ab9267b34e41"]
+    assert bits == ["465581722cbc59c4", "e192ab9267b34e41"]

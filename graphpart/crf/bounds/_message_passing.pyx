@@ -1087,6 +1087,9 @@ cdef class Network:
             for y in range(self.domains[v]):
                 belief[y] += self.large_messages[message + y]
             return
+        if self.large_table[k] >= 0:
+            self._condition_pair(k, labels, belief)
+            return
         size = self.table_start[f + 1] - self.table_start[f]
         for y in range(self.domains[v]):
             least[y] = INFINITY
@@ -1112,3 +1115,29 @@ cdef class Network:
                 least[y] = value if value < least[y] else least[y]
         for y in range(self.domains[v]):
             belief[y] += least[y]
+
+    cdef void _condition_pair(self, Py_ssize_t k, const element_t* labels, double* belief) noexcept nogil:
+        """The same for the later variable of a tight pair, with the triplets in which it is the second or last one."""
+        cdef element_t u = self.large_first[k], v = self.large_last[k], y, z, columns = self.domains[v]
+        cdef const double* table = &self.pair_tables[self.large_table[k]] + <offset_t>labels[u] * columns
+        cdef element_t size[3]
+        cdef offset_t stride[3]
+        cdef offset_t r, t
+        cdef const double* entry
+        cdef double least
+        for y in range(columns):
+            belief[y] += table[y]
+        for r in range(self.member_start[k], self.member_start[k + 1]):
+            t = self.member[r] // 3
+            if self.member[r] % 3 == 1:
+                continue
+            self._strides(t, self.member[r] % 3, size, stride)
+            entry = &self.triplet_tables[self.triplet_table[t]] + labels[u] * stride[0]
+            if self.member[r] % 3 == 2:         # the first variable has a label as well
+                entry += labels[self.large_first[self.triplets[t, 0]]] * stride[2]
+            for y in range(columns):
+                least = entry[y * stride[1]]
+                if self.member[r] % 3 == 0:
+                    for z in range(1, size[2]):
+                        least = min(least, entry[y * stride[1] + z * stride[2]])
+                belief[y] += least

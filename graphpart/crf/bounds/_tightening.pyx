@@ -108,6 +108,57 @@ def squares(const offset_t[::1] start, const element_t[::1] neighbour, const ele
     return scopes_array[:count], pairs_array[:count]
 
 
+def spread(const offset_t[::1] rows, const element_t[::1] neighbour, const element_t[::1] pair,
+           const element_t[::1] domains, const offset_t[::1] first, double[::1] unary, const offset_t[::1] start,
+           double[::1] tables, Py_ssize_t sweeps):
+    """Spread costs evenly, in place: each variable in turn collects from its pairs, and gives all equal shares back.
+
+    That lowers no bound; what passes in one direction moved away comes back to where it can be seen. Rows of the table
+    of a pair are those of its smaller variable.
+    """
+    cdef Py_ssize_t n = domains.shape[0], sweep, step, v, d, e, x, y
+    cdef offset_t i
+    cdef double* table
+    cdef double* own
+    cdef double least, share
+    cdef offset_t stride, other
+    with nogil:
+        for sweep in range(sweeps):
+            for step in range(n):
+                v = step if sweep % 2 == 0 else n - 1 - step
+                d = domains[v]
+                if rows[v] == rows[v + 1]:
+                    continue
+                own = &unary[first[v]]
+                for i in range(rows[v], rows[v + 1]):
+                    e = domains[neighbour[i]]
+                    table = &tables[start[pair[i]]]
+                    stride = e if v < neighbour[i] else 1
+                    other = 1 if v < neighbour[i] else d
+                    for x in range(d):
+                        least = table[x * stride]
+                        for y in range(1, e):
+                            least = min(least, table[x * stride + y * other])
+                        own[x] += least
+                        if least < INFINITY:
+                            for y in range(e):
+                                table[x * stride + y * other] -= least
+                least = INFINITY
+                for x in range(d):
+                    least = min(least, own[x])
+                for x in range(d):
+                    if own[x] < INFINITY:
+                        share = (own[x] - least) / (rows[v + 1] - rows[v])
+                        own[x] = least
+                        for i in range(rows[v], rows[v + 1]):
+                            e = domains[neighbour[i]]
+                            table = &tables[start[pair[i]]]
+                            stride = e if v < neighbour[i] else 1
+                            other = 1 if v < neighbour[i] else d
+                            for y in range(e):
+                                table[x * stride + y * other] += share
+
+
 cdef inline double entry(const double* table, offset_t columns, bint turned, offset_t x, offset_t y) noexcept nogil:
     return table[y * columns + x] if turned else table[x * columns + y]
 

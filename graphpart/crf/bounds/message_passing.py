@@ -33,7 +33,8 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["Ascent", "message_passing"]
 
 WINDOW = 10  # iterations over which the rise of the bound is looked at
-LITTLE = 0.01  # share of the gap; a rise by less over a window is no longer worth while
+LITTLE = 0.01  # share of the gap; after a rise by less over a window the bound is tightened
+LEAST = 0.001  # or, where nothing is left to add, after a rise by less the run ends
 TOLERANCE = 2.0**-36  # gap relative to the sum of absolute entries of a labeling that counts as closed
 DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then after every so many
 
@@ -166,15 +167,20 @@ class Ascent:
                 return f"bound and energy meet after {stopping.iterations} iterations" + self._added()
             if ended:
                 break
-            if since <= WINDOW or not self._stalls():
+            if since <= WINDOW or not self._stalls(LITTLE):
                 continue
-            if self.rounded < k:
+            if self.tightening and tighten(passes, self.cost, stopping):
+                since = 0
+            elif self._stalls(LEAST):
+                break
+            else:
+                since = 0
+        if not stopping.reason:
+            if self.rounded < stopping.iterations:
                 self.round()
-                if self.closed():
-                    continue
-            if not self.tightening or not tighten(passes, self.cost, stopping):
+            if not self.closed():
                 return f"the bound hardly rises after {stopping.iterations} iterations" + self._added()
-            since = 0
+            return f"bound and energy meet after {stopping.iterations} iterations" + self._added()
         return "stopped"
 
     def round(self) -> None:
@@ -188,6 +194,12 @@ class Ascent:
             self._measure()
             self.stopping.record(cost)
 
+    def offer(self, labels: NDArray[np.int32], cost: float) -> None:
+        """Take a labeling that something else found, if it is the best."""
+        if cost < self.cost:
+            self.labels, self.cost = labels.copy(), cost
+            self._measure()
+
     def closed(self) -> bool:
         """Whether bound and energy meet."""
         bound = self.passes.bound
@@ -199,12 +211,12 @@ class Ascent:
         """The bound so far, with its proof."""
         return self.passes.certificate(method, self.cost if self.cost < math.inf else None)
 
-    def _stalls(self) -> bool:
+    def _stalls(self, share: float) -> bool:
         rise = self.bounds[-1][1] - self.bounds[-1 - WINDOW][1]
         gap = self.cost - self.bounds[-1][1]
         if gap == math.inf:
             gap = abs(self.bounds[-1][1])
-        return not rise > LITTLE * gap
+        return not rise > share * gap
 
     def _measure(self) -> None:
         entries = [abs(self.f.constant)]

@@ -26,6 +26,7 @@ CANDIDATES = 2_000_000  # triangles and cycles of four that are looked at
 BUSY = 64  # degree of a variable from which on no cycle of four is looked for through it
 SHARE = 0.2  # of the candidates that would gain, added in one round
 FEWEST = 500  # or at least so many
+SPREAD = 6  # sweeps that spread costs evenly before cycles are judged
 CRUMB = 1e-7  # share of the gap that a cycle must gain
 
 
@@ -50,6 +51,7 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
     start, tables = passes.network.reduced(messages, factor)
     unary = passes.remaining(messages)
     rows, neighbours, pairs = _neighbours(f.n, ends)
+    _tightening.spread(rows, neighbours, pairs, domains, passes.first, unary, start, tables, SPREAD)
     if stopping.check(cost):
         return False
     gap = max(cost - passes.bound, 0.0) if cost < np.inf else abs(passes.bound)

@@ -100,6 +100,62 @@ def interactions(
     return start_array, neighbour_array
 
 
+# ------------------------------------------------------------------------------------------------------------- a sweep
+
+cdef offset_t visit(
+    const offset_t* start, const element_t* neighbour, element_t root, element_t* queue, element_t* seen, element_t mark
+) noexcept nogil:
+    """Breadth first search, neighbours by increasing degree; the number of variables reached, in the queue."""
+    cdef offset_t done = 0, reached = 1, first, i, j, own
+    cdef element_t u
+    queue[0] = root
+    seen[root] = mark
+    while done < reached:
+        first = reached
+        for i in range(start[queue[done]], start[queue[done] + 1]):
+            u = neighbour[i]
+            if seen[u] != mark:
+                seen[u] = mark
+                own = start[u + 1] - start[u]
+                j = reached
+                # Insertion; hubs with many new neighbours are not worth sorting.
+                while j > first and reached - first < 64 and start[queue[j - 1] + 1] - start[queue[j - 1]] > own:
+                    queue[j] = queue[j - 1]
+                    j -= 1
+                queue[j] = u
+                reached += 1
+        done += 1
+    return reached
+
+
+def sweep(const offset_t[::1] start, const element_t[::1] neighbour):
+    """All variables front by front, from one end of each component to the other (reverse Cuthill & McKee 1969).
+
+    Graphs that are long and narrow have little width along this order, and few tables at a time.
+    """
+    cdef Py_ssize_t n = start.shape[0] - 1, v, i
+    cdef offset_t done = 0, count
+    cdef element_t mark = 0, root, turn
+    order_array = np.empty(n, np.int32)
+    cdef element_t[::1] order = order_array, seen = np.zeros(n, np.int32), queue = np.empty(n, np.int32)
+    cdef element_t nothing = 0
+    cdef const element_t* near = &neighbour[0] if neighbour.shape[0] else &nothing
+    with nogil:
+        for v in range(n):
+            if seen[v] != 0:
+                continue
+            root = <element_t>v
+            # From anywhere to the farthest, twice.
+            for turn in range(3):
+                mark = turn + 1
+                count = visit(&start[0], near, root, &queue[0], &seen[0], mark)
+                root = queue[count - 1]
+            for i in range(count):
+                order[n - 1 - done - i] = queue[i]
+            done += count
+    return order_array
+
+
 # ------------------------------------------------------------------------------------------------------ the hash of pairs
 
 cdef inline uint64_t place(Graph* g, uint64_t key) noexcept nogil:
@@ -268,15 +324,8 @@ cdef inline void put(Graph* g, element_t i, element_t v) noexcept nogil:
     g.where[v] = i
 
 
-cdef inline void settle(Graph* g, element_t i, element_t v) noexcept nogil:
-    """Put v at place i of the heap, or where it belongs from there."""
-    cdef element_t up, down, least, k
-    while i > 0:
-        up = (i - 1) >> 2
-        if not before(g, v, g.heap[up]):
-            break
-        put(g, i, g.heap[up])
-        i = up
+cdef inline void sink(Graph* g, element_t i, element_t v) noexcept nogil:
+    cdef element_t down, least, k
     while True:
         down = 4 * i + 1
         if down >= g.size:
@@ -290,6 +339,18 @@ cdef inline void settle(Graph* g, element_t i, element_t v) noexcept nogil:
         put(g, i, g.heap[least])
         i = least
     put(g, i, v)
+
+
+cdef inline void settle(Graph* g, element_t i, element_t v) noexcept nogil:
+    """Put v at place i of the heap, or where it belongs from there."""
+    cdef element_t up
+    while i > 0:
+        up = (i - 1) >> 2
+        if not before(g, v, g.heap[up]):
+            break
+        put(g, i, g.heap[up])
+        i = up
+    sink(g, i, v)
 
 
 cdef inline void take_out(Graph* g, element_t v) noexcept nogil:
@@ -314,7 +375,7 @@ cdef void use(Graph* g, int criterion) noexcept nogil:
     for i in range(g.size):
         set_key(g, g.heap[i])
     for i in range(g.size - 1, -1, -1):
-        settle(g, i, g.heap[i])
+        sink(g, i, g.heap[i])
 
 
 # --------------------------------------------------------------------------------------------------------- the algorithm

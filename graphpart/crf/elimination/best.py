@@ -1,9 +1,9 @@
 """The m labelings of least energy, for factor graphs of small width.
 
-After the pass of `elimination` towards the roots, with all messages kept, the best completion of any labels chosen against the
-order of elimination is known, and so is the best labeling that departs from a given one at a given variable. The set of all
-labelings is divided along such departures: see `_descend.best` (Lawler 1972; Nilsson 1998; Dechter, Flerova & Marinescu
-2012).
+After the pass of `elimination` towards the roots, with all messages kept, the best completion of any labels chosen
+against the order of elimination is known, and so is the best labeling that departs from a given one at a given
+variable. The set of all labelings is divided along such departures: see `_descend.best` (Lawler 1972; Nilsson 1998;
+Dechter, Flerova & Marinescu 2012).
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Bucket elimination: the exact minimum of factor graphs of small width, and bounds by mini-buckets for others.
 
-Variables are eliminated one after the other. The tables that contain the variable are summed, it is minimised out, and the
-table over the other variables that this leaves joins the rest (Bertele & Brioschi 1972; Dechter 1999). The optimum remains
-at the end; the labeling is read off by tracking argmins back, so that ties cannot mix optima. Time and memory are
-exponential in the width of the order only, whatever the number of variables; see `order`.
+Variables are eliminated one after the other. The tables that contain the variable are summed, it is minimised out,
+and the table over the other variables that this leaves joins the rest (Bertele & Brioschi 1972; Dechter 1999). The
+optimum remains at the end; the labeling is read off by tracking argmins back, so that ties cannot mix optima. Time
+and memory are exponential in the width of the order only, whatever the number of variables; see `order`.
 
 Where tables do not fit the memory, each sum of tables is divided into mini-buckets that fit, in which the variable is
-minimised out separately: that can only lower the result, so the optimum of this relaxation is a lower bound. Labels chosen
-one by one against the order, each the best according to the tables there are, make a labeling (Dechter & Rish 2003).
+minimised out separately: that can only lower the result, so the optimum of this relaxation is a lower bound. Labels
+chosen one by one against the order, each the best according to the tables there are, make a labeling (Dechter & Rish
+2003).
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ def elimination(
     ----------
     problem : FactorGraph or bipartite networkx.Graph
     memory_limit : int, float or str, optional
-        Bytes for tables, or text such as ``"4GB"`` or ``"512MiB"``. Default 1 GiB. Only if the tables fit, which is known
-        before any is allocated, the result is exact; nothing beyond the limit is allocated for tables in any case.
+        Bytes for tables, or text such as ``"4GB"`` or ``"512MiB"``. Default 1 GiB. Only if the tables fit, which is
+        known before any is allocated, the result is exact; nothing beyond the limit is allocated for tables in any
+        case.
     order : EliminationOrder or sequence of names of all variables, optional
         The order of elimination. Default: :func:`elimination_order`.
     seed : int, optional

@@ -1,10 +1,11 @@
 """Orders of elimination: which variable is minimised out next, so that tables stay small.
 
-Eliminating a variable joins all variables that share a table with it; the most that are joined at once are the width of the
-order. The order is found greedily, by the fewest new pairs (min-fill; Rose 1972, Kjaerulff 1990), ties by the size of the
-table, then by index. Where that leaves large tables, it is repeated with random ties, with noise on the criterion, and by
-other criteria, a sweep through the graph is tried as well, and the order with the fewest entries and the least memory is kept
-(Kask, Gelfand, Otten & Dechter 2011), as long as this is cheap beside elimination itself. Finding the order with the least width is NP-hard (Arnborg, Corneil & Proskurowski 1987).
+Eliminating a variable joins all variables that share a table with it; the most that are joined at once are the width
+of the order. The order is found greedily, by the fewest new pairs (min-fill; Rose 1972, Kjaerulff 1990), ties by the
+size of the table, then by index. Where that leaves large tables, it is repeated with random ties, with noise on the
+criterion, and by other criteria, a sweep through the graph is tried as well, and the order with the fewest entries
+and the least memory is kept (Kask, Gelfand, Otten & Dechter 2011), as long as this is cheap beside elimination
+itself. Finding the order with the least width is NP-hard (Arnborg, Corneil & Proskurowski 1987).
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
     best = measured(f, order, width)
     if entries < SMALL:
         return best
-    best = min(best, measured(f, _sweep(start, neighbour), width), key=_effort)
+    best = min(best, measured(f, _order.sweep(start, neighbour), width), key=_effort)
     rng = np.random.default_rng(0 if seed is None else seed)
     spent = 0
     for k in itertools.count():
@@ -148,16 +149,6 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
 def _effort(found: EliminationOrder) -> float:
     """About how many nanoseconds elimination takes: memory that nobody has touched yet costs time as well."""
     return found.entries + MEMORY_WEIGHT * found.memory if found.exact else math.inf
-
-
-def _sweep(start: NDArray[np.int64], neighbour: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Front by front through the graph (reverse Cuthill-McKee, 1969): wide and short graphs take little memory so."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    n = len(start) - 1
-    graph = csr_array((np.ones(len(neighbour), np.int8), neighbour, start.astype(np.int32)), (n, n))
-    return np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.int32)
 
 
 def measured(f: FactorGraph, order: NDArray[np.int32], width: int = 0) -> EliminationOrder:

@@ -1,15 +1,15 @@
 """Plans of elimination: which tables are summed where, how much memory that takes, and messages in that memory.
 
-A plan is made from the scopes of the factors and an order alone; see `_plan` for buckets and mini-buckets. So what a run
-will allocate is known before it allocates anything, in bytes:
+A plan is made from the scopes of the factors and an order alone; see `_plan` for buckets and mini-buckets. So what a
+run will allocate is known before it allocates anything, in bytes:
 
-* *minimising* holds the messages that are not used up yet, in an order of the nodes that keeps few of them, and for each
-  entry of each message the label that attains it, in 1, 2, 4, 8 or 32 bits;
-* *keeping* all messages, as mini-buckets, min-marginals, marginals, samples and the m best labelings need it, takes 8 bytes
-  for each entry, and what goes back needs room for the messages that one node uses.
+* *minimising* holds the messages that are not used up yet, in an order of the nodes that keeps few of them, and for
+  each entry of each message the label that attains it, in 1, 2, 4, 8 or 32 bits;
+* *keeping* all messages, as mini-buckets, min-marginals, marginals, samples and the m best labelings need it, takes
+  8 bytes for each entry, and what goes back needs room for the messages that one node uses.
 
-Either way, each level of a node's sums (see `_blocks.pxd`) takes a block. The factor graph itself and the plan's indices are
-not counted.
+Either way, each level of a node's sums (see `_blocks.pxd`) takes a block. The factor graph itself and the plan's
+indices are not counted.
 """
 
 from __future__ import annotations

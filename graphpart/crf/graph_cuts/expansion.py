@@ -29,7 +29,7 @@ from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["expansion"]
+__all__ = ["expanded", "expansion"]
 
 ORDERS = ("ascending", "descending", "random")
 
@@ -112,6 +112,15 @@ def expansion(
     labels = run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(start) else start
     info = {"fusions": moves.fusions}
     return finish(f, labels, stopping, "expansion", Status.LOCAL_OPTIMUM, lower_bound=bound, info=info)
+
+
+def expanded(
+    f: FactorGraph, moves: Moves, labels: NDArray[np.int32], stopping: Stopping, rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """What expansions in random order make of labels, by moves that are prepared; never worse."""
+    run = _Run(f, moves, labels, stopping)
+    run.all(_rounds(list(range(int(f.domains.max(initial=0)))), "random", False, rng), False)
+    return run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(labels) else labels
 
 
 class _Run:

@@ -120,8 +120,7 @@ class Certificate:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast)."""
-        header = {name: getattr(self, name) for name in certificate_file.FORM.header}
-        certificate_file.write(path, header, self.inequalities, self.multipliers)
+        certificate_file.write(path, self, self.inequalities, self.multipliers)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Certificate:

@@ -22,15 +22,6 @@ __all__ = ["read", "write"]
 
 FORM = Form(
     "graphpart-certificate",
-    {
-        "n": (int,),
-        "method": (str,),
-        "bound": (float, int),
-        "step": (float, int),
-        "cost": (float, int, type(None)),
-        "problem": (str,),
-        "seal": (str,),
-    },
     {"kinds": np.uint8, "starts": np.int64, "elements": np.int32, "splits": np.int32, "multipliers": np.float64},
     "inequalities",
     "kind, split, multiplier and elements",
@@ -38,9 +29,7 @@ FORM = Form(
 PARTS = ("kinds", "starts", "elements", "splits")
 
 
-def write(
-    path: str | os.PathLike[str], header: dict[str, Any], rows: Inequalities, multipliers: NDArray[np.float64]
-) -> None:
+def write(path: str | os.PathLike[str], certificate: Any, rows: Inequalities, multipliers: NDArray[np.float64]) -> None:
     """Write a certificate; npz if the name ends so, else JSON."""
 
     def listed() -> Iterator[dict[str, Any]]:
@@ -51,7 +40,7 @@ def write(
             yield {"kind": KINDS[kind], "split": split, "multiplier": value, "elements": inside}
 
     arrays = {name: getattr(rows, name) for name in PARTS} | {"multipliers": multipliers}
-    certificates.write_certificate(path, FORM, header, arrays, listed)
+    certificates.write_certificate(path, FORM, certificate, arrays, listed)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Inequalities, NDArray[np.float64]]:

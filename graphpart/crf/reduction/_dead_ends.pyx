@@ -1,0 +1,344 @@
+"""Kernel of dead-end elimination: labels that another label can replace, whatever the others are (Goldstein 1994).
+
+Label a of variable v is dead if, for some other label b of v, the sum over all factors of v of
+
+    min over the labels of the other variables of  table(a, others) - table(b, others)
+
+is positive: replacing a by b lowers every energy. If it is 0, some optimal labeling does without a (weak); then a is
+left out, unless b has been. Labels that are dead do not count among the others. A label whose entries of one table are
+all forbidden is dead as well; where a is forbidden, it does not matter whether b is. Variables wait in a queue, and
+come back when a neighbour has lost a label.
+
+Sums are in fixed point (see graph_cuts/_scaling.pxd); where entries had to be rounded, only what exceeds the rounding
+counts.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t
+
+from graphpart.crf.graph_cuts._scaling cimport Scale, rounded
+from graphpart.kernels.fixed cimport scale_for
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    CANDIDATES = 16             # labels that others are compared with
+
+cdef int64_t NEVER = -((<int64_t>1) << 62)
+cdef int64_t ALWAYS = INT64_MAX
+
+
+cdef struct Graph:
+    const element_t* domains
+    const offset_t* scope_start
+    const element_t* scope
+    const offset_t* table_start
+    const cost_t* tables
+    const offset_t* rows
+    const element_t* factors
+    const element_t* slots
+    const offset_t* first
+    uint8_t* alive
+    double* low
+    Scale scale
+    offset_t* offsets           # of the entries of one table where the variable has label 0 and the others are alive
+    element_t* counter
+    int64_t* least              # for each label, the sum over factors of the least entries
+    int64_t* differences        # for each label and candidate
+    element_t* candidates
+
+
+def dead_ends(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const offset_t[::1] rows,
+    const element_t[::1] factors,
+    const element_t[::1] slots,
+    const offset_t[::1] first,
+    uint8_t[::1] alive,
+    bint weak,
+    Stopping stopping,
+):
+    """Mark dead labels in `alive`, one flag for each label from ``first[v]`` on: a variable without any label, or -1."""
+    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, head = 0, waiting = n, v, u
+    cdef offset_t i, j, largest_table = 1, largest_arity = 1, largest_domain = 1
+    cdef double total = 0.0, low, high
+    cdef Graph g
+    if n == 0 or m == 0:
+        return -1
+    cdef double[::1] least = np.empty(m)
+    cdef element_t[::1] queue = np.arange(n, dtype=np.int32)
+    cdef uint8_t[::1] queued = np.ones(n, np.uint8)
+    cdef int found
+    g.scale.before = 1.0
+    for _ in range(2):
+        total = 0.0
+        with nogil:
+            for f in range(m):
+                low, high = INFINITY, -INFINITY
+                for i in range(table_start[f], table_start[f + 1]):
+                    low = tables[i] if tables[i] < low else low
+                    high = tables[i] if high < tables[i] < INFINITY else high
+                least[f] = low if low < INFINITY else 0.0
+                if high > low:
+                    total += (high - low) * g.scale.before
+                largest_table = max(largest_table, table_start[f + 1] - table_start[f])
+                largest_arity = max(largest_arity, scope_start[f + 1] - scope_start[f])
+        if 2.0**-700 < total < 2.0**800 or total == 0.0:
+            break
+        g.scale.before = 2.0**-256 if total > 1.0 else 2.0**640
+    g.scale.scale = scale_for(4.0 * total)
+    largest_domain = np.max(domains)
+    cdef offset_t[::1] offsets = np.empty(largest_table, np.int64)
+    cdef element_t[::1] counter = np.empty(largest_arity, np.int32), candidates = np.empty(CANDIDATES, np.int32)
+    cdef int64_t[::1] sums = np.empty(largest_domain, np.int64)
+    cdef int64_t[::1] differences = np.empty(largest_domain * CANDIDATES, np.int64)
+    g.domains, g.scope_start, g.scope, g.table_start = &domains[0], &scope_start[0], &scope[0], &table_start[0]
+    g.tables, g.rows, g.factors, g.slots, g.first = &tables[0], &rows[0], &factors[0], &slots[0], &first[0]
+    g.alive, g.low, g.offsets, g.counter = &alive[0], &least[0], &offsets[0], &counter[0]
+    g.least, g.differences, g.candidates = &sums[0], &differences[0], &candidates[0]
+    with nogil:
+        while waiting:
+            if stopping.poll(INFINITY):
+                break
+            v = queue[head]
+            head = head + 1 if head + 1 < n else 0
+            waiting -= 1
+            queued[v] = False
+            found = look_at(&g, v, weak)
+            if found < 0:
+                with gil:
+                    return v
+            if found == 0:
+                continue
+            for i in range(rows[v], rows[v + 1]):
+                f = factors[i]
+                for j in range(scope_start[f], scope_start[f + 1]):
+                    u = scope[j]
+                    if u != v and not queued[u]:
+                        queued[u] = True
+                        queue[(head + waiting) % n] = <element_t>u
+                        waiting += 1
+    return -1
+
+
+cdef int look_at(Graph* g, Py_ssize_t v, bint weak) noexcept nogil:
+    """Mark labels of one variable that are dead: how many; -1 if all are."""
+    cdef uint8_t* alive = g.alive + g.first[v]
+    cdef offset_t d = g.domains[v], a, i, k, count, stride
+    cdef Py_ssize_t f, c, candidates = 0
+    cdef int64_t x, y, least, worst
+    cdef double lost = 0.0, tolerance = 0.0
+    cdef int dead = 0, living = 0
+    cdef element_t b
+    cdef const cost_t* table
+    for a in range(d):
+        living += alive[a]
+        g.least[a] = 0
+    # Labels that a factor forbids altogether, and for the others how good they may be.
+    for i in range(g.rows[v], g.rows[v + 1]):
+        f = g.factors[i]
+        count = others(g, f, g.slots[i], &stride)
+        table = g.tables + g.table_start[f]
+        for a in range(d):
+            if not alive[a]:
+                continue
+            least = ALWAYS
+            for k in range(count):
+                if table[g.offsets[k] + a * stride] < INFINITY:
+                    lost = 0.0
+                    x = rounded(table[g.offsets[k] + a * stride] - g.low[f], &g.scale, &lost)
+                    least = x if x < least else least
+            if least == ALWAYS:
+                alive[a] = False
+                dead += 1
+                living -= 1
+            else:
+                g.least[a] += least
+    if living == 0:
+        return -1
+    if living == 1:
+        return dead
+    while candidates < CANDIDATES and candidates < living:
+        b = -1
+        for a in range(d):
+            if alive[a] and (b < 0 or g.least[a] < g.least[b]):
+                for c in range(candidates):
+                    if g.candidates[c] == a:
+                        break
+                else:
+                    b = <element_t>a
+        g.candidates[candidates] = b
+        candidates += 1
+    for a in range(d * candidates):
+        g.differences[a] = 0
+    for i in range(g.rows[v], g.rows[v + 1]):
+        f = g.factors[i]
+        count = others(g, f, g.slots[i], &stride)
+        table = g.tables + g.table_start[f]
+        lost = 0.0
+        for a in range(d):
+            if not alive[a]:
+                continue
+            for c in range(candidates):
+                if g.differences[a * candidates + c] == NEVER or g.candidates[c] == a:
+                    continue
+                worst = ALWAYS
+                for k in range(count):
+                    if table[g.offsets[k] + a * stride] == INFINITY:
+                        continue
+                    if table[g.offsets[k] + g.candidates[c] * stride] == INFINITY:
+                        worst = NEVER
+                        break
+                    x = rounded(table[g.offsets[k] + a * stride] - g.low[f], &g.scale, &lost)
+                    y = rounded(table[g.offsets[k] + g.candidates[c] * stride] - g.low[f], &g.scale, &lost)
+                    worst = x - y if x - y < worst else worst
+                if worst == NEVER:
+                    g.differences[a * candidates + c] = NEVER
+                else:
+                    g.differences[a * candidates + c] += worst
+        tolerance += 2.0 * lost
+    for a in range(d):
+        if not alive[a]:
+            continue
+        for c in range(candidates):
+            b = g.candidates[c]
+            x = g.differences[a * candidates + c]
+            if b != a and alive[b] and x > NEVER and (
+                <double>x > tolerance * 1.01 or (weak and x >= 0 and tolerance == 0.0)
+            ):
+                alive[a] = False
+                dead += 1
+                break
+    return dead
+
+
+cdef offset_t others(Graph* g, Py_ssize_t f, element_t slot, offset_t* stride) noexcept nogil:
+    """Where in the table of a factor the variable at `slot` has label 0 and the others living ones: how many places."""
+    cdef offset_t arity = g.scope_start[f + 1] - g.scope_start[f], count = 0, at = 0, k, step
+    cdef const element_t* scope = g.scope + g.scope_start[f]
+    cdef offset_t size = 1
+    cdef bint good
+    stride[0] = 1
+    for k in range(arity - 1, slot, -1):
+        stride[0] *= g.domains[scope[k]]
+    if arity == 1:
+        g.offsets[0] = 0
+        return 1
+    if arity == 2:
+        k = 1 - slot
+        step = 1 if k == 1 else g.domains[scope[1]]
+        for at in range(g.domains[scope[k]]):
+            if g.alive[g.first[scope[k]] + at]:
+                g.offsets[count] = at * step
+                count += 1
+        return count
+    for k in range(arity):
+        g.counter[k] = 0
+    while True:
+        good = True
+        for k in range(arity):
+            if k != slot and not g.alive[g.first[scope[k]] + g.counter[k]]:
+                good = False
+                break
+        if good:
+            g.offsets[count] = at
+            count += 1
+        k = arity - 1
+        size = 1
+        while k >= 0:
+            if k != slot:
+                g.counter[k] += 1
+                at += size
+                if g.counter[k] < g.domains[scope[k]]:
+                    break
+                at -= size * g.domains[scope[k]]
+                g.counter[k] = 0
+            size *= g.domains[scope[k]]
+            k -= 1
+        if k < 0:
+            return count
+
+
+def restrict(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const offset_t[::1] first,
+    const uint8_t[::1] alive,
+):
+    """The factors over living labels, those of variables with one taken in: (scope_start, scope, tables, constants, bad).
+
+    Variables keep their numbers. Factors without a variable left give the entries of `constants`; `bad` is the first
+    factor of them that forbids, or -1.
+    """
+    cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, f, kept = 0, none = 0, bad = -1
+    cdef offset_t members = 0, entries = 0, size, arity, i, at, k
+    cdef element_t[::1] count = np.zeros(n, np.int32)
+    cdef element_t[::1] counter = np.zeros(max(1, int(np.max(np.diff(scope_start), initial=1))), np.int32)
+    cdef bint good
+    cdef Py_ssize_t v
+    with nogil:
+        for v in range(n):
+            for i in range(first[v], first[v + 1]):
+                count[v] += alive[i]
+        for f in range(m):
+            size = 1
+            arity = 0
+            for i in range(scope_start[f], scope_start[f + 1]):
+                size *= count[scope[i]]
+                arity += count[scope[i]] > 1
+            if arity:
+                kept += 1
+                members += arity
+                entries += size
+            else:
+                none += 1
+    start_array, scope_array = np.zeros(kept + 1, np.int64), np.empty(members, np.int32)
+    tables_array, constants_array = np.empty(entries), np.empty(none)
+    cdef offset_t[::1] start = start_array
+    cdef element_t[::1] rest = scope_array
+    cdef cost_t[::1] out = tables_array
+    cdef double[::1] constants = constants_array
+    kept = none = 0
+    members = entries = 0
+    with nogil:
+        for f in range(m):
+            arity = scope_start[f + 1] - scope_start[f]
+            size = members
+            for k in range(arity):
+                counter[k] = 0
+                if count[scope[scope_start[f] + k]] > 1:
+                    rest[members] = scope[scope_start[f] + k]
+                    members += 1
+            if members > size:
+                kept += 1
+                start[kept] = members
+            for at in range(table_start[f], table_start[f + 1]):
+                good = True
+                for k in range(arity):
+                    if not alive[first[scope[scope_start[f] + k]] + counter[k]]:
+                        good = False
+                        break
+                if good:
+                    if members > size:
+                        out[entries] = tables[at]
+                        entries += 1
+                    else:
+                        constants[none] = tables[at]
+                        none += 1
+                        if bad < 0 and tables[at] == INFINITY:
+                            bad = f
+                for k in range(arity - 1, -1, -1):
+                    counter[k] += 1
+                    if counter[k] < domains[scope[scope_start[f] + k]]:
+                        break
+                    counter[k] = 0
+    return start_array, scope_array, tables_array, constants_array, bad

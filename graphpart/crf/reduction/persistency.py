@@ -1,0 +1,223 @@
+"""Partial optimality: labels that some, or all, optimal labelings have, found without solving the problem.
+
+Steps that each name labels which can be left out are repeated until none finds any:
+
+* **dead ends**: another label of the same variable is better, whatever the labels around (Desmet, De Maeyer, Hazes &
+  Lasters 1992, in the form of Goldstein 1994); for tables of any arity. A label that a table forbids is left out too.
+* **roof duality**: where all variables are binary and all factors pairs (see `graph_cuts/roof_duality.py`), optionally
+  with probing.
+
+A variable with one label left is known: it is taken into the tables around it. What is left is a smaller problem. First
+only what holds for all optimal labelings is used (strong), then what holds for some (weak): ties are broken then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
+from graphpart.crf.graph_cuts.roof_duality import roof_duality
+from graphpart.crf.labeling import forbidden_by, least_entries, places
+from graphpart.crf.reduction import _dead_ends
+from graphpart.errors import InfeasibleProblem
+from graphpart.stopping import Stopping
+
+__all__ = ["STEPS", "Persistency", "Reduction", "persistency", "reduce"]
+
+
+@dataclass(frozen=True)
+class Persistency:
+    """What is proven about optimal labelings.
+
+    Attributes
+    ----------
+    strong : ndarray of int32, shape (n,)
+        Labels that all optimal labelings share; -1 where there are none.
+    weak : ndarray of int32, shape (n,)
+        Labels that some optimal labeling has, all of them one and the same; -1 where there are none. The strong ones
+        are among them.
+    remaining : ndarray of bool
+        For each label of each variable, in order, whether it is still possible in that optimal labeling.
+    """
+
+    strong: NDArray[np.int32] = field(repr=False)
+    weak: NDArray[np.int32] = field(repr=False)
+    remaining: NDArray[np.bool_] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A smaller problem that has the same optimum up to a constant.
+
+    Attributes
+    ----------
+    problem : FactorGraph
+        Over the variables that are not known, by their names, with the labels that remain, renumbered.
+    constant : float
+        Energy of a lifted labeling minus its energy in the smaller problem.
+    labels : ndarray of int32, shape (n,)
+        Labels that are known; -1 for the variables of the smaller problem.
+    persistency : Persistency
+    """
+
+    problem: FactorGraph
+    constant: float
+    labels: NDArray[np.int32] = field(repr=False)
+    persistency: Persistency = field(repr=False)
+    _options: NDArray[np.int32] = field(repr=False)  # for each label of the smaller problem, what it was
+
+    def lift(self, labeling: Any) -> NDArray[np.int32]:
+        """Labels of all variables from a labeling of the smaller problem."""
+        inner = self.problem.labels(labeling)
+        out = self.labels.copy()
+        out[out < 0] = self._options[places(self.problem)[:-1] + inner]
+        return out
+
+
+def persistency(problem: Any, *, probing: bool = False, time_limit: float | None = None) -> Persistency:
+    """Labels that all, or some, optimal labelings have; see :func:`reduce` for the arguments.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> differ = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    >>> f = gp.FactorGraph.from_arrays([3, 3], [([[0], [1]], [[0.0, 4.0, 2.0], [1.0, 0.0, 0.5]]), ([[0, 1]], [differ])])
+    >>> found = persistency(f)
+    >>> found.strong.tolist(), found.weak.tolist(), found.remaining.tolist()
+    ([0, -1], [0, 1], [True, False, False, False, True, False])
+    """
+    return reduce(problem, probing=probing, time_limit=time_limit).persistency
+
+
+def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = None) -> Reduction:
+    """A smaller problem with the same optimum, and how to lift its labelings.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    probing : bool
+        Fix variables one by one where roof duality applies: finds more, in at least O(n) for each variable.
+    time_limit : float, optional
+        Seconds, after which what was found so far is used.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If it was noticed that every labeling is forbidden. If it was not, the result is a problem of which this is
+        as true.
+
+    Notes
+    -----
+    Looking for dead ends takes, each time that a variable is looked at, O(labels) times the size of its tables, at
+    most 16 times for each label. It is looked at again when a neighbour has lost a label.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> potts = [[0.0, 1.0], [1.0, 0.0]]
+    >>> unary = ([[0], [1], [2]], [[0.0, 3.0], [0.0, 0.5], [0.4, 0.0]])
+    >>> f = gp.FactorGraph.from_arrays([2, 2, 2], [unary, ([[0, 1], [1, 2]], [potts, potts])])
+    >>> r = reduce(f)
+    >>> r.problem.n, r.constant, r.lift([]).tolist(), r.labels.tolist()
+    (0, 0.4, [0, 0, 0], [0, 0, 0])
+    """
+    f = as_factor_graph(problem)
+    stopping = Stopping(time_limit)
+    least_entries(f)
+    state = _State(f)
+    state.exhaust(False, probing, stopping)
+    strong = state.known.copy()
+    state.exhaust(True, probing, stopping)
+    start = places(f)
+    remaining = np.zeros(start[-1], bool)
+    decided = np.flatnonzero(state.known >= 0)
+    remaining[start[decided] + state.known[decided]] = True
+    remaining[np.repeat(start[state.members], state.g.domains) + state.options] = True
+    proof = Persistency(strong, state.known.copy(), remaining)
+    return Reduction(state.g, state.constant, state.known, proof, state.options)
+
+
+def dead_end_step(g: FactorGraph, weak: bool, probing: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
+    """Labels that are not dead ends."""
+    first = places(g)
+    alive = np.ones(first[-1], np.uint8)
+    bad = _dead_ends.dead_ends(*g._flat(), *g.incidence(), first, alive, weak, stopping)
+    if bad >= 0:
+        raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {g.variables[bad]!r} is possible")
+    return alive
+
+
+def roof_duality_step(g: FactorGraph, weak: bool, probing: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
+    """Labels that roof duality leaves; None where it does not apply."""
+    if g.n == 0 or g.domains.max() > 2 or np.diff(g.scope_start).max(initial=0) > 2:
+        return None
+    found = roof_duality(g, weak=weak, probing=probing, time_limit=stopping.remaining)
+    labels = found.weak if weak else found.strong
+    alive = np.ones((g.n, 2), np.uint8)  # of two labels each: a variable with one is known, and not here
+    decided = np.flatnonzero(labels >= 0)
+    alive[decided, 1 - labels[decided]] = 0
+    return alive.ravel()
+
+
+#: What is tried, in order: ``step(factor graph, weak, probing, stopping)`` gives a flag for each label, or None. With
+#: `weak` it may leave out labels as long as some optimal labeling remains, else only labels that no optimal one has.
+#: All variables of the factor graph have at least two labels.
+STEPS: tuple[Callable[[FactorGraph, bool, bool, Stopping], NDArray[np.uint8] | None], ...] = (
+    dead_end_step,
+    roof_duality_step,
+)
+
+
+class _State:
+    """What is left of a problem, and what is known of it."""
+
+    def __init__(self, f: FactorGraph) -> None:
+        self.f = f
+        self.known = np.full(f.n, -1, np.int32)
+        self.members = np.arange(f.n)  # the variable that each one left was
+        first = places(f)
+        self.options = (np.arange(first[-1]) - np.repeat(first[:-1], f.domains)).astype(np.int32)  # as above, of labels
+        self.g, self.constant = f, 0.0
+        self._restrict(np.ones(first[-1], np.uint8), True)
+
+    def exhaust(self, weak: bool, probing: bool, stopping: Stopping) -> None:
+        """Go through all steps until none finds anything."""
+        since = 0
+        while since < len(STEPS):
+            for step in STEPS:
+                if self.g.n == 0 or stopping.check(math.inf):
+                    return
+                alive = step(self.g, weak, probing, stopping)
+                since = 0 if alive is not None and self._restrict(alive) else since + 1
+                if since == len(STEPS):
+                    return
+
+    def _restrict(self, alive: NDArray[np.uint8], always: bool = False) -> bool:
+        """Leave out labels, and variables with one; whether there were any."""
+        g = self.g
+        if alive.all() and not always:
+            return False
+        first = places(g)
+        start, scope, tables, constants, bad = _dead_ends.restrict(*g._flat(), first, alive)
+        if bad >= 0:
+            raise InfeasibleProblem(
+                f"every labeling is forbidden: what is left of factor {bad} over {forbidden_by(g, bad)} forbids it"
+            )
+        counts = np.diff(np.concatenate([[0], np.cumsum(alive, dtype=np.int64)])[first])
+        chosen = alive.astype(bool)
+        single, free = counts == 1, counts > 1
+        of_label = np.repeat(single, g.domains) & chosen
+        self.known[self.members[single]] = self.options[of_label]
+        self.options = self.options[np.repeat(free, g.domains) & chosen]
+        self.members = self.members[free]
+        place = (np.cumsum(free) - 1).astype(np.int32)
+        names = [g.variables[i] for i in np.flatnonzero(free).tolist()]
+        self.constant = math.fsum([self.constant, g.constant, *constants.tolist()])
+        self.g = FactorGraph.from_csr(counts[free], start, place[scope], tables, names, offset=g.offset, sense=g.sense)
+        return True

@@ -1,0 +1,150 @@
+"""Reduction: what is known agrees with enumeration, the smaller problem has the same optimum, lifting is exact."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from reference_crf import all_energies
+from strategies_crf import random_factor_graph
+
+import graphpart as gp
+from graphpart.crf.brute_force import brute_force
+from graphpart.crf.reduction.persistency import persistency, reduce
+from graphpart.errors import InfeasibleProblem
+
+TRIALS = int(os.environ.get("GRAPHPART_TRIALS", "3000"))  # 10^5 were run once
+
+
+def check(f, probing, whole):
+    energies = all_energies(f)
+    least = energies.min()
+    try:
+        r = reduce(f, probing=probing)
+    except InfeasibleProblem:
+        assert least == math.inf
+        return 0
+    if least == math.inf:
+        return 0
+    tolerance = 0.0 if whole else 1e-11
+    optima = np.argwhere(np.atleast_1d(energies) <= least + tolerance)[:, : f.n]
+    p = r.persistency
+    if whole:
+        assert ((optima == p.strong) | (p.strong < 0)).all()
+    assert ((p.weak == p.strong) | (p.strong < 0)).all() and (p.weak == r.labels).all()
+    start = np.cumsum(f.domains) - f.domains
+    agree = ((optima == p.weak) | (p.weak < 0)).all(axis=1)
+    inside = p.remaining[start + optima].all(axis=1) if f.n else np.ones(1, bool)
+    assert (agree & inside).any()
+    small = brute_force(r.problem)
+    assert small.cost + r.constant == pytest.approx(least, abs=tolerance)
+    lifted = r.lift(small)
+    assert f.evaluate(lifted) == pytest.approx(least, abs=tolerance)
+    # Any labeling keeps its energy, and lifting does not mix variables up.
+    some = np.random.default_rng(0).integers(0, r.problem.domains) if r.problem.n else np.zeros(0, np.int64)
+    energy = r.problem.evaluate(some)
+    assert f.evaluate(r.lift(some)) == (pytest.approx(energy + r.constant, abs=1e-9) if energy < math.inf else math.inf)
+    assert [f.variables[i] for i in np.flatnonzero(r.labels < 0)] == list(r.problem.variables)
+    return int((r.labels >= 0).sum())
+
+
+@pytest.mark.parametrize("max_domain", [2, 4])
+def test_sound_against_enumeration(max_domain):
+    rng = np.random.default_rng([21, max_domain])
+    known = total = 0
+    for trial in range(TRIALS // 2):
+        whole = bool(trial % 2)
+        arity = 2 if trial % 3 else 3
+        forbidden = (0.0, 0.0, 0.15, 0.4)[trial // 6 % 4]
+        f = random_factor_graph(rng, max_domain=max_domain, max_arity=arity, whole=whole, forbidden=forbidden)
+        try:
+            known += check(f, trial % 5 == 0, whole)
+        except AssertionError as error:
+            raise AssertionError(f"trial {trial}") from error
+        total += f.n
+    assert 0.2 * total < known < 0.98 * total
+
+
+def naive_dead(f):
+    """Strict dead ends by definition, until there are none; the labels left of each variable."""
+    left = [set(range(d)) for d in f.domains.tolist()]
+    tables = [f.factor(i) for i in range(f.m)]
+
+    def worst(v, a, b):
+        total = 0.0
+        for members, table in tables:
+            if v in members:
+                rows = np.moveaxis(table, members.index(v), 0)
+                rows = rows[np.ix_(range(len(rows)), *(sorted(left[u]) for u in members if u != v))]
+                total += (rows[a] - rows[b]).min()
+        return total
+
+    again = True
+    while again:
+        again = False
+        for v in range(f.n):
+            for a in sorted(left[v]):
+                if any(worst(v, a, b) > 0 for b in left[v] if b != a):
+                    left[v].discard(a)
+                    again = True
+    return left
+
+
+def test_finds_what_the_definition_does():
+    rng = np.random.default_rng(22)
+    found = 0
+    for trial in range(100):
+        f = random_factor_graph(rng, n=5, max_domain=4, max_arity=3, whole=True)
+        left = naive_dead(f)
+        p = persistency(f)
+        at = 0
+        for v, d in enumerate(f.domains.tolist()):
+            assert set(np.flatnonzero(p.remaining[at : at + d])) <= left[v], trial
+            found += d - len(left[v])
+            at += d
+    assert found > 100
+
+
+def test_ties_are_weak():
+    f = gp.FactorGraph.from_arrays([3], [([[0]], [[1.0, 1.0, 2.0]])])
+    p = persistency(f)
+    assert p.strong.tolist() == [-1] and p.weak[0] in (0, 1) and p.remaining.sum() == 1
+
+
+def test_infeasible_and_degenerate():
+    r = reduce(gp.FactorGraph())
+    assert r.problem.n == 0 and r.lift([]).shape == (0,)
+    r = reduce(gp.FactorGraph.from_arrays([1, 3, 2], [], ["a", "b", "c"], constant=2.0))
+    assert r.constant == 2.0 and r.labels[0] == 0 and f"{r.persistency.strong.tolist()}" == "[0, -1, -1]"
+    walls = [([[0], [1]], [[0.0, np.inf], [np.inf, 0.0]]), ([[0, 1]], [[[0.0, np.inf], [0.0, 0.0]]])]
+    with pytest.raises(InfeasibleProblem, match="every labeling is forbidden"):
+        reduce(gp.FactorGraph.from_arrays([2, 2], walls))
+
+
+@pytest.mark.parametrize("magnitude", [1e-300, 1e300])
+def test_huge_and_tiny_costs(magnitude):
+    rng = np.random.default_rng(23)
+    for _ in range(60):
+        f = random_factor_graph(rng, max_domain=3, max_arity=3, whole=True)
+        g = gp.FactorGraph.from_csr(f.domains, f.scope_start, f.scope, f.tables * (magnitude / 1000), constant=0.0)
+        r = reduce(g)
+        least = all_energies(g).min()
+        assert brute_force(r.problem).cost + r.constant == pytest.approx(least, rel=1e-9)
+
+
+def test_chain_is_walked_and_time_limit_is_kept():
+    # Only the first variable knows its label, then one after the other follows.
+    n = 2000
+    follow = np.array([[0.0, 2.0], [2.0, 0.0]])
+    f = gp.FactorGraph.from_arrays(
+        [2] * n,
+        [
+            ([[0]], [[0.0, 9.0]]),
+            (np.arange(n)[:, None], np.tile([0.0, 0.5], (n, 1)) * np.array([1, -1])[np.arange(n) % 2][:, None]),
+            (np.stack([np.arange(n - 1), np.arange(1, n)], 1), np.stack([follow] * (n - 1))),
+        ],
+    )
+    r = reduce(f)
+    assert r.problem.n == 0 and f.evaluate(r.lift([])) == pytest.approx(r.constant)
+    stopped = reduce(f, time_limit=0)
+    assert stopped.problem.n == n and stopped.constant == 0.0
