@@ -58,19 +58,15 @@ def integer_program(arrays: Arrays, solver: str) -> Run:
 
 
 def graph_cut(arrays: Arrays) -> Run:
-    from graphpart.crf.graph_cuts.graph_cut import graph_cut
-
-    return running(graph_cut, arrays)
+    return running(gp.crf.graph_cut, arrays)
 
 
 def roof_duality(arrays: Arrays) -> Run:
-    from graphpart.crf.graph_cuts.roof_duality import roof_duality
-
     f = factor_graph(arrays)
-    roof_duality(TINY)
+    gp.crf.roof_duality(TINY)
 
     def run() -> Found:
-        r = roof_duality(f, weak=False)
+        r = gp.crf.roof_duality(f, weak=False)
         return Found(bound=r.lower_bound, more={"labelled": float((r.strong >= 0).mean())})
 
     return run
@@ -88,31 +84,23 @@ def one_pass(arrays: Arrays) -> Run:
 
 
 def message_passing(arrays: Arrays, seconds: float) -> Run:
-    from graphpart.crf.bounds.message_passing import message_passing
-
-    return timed(message_passing, arrays, seconds)
+    return timed(gp.crf.message_passing, arrays, seconds)
 
 
 def expansion(arrays: Arrays) -> Run:
-    from graphpart.crf.graph_cuts.expansion import expansion
-
-    return running(expansion, arrays)
+    return running(gp.crf.expansion, arrays)
 
 
 def elimination(arrays: Arrays) -> Run:
-    from graphpart.crf.elimination import elimination
-
-    return running(elimination, arrays)
+    return running(gp.crf.elimination, arrays)
 
 
 def ten_best(arrays: Arrays) -> Run:
-    from graphpart.crf.elimination import m_best
-
     f = factor_graph(arrays)
-    m_best(TINY)
+    gp.crf.m_best(TINY)
 
     def run() -> Found:
-        best = m_best(f, 10)
+        best = gp.crf.m_best(f, 10)
         return Found(best.labels[0], more={"tenth": float(best.costs[9])})
 
     return run
