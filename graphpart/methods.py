@@ -33,6 +33,7 @@ class Method:
     options: frozenset[str] = frozenset()  #: of "initial", "seed", "max_iterations", "target"
     exact: bool = False  #: proves optimality when it is given the time
     anytime: bool = False  #: ends only at a limit or target
+    restricted: bool = False  #: takes only some problems of its kind, see its docstring; InvalidProblem for others
     largest: int | None = None  #: number of elements or variables from which on it is hopeless
 
     def run(
@@ -105,11 +106,20 @@ METHODS: tuple[Method, ...] = (
     Method("brute-force", "partition", "graphpart.partition.exact_solvers.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=14),
     Method("auto", "crf", "graphpart.crf.auto:auto",
-           "min-sum where acyclic, proofs where cycles are small, local search else", frozenset({"initial", "seed"})),
+           "what is exact where the structure allows it; else bounds, moves and search",
+           frozenset({"initial", "seed"})),
     Method("icm", "crf", "graphpart.crf.local_search.icm:icm",
            "apply the best change of one label, while it lowers the energy", LOCAL | {"seed"}),
     Method("min-sum", "crf", "graphpart.crf.exact_solvers.min_sum:min_sum",
-           "message passing, exact on acyclic factor graphs", exact=True),
+           "message passing, exact on acyclic factor graphs", exact=True, restricted=True),
+    Method("graph-cut", "crf", "graphpart.crf.graph_cuts.graph_cut:graph_cut",
+           "minimum cut, exact where pairs are submodular", exact=True, restricted=True),
+    Method("expansion", "crf", "graphpart.crf.graph_cuts.expansion:expansion",
+           "moves of any variables to one label, for pairs", LOCAL | {"seed"}, restricted=True),
+    Method("message-passing", "crf", "graphpart.crf.bounds.message_passing:message_passing",
+           "sequential reweighted message passing: a bound, rounding, and cycles that tighten it", LOCAL),
+    Method("elimination", "crf", "graphpart.crf.bucket_elimination.elimination:elimination",
+           "sums of tables along an order of the variables: exact where they fit the memory", frozenset({"seed"})),
     Method("ilp", "crf", "graphpart.crf.exact_solvers.ilp:ilp",
            "local polytope with integer indicators, through PuLP", frozenset({"initial"}), exact=True, largest=100),
     Method("brute-force", "crf", "graphpart.crf.exact_solvers.brute_force:brute_force",

@@ -48,12 +48,12 @@ ROOMS = {
     "crf": [
         "problem",
         "certificates",
-        "bounds",
-        "graph_cuts",
-        "reduction",
-        "elimination",
         "local_search",
+        "graph_cuts",
+        "bounds",
+        "reduction",
         "exact_solvers",
+        "bucket_elimination",
     ],
 }
 

@@ -84,7 +84,7 @@ def rounding(problem: Any) -> float:
     if not is_factor_graph(problem):
         return float(problem.n * problem.tolerance)
     finite = problem.tables[np.isfinite(problem.tables)] if problem.has_forbidden else problem.tables
-    return 2.0**-50 * (abs(problem.constant) + float(np.abs(finite).sum()))
+    return float(2.0**-50 * (abs(problem.constant) + np.abs(finite).sum()))
 
 
 def describe(problem: Any) -> dict[str, Any]:

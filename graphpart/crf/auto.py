@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
-from graphpart.crf.elimination.elimination import elimination
-from graphpart.crf.elimination.order import elimination_order
+from graphpart.crf.bucket_elimination.elimination import elimination
+from graphpart.crf.bucket_elimination.order import elimination_order
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import brute_force
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
@@ -35,7 +35,9 @@ from graphpart.crf.hard_component import HardComponent
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
 from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
+from graphpart.crf.reduction.persistency import reduce
 from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -43,7 +45,8 @@ __all__ = ["auto"]
 
 ENUMERATE = 2**12  # labelings of a component that is enumerated
 ENTRIES = 2**28  # of all tables of a component that is eliminated, about a nanosecond each
-MEMORY = 2**30  # bytes for them
+SPEED = 2**27  # or so many for each second that is left
+MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
 ORDER = 0.5  # seconds for an order of elimination
 PATIENCE = 20.0  # seconds for components that nothing exact fits, if there is no time limit
 
@@ -195,10 +198,12 @@ class _Solver:
 
     def _by_elimination(self, part: FactorGraph) -> NDArray[np.int32] | None:
         """Where the sums of tables along a quick order are small enough."""
-        order = elimination_order(part, time_limit=min(ORDER, self._seconds))
-        if order.memory > MEMORY or order.entries > ENTRIES:
+        seconds = self._seconds
+        order = elimination_order(part, time_limit=min(ORDER, seconds))
+        limit = min(MEMORY, memory() // 4)
+        if order.memory > limit or order.entries > max(ENTRIES, SPEED * seconds):
             return None
-        r = elimination(part, order=order, memory_limit=MEMORY, time_limit=self.stopping.remaining)
+        r = elimination(part, order=order, memory_limit=limit, time_limit=self.stopping.remaining)
         return r.labels if r.status == Status.OPTIMAL else None
 
     def _by_graph_cut(self, part: FactorGraph) -> NDArray[np.int32] | None:

@@ -2,7 +2,8 @@
 
 1. Iterated conditional modes give a first labeling; message passing raises a bound and gives others by rounding, until
    bound and energy meet or the bound hardly rises (see `message_passing`).
-2. Where factors have at most two variables, expansions improve the best labeling.
+2. Mini-buckets give another bound and another labeling, the best chance of one that nothing forbids (see
+   `elimination`). Where factors have at most two variables, expansions improve the best labeling.
 3. What is small enough, and still open, gets an integer program.
 4. While there is time: the labels of a random ball of variables are changed, iterated conditional modes and, for pairs,
    an optimal fusion of the result with the best labeling decide what stays. Message passing gets a share of the time.
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 
 from graphpart import milp
 from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.exact_solvers.ilp import solve_component
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import expanded
 from graphpart.crf.local_search.icm import improve, random_labels
 from graphpart.crf.problem import FactorGraph
+from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["HardComponent"]
@@ -29,6 +32,8 @@ __all__ = ["HardComponent"]
 Labels = NDArray[np.int32]
 SMALL = 50_000  # entries of all tables of a component that the integer program gets
 PASSING = 0.4  # share of the time that message passing gets at first
+BUCKETS = 0.4  # share of what is left then for mini-buckets
+MEMORY = 2**29  # bytes for them
 PROGRAM = 0.5  # share of what is left then for the integer program
 BALLS = 200  # balls that are changed if there is no time limit; fewer in larger components
 LARGEST_BALL = 200  # variables
@@ -85,8 +90,9 @@ class HardComponent:
         rises = ascent.run() == "stopped"
         self._take(ascent.labels)
         if not self._closed(ascent):
+            self._mini_buckets()
             self._expand()
-        if not self._closed(ascent) and len(self.f.tables) <= SMALL:
+        if not self.proven and not self._closed(ascent) and len(self.f.tables) <= SMALL:
             self._program()
         if not self.proven:
             self._balls(ascent, rises)
@@ -128,6 +134,14 @@ class HardComponent:
             return None
         moves.prepare()
         return moves
+
+    def _mini_buckets(self) -> None:
+        if self.left > 0 and not self.stopping.check(self.cost):
+            r = elimination(self.f, memory_limit=MEMORY, time_limit=BUCKETS * self.left)
+            self.bound = max(self.bound, r.lower_bound)
+            self._take(improve(self.f, r.labels.copy(), Stopping(self.left), "sweep")[0])
+            if r.status == Status.OPTIMAL:
+                self.bound, self.proven, self.how = self.cost, True, "by elimination"
 
     def _expand(self) -> None:
         if self.moves is not None and not self.stopping.check(self.cost):

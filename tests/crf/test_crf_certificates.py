@@ -12,7 +12,7 @@ from reference_crf import all_energies
 from strategies_crf import random_factor_graph
 
 import graphpart as gp
-from graphpart.crf.bounds.certificate import (
+from graphpart.crf.certificates.certificate import (
     Certificate,
     Extra,
     certify,
@@ -23,7 +23,7 @@ from graphpart.crf.bounds.certificate import (
     round_up,
     sealed,
 )
-from graphpart.crf.bounds.exact_check import check_certificate, exact_bound
+from graphpart.crf.certificates.exact_check import check_certificate, exact_bound
 
 
 def random_messages(f, rng, scale=1.0):

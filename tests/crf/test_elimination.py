@@ -14,7 +14,7 @@ from strategies_crf import factor_graphs, random_factor_graph
 import graphpart as gp
 from graphpart.crf import marginals as forest_marginals
 from graphpart.crf import min_sum
-from graphpart.crf.elimination import (
+from graphpart.crf.bucket_elimination import (
     elimination,
     elimination_order,
     log_partition,
@@ -23,8 +23,8 @@ from graphpart.crf.elimination import (
     min_marginals,
     samples,
 )
-from graphpart.crf.elimination.elimination import _relaxations
-from graphpart.crf.elimination.plan import Plan, collect, make_plan
+from graphpart.crf.bucket_elimination.elimination import _relaxations
+from graphpart.crf.bucket_elimination.plan import Plan, collect, make_plan
 from graphpart.stopping import Stopping
 
 ALL = (elimination, min_marginals, marginals, log_partition, m_best, samples)
@@ -306,12 +306,12 @@ def test_width_and_sizes_against_sets():
 
 def test_the_first_order_is_min_fill():
     """Against counts from sets, with the same rule for ties."""
-    from graphpart.crf.elimination import _order
+    from graphpart.crf.bucket_elimination import _neighbours, _order
 
     rng = np.random.default_rng(12)
     for _ in range(300):
         f = random_factor_graph(rng, n=int(rng.integers(2, 12)), max_arity=3, max_domain=3)
-        start, neighbour = _order.interactions(f.domains, f.scope_start, f.scope, *f.incidence()[:2])
+        start, neighbour = _neighbours.interactions(f.domains, f.scope_start, f.scope, *f.incidence()[:2])
         near = {v: set(neighbour[start[v] : start[v + 1]].tolist()) for v in range(f.n)}
         logs = np.rint(np.log2(f.domains) * 65536).astype(np.int64)
         zero, rank = np.zeros(f.n, np.int64), np.arange(f.n, dtype=np.int32)

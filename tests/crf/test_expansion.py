@@ -84,6 +84,23 @@ def test_any_tables_never_worse(swap, forbidden):
     assert fusions > 50 and better > 100
 
 
+def test_moves_in_part_are_followed_by_single_changes():
+    # Roof duality labels next to nothing of a grid with strong couplings of both signs.
+    rng = np.random.default_rng(17)
+    place = np.arange(400).reshape(20, 20)
+    pairs = np.concatenate(
+        [
+            np.stack([place[:, :-1].ravel(), place[:, 1:].ravel()], 1),
+            np.stack([place[:-1].ravel(), place[1:].ravel()], 1),
+        ]
+    )
+    couplings = 5 * rng.standard_normal((len(pairs), 1, 1)) * (1 - np.eye(2))
+    unary = (np.arange(400)[:, None], rng.standard_normal((400, 2)))
+    f = gp.FactorGraph.from_arrays([2] * 400, [unary, (pairs, couplings)])
+    r = expansion(f)
+    assert r.info["fusions"] > 0 and r.cost == gp.crf.icm(f, r).cost
+
+
 def test_binary_submodular_is_solved_at_once():
     rng = np.random.default_rng(13)
     pairs = [(i, j) for i in range(7) for j in range(i)]
@@ -171,5 +188,8 @@ def test_options_and_stopping():
     reached = expansion(g, [0] * 900, target=one.cost)
     assert reached.status == gp.Status.TARGET and reached.cost <= one.cost
     assert expansion(g, callback=lambda seconds, cost: True).status == gp.Status.INTERRUPTED
+    told = []
+    expansion(g, [0] * 900, callback=lambda seconds, cost: told.append(cost))
+    assert told and max(told) <= g.evaluate([0] * 900)
     again = [expansion(g, order="random", seed=3).labels for _ in range(2)]
     assert (again[0] == again[1]).all()

@@ -9,7 +9,7 @@ from reference_crf import all_energies
 from strategies_crf import random_factor_graph
 
 import graphpart as gp
-from graphpart.crf.brute_force import brute_force
+from graphpart.crf.exact_solvers.brute_force import brute_force
 from graphpart.crf.reduction.persistency import persistency, reduce
 from graphpart.errors import InfeasibleProblem
 
@@ -116,6 +116,7 @@ def test_infeasible_and_degenerate():
     assert r.problem.n == 0 and r.lift([]).shape == (0,)
     r = reduce(gp.FactorGraph.from_arrays([1, 3, 2], [], ["a", "b", "c"], constant=2.0))
     assert r.constant == 2.0 and r.labels[0] == 0 and f"{r.persistency.strong.tolist()}" == "[0, -1, -1]"
+    assert r.problem.n == 0 and r.lift([]).tolist() == [0] * 3
     walls = [([[0], [1]], [[0.0, np.inf], [np.inf, 0.0]]), ([[0, 1]], [[[0.0, np.inf], [0.0, 0.0]]])]
     with pytest.raises(InfeasibleProblem, match="every labeling is forbidden"):
         reduce(gp.FactorGraph.from_arrays([2, 2], walls))
@@ -147,4 +148,4 @@ def test_chain_is_walked_and_time_limit_is_kept():
     r = reduce(f)
     assert r.problem.n == 0 and f.evaluate(r.lift([])) == pytest.approx(r.constant)
     stopped = reduce(f, time_limit=0)
-    assert stopped.problem.n == n and stopped.constant == 0.0
+    assert stopped.problem.n == n and stopped.constant == 0.0 and r.completed and not stopped.completed

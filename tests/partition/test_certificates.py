@@ -13,8 +13,9 @@ from strategies import partitions
 
 import graphpart as gp
 from graphpart.cli import main
+from graphpart.common.steps import round_up
 from graphpart.partition.bounds.lower_bound import BOUNDS
-from graphpart.partition.certificates.certificate import certify, common_step, fingerprint, round_up, sealed
+from graphpart.partition.certificates.certificate import certify, common_step, fingerprint, sealed
 from graphpart.partition.certificates.inequalities import CYCLE, TWO_PARTITION, WHEEL, Inequalities
 from graphpart.testing import check_certificate, partition_problems
 

@@ -1,6 +1,5 @@
-"""Lower bounds on the energy of factor graphs, with proofs.
+"""Lower bounds on the energy of factor graphs, for any arity and any domains.
 
-`certificate` states what proves a bound, `_certificate` adds it up with directed rounding, `exact_check` in rational
-numbers, `certificate_file` keeps it in files. `lower_bound` is the front door and calls `message_passing`, which calls
-the kernel `_message_passing` and, for cycles, `tightening`; each ends in `certificate.certify`.
+`lower_bound` is the front door. `message_passing` raises a bound by `passes` through the variables (their kernel beside
+them) and, for cycles, by `tightening`; it gives labelings as well. Every bound ends in a certificate.
 """

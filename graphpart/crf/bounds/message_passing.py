@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bounds.certificate import Certificate, common_step, round_up
+from graphpart.common.steps import round_up
 from graphpart.crf.bounds.passes import Passes
 from graphpart.crf.bounds.tightening import tighten
+from graphpart.crf.certificates.certificate import Certificate, common_step
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish

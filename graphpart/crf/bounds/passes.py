@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.bounds._message_passing import Network
-from graphpart.crf.bounds.certificate import Certificate, Extra, certify, message_starts
+from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem

@@ -31,6 +31,7 @@ cdef struct Flow:
     Py_ssize_t orphans[2]
     int32_t* lost
     int32_t* wave
+    double known_cost   # what whoever watches is told meanwhile
 
 
 cdef class Network:

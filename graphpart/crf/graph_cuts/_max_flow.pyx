@@ -19,7 +19,7 @@ capacity for each direction, next to each other, in the order in which they were
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
 from graphpart.kernels.memory cimport large_pages
 from graphpart.stopping cimport Stopping
@@ -44,6 +44,7 @@ cdef class Network:
         self.n, self.edges = n, edges
         self.kept = []
         f.n = n
+        f.known_cost = INFINITY
         f.nodes = <Node*>self.memory((n + 1) * sizeof(Node), True)
         f.arcs = <Arc*>self.memory(2 * edges * sizeof(Arc), False)
         self.capacity = np.empty(2 * edges, np.int64)
@@ -172,7 +173,7 @@ cdef inline bint grow_tree(
         f.queued[p] &= <uint8_t>~(1 << own)
         if nodes[p].label != label:
             continue
-        if stopping.poll(INFINITY):
+        if stopping.poll(f.known_cost):
             return False
         a = nodes[p].first
         end = nodes[p + 1].first
@@ -196,7 +197,7 @@ cdef inline bint grow_tree(
                     augment(f, p, q, place)
                 if nodes[p].label != label:
                     break
-                if stopping.poll(INFINITY):
+                if stopping.poll(f.known_cost):
                     return False
             else:
                 a += 1

@@ -11,14 +11,13 @@ do not go through all tables in memory. Energies are compared exactly, in fixed 
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from graphpart.crf.graph_cuts._max_flow cimport Flow, Network, Node
 from graphpart.crf.graph_cuts._ordered cimport OrderedCut
 from graphpart.crf.graph_cuts._scaling cimport Tables, Wide, rounded, sides, wide_add
-from graphpart.kernels.fixed cimport fixed
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -149,7 +148,8 @@ cdef class Moves(OrderedCut):
                     wide_add(&total, self.value(k, new[a], new[b]) - self.value(k, old[a], old[b]))
         return total.high, total.low
 
-    def move(self, const element_t[::1] zero, const element_t[::1] one, element_t[::1] labels, Stopping stopping):
+    def move(self, const element_t[::1] zero, const element_t[::1] one, element_t[::1] labels, double cost,
+             Stopping stopping):
         """Give each variable its label of `zero` or of `one`; where roof duality does not know, it keeps its own.
 
         False if stopped: then the labels stay.
@@ -159,6 +159,7 @@ cdef class Moves(OrderedCut):
         cdef int32_t sign
         cdef Flow* flow
         cdef Network net = self.network
+        net.flow.known_cost = cost
         with nogil:
             submodular = self.fill(zero, one)
             finished = net.run(stopping) if submodular else True
@@ -172,6 +173,7 @@ cdef class Moves(OrderedCut):
             self.double()
         net = self.doubled
         flow = &net.flow
+        flow.known_cost = cost
         with nogil:
             self.fill_doubled(zero, one)
             finished = net.run(stopping)

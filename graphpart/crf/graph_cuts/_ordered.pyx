@@ -16,7 +16,7 @@ What flow leaves of the capacities of a factor's edges is what is left of its ta
 import numpy as np
 
 from libc.math cimport INFINITY, fabs, frexp, ldexp
-from libc.stdint cimport INT64_MAX, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from graphpart.crf.graph_cuts._max_flow cimport Flow, Network, Node
 from graphpart.crf.graph_cuts._scaling cimport Scale, Tables, Wide, rounded, sides, wide_add

@@ -4,10 +4,9 @@
 # by `scale` (a power of two such that no sum in the network reaches 2^61), and rounded. The smallest entry of a table is
 # taken off first: it is a constant. A forbidden entry costs `forbidden`, which is more than twice all that the finite
 # entries can differ by: so a labeling without forbidden entries is better than any other.
-from libc.math cimport INFINITY, fabs, frexp, ldexp
 from libc.stdint cimport int64_t
 
-from graphpart.kernels.fixed cimport fixed, scale_for
+from graphpart.kernels.fixed cimport fixed
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 

@@ -6,9 +6,9 @@ by a minimum cut where each pair satisfies
 
     table[a, b] + table[l, l] <= table[a, l] + table[l, b]
 
-(a metric does, as Potts), else in part by roof duality. After a whole round of labels without improvement no expansion
-lowers the energy, as far as moves were solved in full; for Potts the energy of unary costs that are not negative is
-then at most twice the optimum.
+(a metric does, as Potts), else in part by roof duality; then single labels are changed too (iterated conditional
+modes), after each round of labels without improvement. Where all moves were solved in full, no expansion lowers the
+energy in the end; for Potts, if no cost is negative, it is then at most twice the optimum.
 
 With ``swap``, moves exchange two labels: each variable that has one of the two gets either. Pairs of labels take the
 place of labels.
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.graph_cuts._moves import Moves
+from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, forbidden_by, trivial_bound
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
@@ -145,12 +146,26 @@ class _Run:
                 seen[move] = changes  # the best of its kind: again only after a change by another
                 if self.stopping.step(self.cost):
                     return
-            if not tried:
+            if not tried and not self.by_single_changes():
                 return
+            changes += not tried
 
     def expand(self, label: int) -> bool:
         one = np.where(label < self.f.domains, np.int32(label), self.labels)
         return self.accept(self.labels, one)
+
+    def by_single_changes(self) -> bool:
+        """Where roof duality left variables out of moves, change them one by one; whether that lowered the energy."""
+        if self.moves.fusions == 0:
+            return False
+        left = self.stopping.remaining
+        inner = Stopping(left, target=self.stopping.target, callback=lambda seconds, cost: self.stopping.check(cost))
+        found, cost = improve(self.f, self.labels.copy(), inner)
+        inner.reraise()
+        if not cost < self.cost:
+            return False
+        self.labels, self.cost = found, cost
+        return True
 
     def swap(self, first: int, second: int) -> bool:
         takes_part = ((self.labels == first) | (self.labels == second)) & (second < self.f.domains)
@@ -162,7 +177,7 @@ class _Run:
     def accept(self, zero: NDArray[np.int32], one: NDArray[np.int32]) -> bool:
         """Make a move; whether it lowered the energy. If it did not, the labels stay."""
         found = self.labels.copy()
-        if not self.moves.move(zero, one, found, self.stopping):
+        if not self.moves.move(zero, one, found, self.cost, self.stopping):
             return False
         high, low = self.moves.difference(self.labels, found)
         units = (high << 32) + low

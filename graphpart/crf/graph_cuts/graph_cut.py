@@ -106,16 +106,15 @@ def cut_network(f: FactorGraph) -> tuple[FactorGraph, OrderedCut]:
 
     Raises InvalidProblem or InfeasibleProblem, naming a factor.
     """
-    found = _build(f)
-    if isinstance(found, OrderedCut):
-        return f, found
-    if len(f.scope) > 2 and (np.diff(f.scope_start) > 1).any():
+    network, factor, text = _build(f)
+    if network is None and factor >= 0 and _has_parallel(f, factor):
         simple = f.simplify()
-        if simple.m < f.m:
-            merged = _build(simple)
-            if isinstance(merged, OrderedCut):
-                return simple, merged
-    raise found
+        merged, _, _ = _build(simple)
+        if merged is not None:
+            return simple, merged
+    if network is None:
+        raise InvalidProblem(text)
+    return f, network
 
 
 def is_cuttable(problem: Any) -> bool:
@@ -154,21 +153,32 @@ def check_possible(f: FactorGraph, labels: NDArray[np.int32]) -> None:
         )
 
 
-def _build(f: FactorGraph) -> OrderedCut | InvalidProblem:
-    """The network, or what is wrong."""
+def _build(f: FactorGraph) -> tuple[OrderedCut | None, int, str]:
+    """The network; or None, the factor that is not submodular, or -1, and what is wrong."""
     network = OrderedCut(*f._flat())
     factor, what = network.measure()
     if what == 0:
-        return InvalidProblem(
+        text = (
             f"factor {factor} over {forbidden_by(f, factor)} has more than two variables with several labels: a graph "
             "cut expects at most two; use message passing, elimination, or auto"
         )
+        return None, -1, text
     if what == 1:
         raise InfeasibleProblem(f"factor {factor} over {forbidden_by(f, factor)} forbids every labeling")
     factor, i, j = network.build()
     if factor >= 0:
-        return InvalidProblem(_not_submodular(f, factor, i, j))
-    return network
+        return None, factor, _not_submodular(f, factor, i, j)
+    return network, -1, ""
+
+
+def _has_parallel(f: FactorGraph, factor: int) -> bool:
+    """Whether another factor has the same variables, or more."""
+    every = np.ones(f.m, bool)
+    for v in f.factor(factor)[0]:
+        has = np.zeros(f.m, bool)
+        has[np.searchsorted(f.scope_start, np.flatnonzero(f.scope == v), side="right") - 1] = True
+        every &= has
+    return int(every.sum()) > 1
 
 
 def _not_submodular(f: FactorGraph, factor: int, i: int, j: int) -> str:

@@ -33,7 +33,7 @@ from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import condition_on
 from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidProblem
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["RoofDuality", "roof_duality"]
 
@@ -68,6 +68,7 @@ class RoofDuality:
         return self._network.messages()
 
 
+@interruptible
 def roof_duality(
     problem: Any,
     *,

@@ -15,7 +15,7 @@ counts.
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 
 from graphpart.crf.graph_cuts._scaling cimport Scale, rounded

@@ -14,19 +14,20 @@ only what holds for all optimal labelings is used (strong), then what holds for 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.factor_graph import FactorGraph, as_factor_graph
 from graphpart.crf.graph_cuts.roof_duality import roof_duality
-from graphpart.crf.labeling import forbidden_by, least_entries, places
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.labeling import forbidden_by, least_entries, places
 from graphpart.crf.reduction import _dead_ends
 from graphpart.errors import InfeasibleProblem
-from graphpart.stopping import Stopping
+from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["STEPS", "Persistency", "Reduction", "persistency", "reduce"]
 
@@ -64,12 +65,15 @@ class Reduction:
     labels : ndarray of int32, shape (n,)
         Labels that are known; -1 for the variables of the smaller problem.
     persistency : Persistency
+    completed : bool
+        False if it was stopped, by the time limit or Ctrl-C, before all was tried. What was found holds all the same.
     """
 
     problem: FactorGraph
     constant: float
     labels: NDArray[np.int32] = field(repr=False)
     persistency: Persistency = field(repr=False)
+    completed: bool
     _options: NDArray[np.int32] = field(repr=False)  # for each label of the smaller problem, what it was
 
     def lift(self, labeling: Any) -> NDArray[np.int32]:
@@ -95,6 +99,7 @@ def persistency(problem: Any, *, probing: bool = False, time_limit: float | None
     return reduce(problem, probing=probing, time_limit=time_limit).persistency
 
 
+@interruptible
 def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = None) -> Reduction:
     """A smaller problem with the same optimum, and how to lift its labelings.
 
@@ -131,29 +136,36 @@ def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = No
     stopping = Stopping(time_limit)
     least_entries(f)
     state = _State(f)
-    state.exhaust(False, probing, stopping)
+    steps = (*STEPS, probing_step) if probing else STEPS
+    state.exhaust(steps, False, stopping)
     strong = state.known.copy()
-    state.exhaust(True, probing, stopping)
+    state.exhaust(steps, True, stopping)
     start = places(f)
     remaining = np.zeros(start[-1], bool)
     decided = np.flatnonzero(state.known >= 0)
     remaining[start[decided] + state.known[decided]] = True
     remaining[np.repeat(start[state.members], state.g.domains) + state.options] = True
     proof = Persistency(strong, state.known.copy(), remaining)
-    return Reduction(state.g, state.constant, state.known, proof, state.options)
+    return Reduction(state.g, state.constant, state.known, proof, stopping.reason is None, state.options)
 
 
-def dead_end_step(g: FactorGraph, weak: bool, probing: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
+def dead_end_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
     """Labels that are not dead ends."""
     first = places(g)
     alive = np.ones(first[-1], np.uint8)
+    if g.m == 0:  # nobody cares
+        alive[:] = not weak
+        alive[first[:-1]] = 1
+        return alive
     bad = _dead_ends.dead_ends(*g._flat(), *g.incidence(), first, alive, weak, stopping)
     if bad >= 0:
         raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {g.variables[bad]!r} is possible")
     return alive
 
 
-def roof_duality_step(g: FactorGraph, weak: bool, probing: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
+def roof_duality_step(
+    g: FactorGraph, weak: bool, stopping: Stopping, probing: bool = False
+) -> NDArray[np.uint8] | None:
     """Labels that roof duality leaves; None where it does not apply."""
     if g.n == 0 or g.domains.max() > 2 or np.diff(g.scope_start).max(initial=0) > 2:
         return None
@@ -165,13 +177,17 @@ def roof_duality_step(g: FactorGraph, weak: bool, probing: bool, stopping: Stopp
     return alive.ravel()
 
 
-#: What is tried, in order: ``step(factor graph, weak, probing, stopping)`` gives a flag for each label, or None. With
-#: `weak` it may leave out labels as long as some optimal labeling remains, else only labels that no optimal one has.
-#: All variables of the factor graph have at least two labels.
-STEPS: tuple[Callable[[FactorGraph, bool, bool, Stopping], NDArray[np.uint8] | None], ...] = (
-    dead_end_step,
-    roof_duality_step,
-)
+def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
+    """The same with probing: on what the steps before have left."""
+    return roof_duality_step(g, weak, stopping, probing=True)
+
+
+Step = Callable[[FactorGraph, bool, Stopping], NDArray[np.uint8] | None]
+
+#: What is tried, in order: ``step(factor graph, weak, stopping)`` gives a flag for each label, or None. With `weak` it
+#: may leave out labels as long as some optimal labeling remains, else only labels that no optimal one has. All
+#: variables of the factor graph have at least two labels.
+STEPS: tuple[Step, ...] = (dead_end_step, roof_duality_step)
 
 
 class _State:
@@ -184,19 +200,22 @@ class _State:
         first = places(f)
         self.options = (np.arange(first[-1]) - np.repeat(first[:-1], f.domains)).astype(np.int32)  # as above, of labels
         self.g, self.constant = f, 0.0
+        self.probed: FactorGraph | None = None
         self._restrict(np.ones(first[-1], np.uint8), True)
 
-    def exhaust(self, weak: bool, probing: bool, stopping: Stopping) -> None:
-        """Go through all steps until none finds anything."""
-        since = 0
-        while since < len(STEPS):
-            for step in STEPS:
-                if self.g.n == 0 or stopping.check(math.inf):
-                    return
-                alive = step(self.g, weak, probing, stopping)
-                since = 0 if alive is not None and self._restrict(alive) else since + 1
-                if since == len(STEPS):
-                    return
+    def exhaust(self, steps: Sequence[Step], weak: bool, stopping: Stopping) -> None:
+        """Go through the steps in turn until none finds anything."""
+        idle = 0
+        for step in cycle(steps):
+            if idle == len(steps) or self.g.n == 0 or stopping.check(math.inf):
+                return
+            if step is probing_step and self.probed is self.g:  # what it finds does not depend on `weak`
+                idle += 1
+                continue
+            alive = step(self.g, weak, stopping)
+            if step is probing_step:
+                self.probed = self.g
+            idle = 0 if alive is not None and self._restrict(alive) else idle + 1
 
     def _restrict(self, alive: NDArray[np.uint8], always: bool = False) -> bool:
         """Leave out labels, and variables with one; whether there were any."""

@@ -13,7 +13,6 @@ so is the cost of every partition, and the bound is rounded up to such a multipl
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -22,21 +21,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.proof import Proof
+from graphpart.common.steps import are_multiples, round_up, step_of
 from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
 from graphpart.partition.certificates import _inequalities, certificate_file
 from graphpart.partition.certificates.exact_check import exact_bound
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
 
-__all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound", "round_up"]
+__all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound"]
 
 Floats = NDArray[np.float64]
 CHUNK = 1 << 19  # inequalities written out at a time
-LARGEST_WHOLE = 2.0**50
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Proof):
     """A lower bound with its proof.
 
     Attributes
@@ -104,19 +104,10 @@ class Certificate:
         if exact:
             proven: float | Fraction = exact_bound(p, self)
         else:
-            if self.step and not _are_multiples(p, self.step):
+            if self.step and not are_multiples(_finite_costs(p), self.step):
                 raise InvalidCertificate(f"not all costs are multiples of {self.step}")
             proven = round_up(proven_bound(p, self.inequalities, self.multipliers), self.step)
-        if not proven >= self.bound:
-            raise InvalidCertificate(f"the multipliers prove {float(proven)!r} only: expected at least {self.bound!r}")
-
-    def verify(self, problem: Any, *, exact: bool = False) -> bool:
-        """Whether this proves its bound for a problem; see `check`."""
-        try:
-            self.check(problem, exact=exact)
-        except InvalidCertificate:
-            return False
-        return True
+        self._compare(proven, "multipliers")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast)."""
@@ -278,29 +269,10 @@ def common_step(p: SetPartition) -> float:
     >>> common_step(SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.5, -3.0]))
     1.5
     """
-    costs = _finite_costs(p)
-    for finest in (1.0, 2.0**-20):
-        if p.magnitude * max(p.n, 1) / finest >= LARGEST_WHOLE:
-            break
-        scaled = np.abs(costs) / finest
-        if (scaled == np.floor(scaled)).all():
-            return float(np.gcd.reduce(scaled.astype(np.int64)) or 1) * finest if costs.any() else 1.0
-    return 0.0
+    return step_of(_finite_costs(p), p.magnitude * max(p.n, 1))
 
 
 def _finite_costs(p: SetPartition) -> Floats:
     costs = p.cost if p.matrix is None else p.matrix.ravel()
     assert costs is not None
     return costs[np.isfinite(costs)] if p.has_must_cut else costs
-
-
-def _are_multiples(p: SetPartition, step: float) -> bool:
-    return 0 < step < math.inf and not np.fmod(_finite_costs(p), step).any()
-
-
-def round_up(bound: float, step: float) -> float:
-    """The least multiple of a step that is not below a bound; the bound itself if the step is 0."""
-    if not step or not math.isfinite(bound):
-        return bound
-    multiple = Fraction(bound) / Fraction(step)
-    return float(math.ceil(multiple) * Fraction(step))

@@ -11,11 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.steps import round_up
 from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import FINEST, VIOLATED, Relaxation
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.certificates.certificate import common_step, round_up
+from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import Labels, SetPartition

@@ -10,7 +10,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t
 
-from graphpart.crf.elimination._blocks cimport LONG, Forest, Walk, following, start, view, workspace
+from graphpart.crf.bucket_elimination._blocks cimport LONG, Forest, Walk, following, start, view, workspace
 from graphpart.kernels.memory cimport large_pages
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -131,7 +131,14 @@ cdef inline void least_of_many(const cost_t* s, offset_t d, offset_t count, cost
 
 cdef inline void log_sums(const cost_t* s, offset_t d, offset_t count, cost_t* out) noexcept nogil:
     cdef offset_t i, y
-    cdef cost_t low, total
+    cdef cost_t low, high, total
+    if d == 2:
+        for i in range(count):
+            low = s[1] if s[1] < s[0] else s[0]
+            high = s[0] if s[1] < s[0] else s[1]
+            out[i] = low - log(1.0 + exp(low - high)) if high < INFINITY else low
+            s += 2
+        return
     for i in range(count):
         low = INFINITY
         for y in range(d):

@@ -1,4 +1,4 @@
-"""Kernels of elimination orders: who shares a factor with whom, and greedy elimination by fill or size.
+"""Kernel of elimination orders: greedy elimination by fill or size.
 
 Eliminating a variable joins all its neighbours to each other. `greedy` eliminates, again and again, the variable that
 joins the fewest pairs (min-fill; Rose 1972), or whose table is smallest. The number of pairs that each variable would
@@ -55,105 +55,6 @@ cdef struct Graph:
     const element_t* rank
     int criterion
     int64_t work
-
-
-# --------------------------------------------------------------------------------------------------------- interactions
-
-def interactions(
-    const element_t[::1] domains,
-    const offset_t[::1] scope_start,
-    const element_t[::1] scope,
-    const offset_t[::1] rows,
-    const element_t[::1] factors,
-):
-    """Compressed rows (starts, neighbours): who shares a factor with whom. Variables with one label have nobody."""
-    cdef Py_ssize_t n = domains.shape[0], v, i, j
-    cdef offset_t total = 0, f
-    cdef element_t u
-    cdef int turn
-    start_array = np.zeros(n + 1, np.int64)
-    cdef offset_t[::1] start = start_array
-    cdef element_t[::1] seen = np.empty(n, np.int32), neighbour
-    neighbour_array = np.empty(0, np.int32)
-    for turn in range(2):
-        neighbour = neighbour_array
-        seen[:] = -1
-        with nogil:
-            total = 0
-            for v in range(n):
-                start[v] = total
-                if domains[v] == 1:
-                    continue
-                seen[v] = <element_t>v
-                for i in range(rows[v], rows[v + 1]):
-                    f = factors[i]
-                    for j in range(scope_start[f], scope_start[f + 1]):
-                        u = scope[j]
-                        if seen[u] != v and domains[u] > 1:
-                            seen[u] = <element_t>v
-                            if turn:
-                                neighbour[total] = u
-                            total += 1
-            start[n] = total
-        if turn == 0:
-            neighbour_array = np.empty(total, np.int32)
-    return start_array, neighbour_array
-
-
-# ------------------------------------------------------------------------------------------------------------- a sweep
-
-cdef offset_t visit(
-    const offset_t* start, const element_t* neighbour, element_t root, element_t* queue, element_t* seen, element_t mark
-) noexcept nogil:
-    """Breadth first search, neighbours by increasing degree; the number of variables reached, in the queue."""
-    cdef offset_t done = 0, reached = 1, first, i, j, own
-    cdef element_t u
-    queue[0] = root
-    seen[root] = mark
-    while done < reached:
-        first = reached
-        for i in range(start[queue[done]], start[queue[done] + 1]):
-            u = neighbour[i]
-            if seen[u] != mark:
-                seen[u] = mark
-                own = start[u + 1] - start[u]
-                j = reached
-                # Insertion; hubs with many new neighbours are not worth sorting.
-                while j > first and reached - first < 64 and start[queue[j - 1] + 1] - start[queue[j - 1]] > own:
-                    queue[j] = queue[j - 1]
-                    j -= 1
-                queue[j] = u
-                reached += 1
-        done += 1
-    return reached
-
-
-def sweep(const offset_t[::1] start, const element_t[::1] neighbour):
-    """All variables front by front, from one end of each component to the other (reverse Cuthill & McKee 1969).
-
-    Graphs that are long and narrow have little width along this order, and few tables at a time.
-    """
-    cdef Py_ssize_t n = start.shape[0] - 1, v, i
-    cdef offset_t done = 0, count
-    cdef element_t mark = 0, root, turn
-    order_array = np.empty(n, np.int32)
-    cdef element_t[::1] order = order_array, seen = np.zeros(n, np.int32), queue = np.empty(n, np.int32)
-    cdef element_t nothing = 0
-    cdef const element_t* near = &neighbour[0] if neighbour.shape[0] else &nothing
-    with nogil:
-        for v in range(n):
-            if seen[v] != 0:
-                continue
-            root = <element_t>v
-            # From anywhere to the farthest, twice.
-            for turn in range(3):
-                mark = turn + 1
-                count = visit(&start[0], near, root, &queue[0], &seen[0], mark)
-                root = queue[count - 1]
-            for i in range(count):
-                order[n - 1 - done - i] = queue[i]
-            done += count
-    return order_array
 
 
 # ------------------------------------------------------------------------------------------------------ the hash of pairs
@@ -517,8 +418,8 @@ def greedy(
     """(order, variables eliminated with all consequences, width, entries of all tables, of the largest, work).
 
     Once `budget` operations are done, fill is no longer counted, and after four times as many, or where the smallest table
-    would have more than 2^62 entries, the rest follow by their number of neighbours, and width and entries are only those
-    of what came before. With more than `abort` entries in all, the order ends early.
+    would have more than 2^62 entries, the rest follow by their number of neighbours; width is a lower bound then, and
+    entries are only those of what came before. With more than `abort` entries in all, the order ends early.
     """
     cdef Py_ssize_t n = domains.shape[0], t = 0, known = 0
     cdef Graph g
@@ -563,6 +464,8 @@ def greedy(
                 known += 1
             else:
                 list = living(&g, v)
+                if g.degree[v] > width:     # without the pairs that are not joined any more
+                    width = g.degree[v]
                 g.dead[v] = 1
                 take_out(&g, v)
                 for i in range(g.degree[v]):

@@ -15,14 +15,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.elimination import _descend
-from graphpart.crf.elimination.order import EliminationOrder, order_of
-from graphpart.crf.elimination.plan import Messages, Plan, collect, magnitude, make_plan, memory_of, placed, text_of
+from graphpart.crf.bucket_elimination import _descend
+from graphpart.crf.bucket_elimination.order import EliminationOrder, order_of
+from graphpart.crf.bucket_elimination.plan import (
+    Messages,
+    Plan,
+    collect,
+    magnitude,
+    make_plan,
+    memory_of,
+    placed,
+    text_of,
+)
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
 from graphpart.result import LabelingResult, Status
@@ -31,6 +41,7 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["elimination"]
 
 FIRST = 2**10  # entries of messages of the first mini-buckets
+LONG = 1e7  # entries of tables from which on a time limit may matter
 EXACT_WHOLE = 2.0**52  # sums of whole numbers up to which no rounding happens
 
 
@@ -102,9 +113,47 @@ def elimination(
     return _by_mini_buckets(f, found, limit, stopping)
 
 
+@dataclass
+class _Incumbent:
+    """The best labeling and the best bound so far, with what their mini-buckets took."""
+
+    labels: NDArray[np.int32]
+    bound: float
+    cost: float = math.inf
+    memory: int = 0
+    width: int = 0
+
+    def improve(self, f: FactorGraph, plan: Plan, stopping: Stopping) -> bool:
+        """By the mini-buckets of a plan; whether they were completed."""
+        messages = collect(f, plan, stopping, keep=True)
+        stopping.iterations += messages.done
+        complete = messages.done == len(plan.variable)
+        self.memory, self.width = max(self.memory, plan.bytes_to_keep), plan.width
+        self.offer(f, _greedy(f, plan, messages))
+        if complete:
+            value = math.fsum([f.constant, *messages.taken.tolist()])
+            self.bound = max(self.bound, _lowered(f, value, len(plan.uses) + 3 * len(plan.variable)))
+        return complete
+
+    def offer(self, f: FactorGraph, labels: NDArray[np.int32]) -> None:
+        cost = f.evaluate_labels(labels)
+        if cost < self.cost or self.cost == math.inf:
+            self.labels, self.cost = labels, cost
+
+
+def _nothing_yet(f: FactorGraph) -> _Incumbent:
+    return _Incumbent(np.zeros(f.n, np.int32), _lowered(f, trivial_bound(f), f.m))
+
+
 def _exactly(f: FactorGraph, found: EliminationOrder, plan: Plan, stopping: Stopping) -> LabelingResult:
+    best = _nothing_yet(f)
+    if found.entries > LONG and stopping.remaining is not None:
+        # Should the time not suffice, small mini-buckets have a bound and a labeling.
+        small = make_plan(f, found.indices, FIRST)
+        if isinstance(small, Plan) and small.bytes_to_keep <= found.memory:
+            best.improve(f, small, stopping)
     messages = collect(f, plan, stopping, keep=False)
-    stopping.iterations = messages.done
+    stopping.iterations += messages.done
     labels = np.zeros(f.n, np.int32)
     done = np.zeros(len(plan.variable), bool)
     done[plan.scheduled[0][: messages.done]] = True
@@ -120,38 +169,23 @@ def _exactly(f: FactorGraph, found: EliminationOrder, plan: Plan, stopping: Stop
     if messages.done == len(plan.variable):
         message = f"proven optimal: elimination, width {found.width}"
         return finish(f, labels, stopping, "elimination", Status.OPTIMAL, message, info=info)
-    bound = trivial_bound(f)
-    return finish(f, labels, stopping, "elimination", Status.FEASIBLE, lower_bound=_lowered(f, bound, f.m), info=info)
+    best.offer(f, labels)
+    return finish(f, best.labels, stopping, "elimination", Status.FEASIBLE, lower_bound=best.bound, info=info)
 
 
 def _by_mini_buckets(f: FactorGraph, found: EliminationOrder, limit: int, stopping: Stopping) -> LabelingResult:
     """Small mini-buckets first, so that there soon is a labeling and a bound; then the largest that fit."""
-    bound = _lowered(f, trivial_bound(f), f.m)
-    labels: NDArray[np.int32] | None = None
-    cost, memory, width = math.inf, 0, 0
+    best = _nothing_yet(f)
     for plan in _relaxations(f, found.indices, limit):
-        messages = collect(f, plan, stopping, keep=True)
-        stopping.iterations += messages.done
-        complete = messages.done == len(plan.variable)
-        if labels is None or complete:
-            new = _greedy(f, plan, messages)
-            if labels is None or f.evaluate_labels(new) < cost:
-                labels, cost = new, f.evaluate_labels(new)
-        if complete:
-            value = math.fsum([f.constant, *messages.taken.tolist()])
-            bound = max(bound, _lowered(f, value, len(plan.uses) + 3 * len(plan.variable)))
-        memory, width = max(memory, plan.bytes_to_keep), plan.width
-        if not complete or stopping.check(cost):
+        if not best.improve(f, plan, stopping) or stopping.check(best.cost):
             break
-    if labels is None:
-        labels = np.array([0] * f.n, np.int32)
     more = "" if found.exact else "at least "
     message = (
         f"elimination along an order of width {more}{found.width} needs {more}{text_of(found.memory)} of memory, the "
-        f"limit is {text_of(limit)}: bound and labeling by mini-buckets of width {width}"
+        f"limit is {text_of(limit)}: bound and labeling by mini-buckets of width {best.width}"
     )
-    info = {"order": found, "memory": memory}
-    return finish(f, labels, stopping, "elimination", Status.FEASIBLE, message, lower_bound=bound, info=info)
+    info = {"order": found, "memory": best.memory}
+    return finish(f, best.labels, stopping, "elimination", Status.FEASIBLE, message, lower_bound=best.bound, info=info)
 
 
 def _relaxations(f: FactorGraph, order: NDArray[np.int32], limit: int) -> list[Plan]:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.elimination import _descend
-from graphpart.crf.elimination.inference import _prepare
-from graphpart.crf.elimination.plan import collect
+from graphpart.crf.bucket_elimination import _descend
+from graphpart.crf.bucket_elimination.inference import _prepare
+from graphpart.crf.bucket_elimination.plan import collect
 from graphpart.crf.problem import as_factor_graph
 from graphpart.errors import InvalidOption
 

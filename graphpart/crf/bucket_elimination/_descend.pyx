@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, exp
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy
 
-from graphpart.crf.elimination._blocks cimport Forest, view
+from graphpart.crf.bucket_elimination._blocks cimport Forest, view
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 

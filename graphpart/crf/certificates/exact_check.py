@@ -43,7 +43,7 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     Examples
     --------
     >>> import graphpart as gp
-    >>> from graphpart.crf.bounds.certificate import certify
+    >>> from graphpart.crf.certificates.certificate import certify
     >>> f = gp.FactorGraph.from_arrays([2, 2], [([[0]], [[0.0, 1.0]]), ([[0, 1]], [[[2.0, 3.0], [0.0, 1.0]]])])
     >>> check_certificate(f, certify(f, [2.0, 0.0, 0.0, 0.0], "by hand"), [1, 0])
     Fraction(1, 1)

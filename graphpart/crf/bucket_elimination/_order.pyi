@@ -7,7 +7,6 @@ I32 = NDArray[int32]
 I64 = NDArray[int64]
 F64 = NDArray[float64]
 
-def interactions(domains: I32, scope_start: I64, scope: I32, rows: I64, factors: I32) -> tuple[I64, I32]: ...
 def greedy(
     domains: I32,
     start: I64,
@@ -20,4 +19,3 @@ def greedy(
     abort: float,
     stopping: Stopping,
 ) -> tuple[I32, int, int, float, float, int]: ...
-def sweep(start: I64, neighbour: I32) -> I32: ...

@@ -25,18 +25,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bounds import _certificate
-from graphpart.crf.bounds.certificate_file import ARRAYS, HEADER, read_parts, write_parts
+from graphpart.common.proof import Proof
+from graphpart.common.steps import are_multiples, round_up, step_of
+from graphpart.crf.certificates import _certificate
+from graphpart.crf.certificates.exact_check import exact_bound
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.errors import FormatError, InfeasibleProblem, InvalidCertificate
+from graphpart.files.certificates import Form, read_certificate, write_certificate
 
 __all__ = ["Certificate", "Extra", "certify", "common_step", "fingerprint", "message_starts", "proven_bound"]
 
 Floats = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 Elements = NDArray[np.int32]
-LARGEST_WHOLE = 2.0**50
 LARGEST_TABLE = 2.0**40
+FORM = Form(
+    "graphpart-factor-graph-certificate",
+    {
+        "messages": np.float64,
+        "extra_start": np.int64,
+        "extra_scope": np.int32,
+        "links": np.int32,
+        "link_messages": np.float64,
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,7 @@ class Extra:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Proof):
     """A lower bound with its proof.
 
     Attributes
@@ -136,35 +148,26 @@ class Certificate:
         if self.n != f.n or self.problem != fingerprint(f):
             raise InvalidCertificate("the certificate belongs to another problem")
         if exact:
-            from graphpart.crf.bounds.exact_check import exact_bound
-
             proven: float | Fraction = exact_bound(f, self)
         else:
-            if self.step and not _are_multiples(f, self.step):
+            if self.step and not are_multiples(_finite_costs(f), self.step):
                 raise InvalidCertificate(f"not all costs are multiples of {self.step}")
             proven = round_up(proven_bound(f, self.messages, self.extra), self.step)
-        if not proven >= self.bound:
-            raise InvalidCertificate(f"the messages prove {float(proven)!r} only: expected at least {self.bound!r}")
-
-    def verify(self, problem: Any, *, exact: bool = False) -> bool:
-        """Whether this proves its bound for a problem; see `check`."""
-        try:
-            self.check(problem, exact=exact)
-        except InvalidCertificate:
-            return False
-        return True
+        self._compare(proven, "messages")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast)."""
-        write_parts(path, {name: getattr(self, name) for name in HEADER}, _arrays(self))
+        write_certificate(path, FORM, self, {name: array.ravel() for name, array in _arrays(self).items()})
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Certificate:
         """Read a certificate from a file; FormatError if it is not one, or was altered."""
-        header, arrays = read_parts(path)
-        messages = arrays.pop("messages")
-        extra = Extra(*(arrays[name] for name in ("extra_start", "extra_scope", "links", "link_messages")))
-        certificate = _frozen(Certificate(messages=messages, extra=extra, **header))
+        header, arrays = read_certificate(path, FORM)
+        if len(arrays["links"]) % 2:
+            raise FormatError(path, None, f"links has {len(arrays['links'])} numbers: expected pairs of factors")
+        links = arrays["links"].reshape(-1, 2)
+        extra = Extra(arrays["extra_start"], arrays["extra_scope"], links, arrays["link_messages"])
+        certificate = _frozen(Certificate(messages=arrays["messages"], extra=extra, **header))
         if certificate.seal != seal_of(certificate):
             problem = "the seal does not fit: the certificate was altered after it was made"
             raise FormatError(path, None, problem)
@@ -229,7 +232,7 @@ def seal_of(certificate: Certificate) -> str:
     digest = hashlib.sha256(repr((c.bound, c.method, c.step, c.n, c.problem, c.cost)).encode())
     for name, array in _arrays(c).items():
         digest.update(f"{name}{np.shape(array)}".encode())
-        digest.update(np.ascontiguousarray(array, ARRAYS[name]).data)
+        digest.update(np.ascontiguousarray(array, np.dtype(FORM.arrays[name]).newbyteorder("<")).data)
     return digest.hexdigest()
 
 
@@ -351,16 +354,7 @@ def common_step(f: FactorGraph) -> float:
     """
     costs = _finite_costs(f)
     magnitude = max(-float(costs.min(initial=0.0)), float(costs.max(initial=0.0)))
-    few = costs[:1024]
-    for finest in (1.0, 2.0**-20):
-        if magnitude * len(costs) / finest >= LARGEST_WHOLE:
-            break
-        if not (np.fmod(few, finest) == 0).all():  # mostly decided by the first ones
-            continue
-        scaled = np.abs(costs) / finest
-        if (scaled == np.floor(scaled)).all():
-            return float(np.gcd.reduce(scaled.astype(np.int64)) or 1) * finest if costs.any() else 1.0
-    return 0.0
+    return step_of(costs, magnitude * len(costs))
 
 
 def _finite_costs(f: FactorGraph) -> Floats:
@@ -372,16 +366,3 @@ def _largest_energy(f: FactorGraph) -> float:
     """At least every finite energy."""
     costs = f.tables[np.isfinite(f.tables)] if f.has_forbidden else f.tables
     return abs(float(f.constant)) + float(np.abs(costs).sum()) * (1 + 2.0**-30)
-
-
-def _are_multiples(f: FactorGraph, step: float) -> bool:
-    return 0 < step < math.inf and not np.fmod(_finite_costs(f), step).any()
-
-
-def round_up(bound: float, step: float) -> float:
-    """The least multiple of a step that is not below a bound; the bound itself if the step is 0."""
-    if not step or not math.isfinite(bound):
-        return bound
-    multiple = math.ceil(Fraction(bound) / Fraction(step)) * Fraction(step)
-    rounded = float(multiple)
-    return rounded if Fraction(rounded) <= multiple else math.nextafter(rounded, -math.inf)

@@ -15,7 +15,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp
 from libc.string cimport memcpy
 
-from graphpart.crf.elimination._blocks cimport AXES, Forest, Walk, following, start, view, workspace
+from graphpart.crf.bucket_elimination._blocks cimport AXES, Forest, Walk, following, start, view, workspace
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -100,7 +100,7 @@ cdef inline void probabilities(cost_t* s, offset_t d, offset_t count, const cost
         for y in range(d):
             low = s[y] if s[y] < low else low
         for y in range(d):
-            s[y] = exp(low - s[y]) if low < INFINITY else 0.0
+            s[y] = 1.0 if s[y] == low else exp(low - s[y])
             total += s[y]
         total = rest[i] / total if low < INFINITY else 0.0
         for y in range(d):

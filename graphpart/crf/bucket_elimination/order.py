@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.elimination import _order
-from graphpart.crf.elimination.plan import Plan, make_plan, text_of
+from graphpart.crf.bucket_elimination import _neighbours, _order
+from graphpart.crf.bucket_elimination.plan import Plan, make_plan, text_of
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.stopping import Stopping, interruptible
@@ -117,7 +117,7 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
     """
     domains, scope_start, scope, _, _ = f._flat()
     rows, factors, _ = f.incidence()
-    start, neighbour = _order.interactions(domains, scope_start, scope, rows, factors)
+    start, neighbour = _neighbours.interactions(domains, scope_start, scope, rows, factors)
     logs = np.rint(np.log2(domains) * 65536).astype(np.int64)
     graph = (domains, start, neighbour, logs)
     rank, noise = np.arange(f.n, dtype=np.int32), np.zeros(f.n, np.int64)
@@ -125,7 +125,7 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
     best = measured(f, order, width)
     if entries < SMALL:
         return best
-    best = min(best, measured(f, _order.sweep(start, neighbour), width), key=_effort)
+    best = min(best, measured(f, _neighbours.sweep(start, neighbour), width), key=_effort)
     rng = np.random.default_rng(0 if seed is None else seed)
     spent = 0
     for k in itertools.count():

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.elimination import _blocks, _collect, _plan
+from graphpart.crf.bucket_elimination import _blocks, _collect, _plan, _schedule
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidOption
@@ -106,9 +106,9 @@ class Plan:
     def scheduled(self) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
         """(order of nodes, places of messages, entries needed) for minimising."""
         if self.countable:
-            return _plan.schedule(self.parent, self.size)
+            return _schedule.schedule(self.parent, self.size)
         # Nobody will run this: in units of 2^24 entries the sums cannot overflow.
-        order, place, entries = _plan.schedule(self.parent, self.size >> 24)
+        order, place, entries = _schedule.schedule(self.parent, self.size >> 24)
         return order, place, entries << 24
 
     @cached_property

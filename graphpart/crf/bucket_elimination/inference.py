@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.elimination import _descend, _distribute
-from graphpart.crf.elimination.order import order_of
-from graphpart.crf.elimination.plan import Messages, Plan, collect, memory_of, text_of
+from graphpart.crf.bucket_elimination import _descend, _distribute
+from graphpart.crf.bucket_elimination.order import order_of
+from graphpart.crf.bucket_elimination.plan import Messages, Plan, collect, memory_of, text_of
 from graphpart.crf.exact_solvers.min_sum import Marginals
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import LabelVectors, least_entries, places

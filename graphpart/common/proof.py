@@ -1,0 +1,39 @@
+"""What every certificate of a lower bound can do: be checked against a problem."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any
+
+from graphpart.errors import InvalidCertificate
+
+__all__ = ["Proof"]
+
+
+class Proof(ABC):
+    """A lower bound, and what proves it.
+
+    Attributes
+    ----------
+    bound : float
+        No solution costs less.
+    """
+
+    bound: float
+
+    @abstractmethod
+    def check(self, problem: Any, *, exact: bool = False) -> None:
+        """Raise InvalidCertificate, saying why, unless this proves its bound for a problem."""
+
+    def verify(self, problem: Any, *, exact: bool = False) -> bool:
+        """Whether this proves its bound for a problem; see `check`."""
+        try:
+            self.check(problem, exact=exact)
+        except InvalidCertificate:
+            return False
+        return True
+
+    def _compare(self, proven: float | Fraction, what: str) -> None:
+        if not proven >= self.bound:
+            raise InvalidCertificate(f"the {what} prove {float(proven)!r} only: expected at least {self.bound!r}")

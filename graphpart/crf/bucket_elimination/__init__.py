@@ -1,0 +1,25 @@
+"""Elimination: exact answers for factor graphs of small width, whatever their arity and domains.
+
+`order.py` finds in which order to eliminate variables, and says width and memory before anything is allocated;
+`plan.py` says which tables are summed where. `elimination.py` minimises, `inference.py` has min-marginals, marginals,
+log Z and samples, `best.py` the m best labelings. The kernels: `_neighbours`, `_order`, `_plan`, `_schedule`, then
+`_collect` (sums and minima towards the roots), `_distribute` (back from them) and `_descend` (labels, variable by
+variable), which share `_blocks`.
+"""
+
+from graphpart.crf.bucket_elimination.best import Labelings, m_best
+from graphpart.crf.bucket_elimination.elimination import elimination
+from graphpart.crf.bucket_elimination.inference import log_partition, marginals, min_marginals, samples
+from graphpart.crf.bucket_elimination.order import EliminationOrder, elimination_order
+
+__all__ = [
+    "EliminationOrder",
+    "Labelings",
+    "elimination",
+    "elimination_order",
+    "log_partition",
+    "m_best",
+    "marginals",
+    "min_marginals",
+    "samples",
+]
