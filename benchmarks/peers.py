@@ -5,11 +5,7 @@
     python benchmarks/peers.py --rows complete grid --csv measured.csv
     python benchmarks/peers.py --cpu                 # on a machine with other work: CPU instead of wall-clock seconds
 
-Every measurement is a child process of its own, so that its peak memory is its own; rounds are interleaved, so that a
-drift of the machine meets all contestants alike. Seconds are those of the algorithm alone: reading arrays, importing,
-and building what the contestant works on is reported apart ("build"). "Extra" memory is the peak in the algorithm
-above what is in use just before it. Costs are recomputed here from the arrays, for all contestants by the same code.
-Ratios are medians over rounds of the ratio within a round.
+measuring.py says how: each measurement is a process of its own, ratios are taken within a round.
 
 A benchmark is one line in ROWS; a contestant is one function: it takes the arrays of an instance, builds what it needs
 and returns the function to be measured, which returns labels (or None).
@@ -17,33 +13,16 @@ and returns the function to be measured, which returns labels (or None).
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import csv
-import ctypes
-import gc
-import json
 import random
 import statistics
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from importlib import import_module, metadata
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from measuring import Arrays, Contestant, Figure, Measurements, Row, Run, main
 
 import graphpart as gp
-
-Arrays = dict[str, np.ndarray]
-Run = Callable[[], Any]
-Contestant = tuple[str, Callable[[Arrays], Run], int]
-
 
 # ------------------------------------------------------------------------------------------------------------ instances
 
@@ -263,73 +242,6 @@ CONTESTANTS: dict[str, Contestant] = {
 # -------------------------------------------------------------------------------------------------------------- figures
 
 
-@dataclass
-class Measured:
-    """The rounds of one contestant on one instance."""
-
-    seconds: list[float]
-    build: list[float]
-    extra: list[float]  # bytes
-    cost: list[float]
-
-
-class Measurements(dict[tuple[str, str], Measured]):
-    """By (size, contestant); without a size, the last one counts."""
-
-    sizes: list[str]
-
-    def of(self, who: str, size: int = -1) -> Measured:
-        return self[self.sizes[size], who]
-
-    def ratio(self, who: str, whose: str) -> float:
-        """Time of one contestant over that of another: the median over rounds."""
-        pairs = zip(self.of(who).seconds, self.of(whose).seconds, strict=True)
-        return statistics.median(a / b for a, b in pairs)
-
-    def extra(self, who: str) -> float:
-        return statistics.median(self.of(who).extra)
-
-    def cost(self, who: str) -> float:
-        return statistics.median(self.of(who).cost)
-
-    def excess(self, who: str, whose: str) -> float:
-        """How much higher the cost of one contestant is than that of another, relatively."""
-        return (self.cost(who) - self.cost(whose)) / abs(self.cost(whose))
-
-    def exponent(self, who: str) -> float:
-        """The slope of log(seconds) over log(n), by least squares; sizes are written n=..."""
-        n = [int(size.removeprefix("n=")) for size in self.sizes]
-        seconds = [statistics.median(self[size, who].seconds) for size in self.sizes]
-        return float(np.polyfit(np.log(n), np.log(seconds), 1)[0])
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of a row, and its target."""
-
-    text: str
-    value: Callable[[Measurements], float]
-    relation: str  # "<=", ">=" or "<"
-    target: float
-
-    def met(self, value: float) -> bool:
-        return {"<=": value <= self.target, ">=": value >= self.target, "<": value < self.target}[self.relation]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One benchmark: instances of one kind in one or more sizes, contestants, figures."""
-
-    name: str
-    about: str
-    make: Callable[..., Arrays]
-    sizes: dict[str, dict[str, Any]]
-    quick: dict[str, dict[str, Any]]
-    contestants: tuple[str, ...]
-    figures: tuple[Figure, ...] = ()
-    cost: Callable[[Arrays, np.ndarray], float] = cost_within
-
-
 def matrices(r: Measurements) -> float:
     """Extra memory of joining in units of the matrix."""
     return r.extra(JOINING) / (8 * int(r.sizes[-1].removeprefix("n=")) ** 2)
@@ -338,7 +250,7 @@ def matrices(r: Measurements) -> float:
 def per_pair(r: Measurements) -> float:
     """Time per pair of joining on the largest instance, in units of that on the smallest."""
     m = [float(size.removeprefix("m=")) for size in r.sizes]
-    pairs = zip(r.of(JOINING, -1).seconds, r.of(JOINING, 0).seconds, strict=True)
+    pairs = zip(r.of(JOINING, -1)["seconds"], r.of(JOINING, 0)["seconds"], strict=True)
     return statistics.median(a / b for a, b in pairs) * m[0] / m[-1]
 
 
@@ -427,169 +339,14 @@ ROWS = (
         (
             Figure(
                 "solve: microseconds per call above the kernels",
-                lambda r: 1e3 * (statistics.median(r.of(SOLVE).seconds)
-                                 - statistics.median(r.of(KERNELS).seconds)),
+                lambda r: 1e3 * (r.median(SOLVE)
+                                 - r.median(KERNELS)),
                 "<=", 50,
             ),
         ),
     ),
 )  # fmt: skip
 
-
-# ------------------------------------------------------------------------------------------------------------ measuring
-
-
-def resident(field: str) -> int:
-    """VmRSS (memory in use) or VmHWM (its peak) in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return 1024 * int(line.split()[1])
-    raise RuntimeError(f"/proc/self/status has no {field}: memory is measured on Linux only")
-
-
-def child(
-    row: Row, contestant: str, folder: Path, clock: Callable[[], float], contestants: dict[str, Contestant]
-) -> None:
-    """Measure one contestant once and print the figures as JSON."""
-    arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
-    _, function, times = contestants[contestant]
-    began = clock()
-    run = function(arrays)
-    build = clock() - began
-    gc.collect()
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)  # what the build has freed must not serve the run unseen
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-    before = resident("VmRSS")
-    seconds = []
-    for _ in range(times):
-        began = clock()
-        labels = run()
-        seconds.append(clock() - began)
-    extra = max(0, resident("VmHWM") - before)
-    cost = None if labels is None else row.cost(arrays, labels.astype(np.int64))
-    print(json.dumps({"seconds": statistics.median(seconds), "build": build, "extra": extra, "cost": cost}))
-
-
-def measure(
-    row: Row,
-    sizes: dict[str, dict[str, Any]],
-    rounds: int,
-    limit: float,
-    clock: str,
-    contestants: dict[str, Contestant],
-    script: str,
-) -> tuple[Measurements, list[str]]:
-    """Run all contestants of a row `rounds` times, and say who was left out."""
-    measurements = Measurements()
-    measurements.sizes = list(sizes)
-    notes: dict[str, str] = {}
-    for size, options in sizes.items():
-        with tempfile.TemporaryDirectory() as name:
-            for key, array in row.make(**options).items():
-                np.save(Path(name, f"{key}.npy"), array)
-            for _ in range(rounds):
-                for who in row.contestants:
-                    if who in notes:
-                        continue
-                    try:
-                        import_module(contestants[who][0])
-                    except ImportError:
-                        notes[who] = f"{who}: not installed"
-                        continue
-                    command = [sys.executable, script, "--child", row.name, who, name, clock]
-                    try:
-                        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
-                    except subprocess.TimeoutExpired:
-                        notes[who] = f"{who}: stopped after {limit:g} s on {size}"
-                        continue
-                    except subprocess.CalledProcessError as error:
-                        last = (error.stderr.strip().splitlines() or [f"exit {error.returncode}"])[-1]
-                        notes[who] = f"{who}: failed on {size}: {last}"
-                        continue
-                    figures = json.loads(done.stdout.splitlines()[-1])
-                    found = measurements.setdefault((size, who), Measured([], [], [], []))
-                    for key in ("seconds", "build", "extra"):
-                        getattr(found, key).append(figures[key])
-                    if figures["cost"] is not None:
-                        found.cost.append(figures["cost"])
-    return measurements, list(notes.values())
-
-
-def report(row: Row, r: Measurements, notes: list[str], judged: bool) -> list[list[Any]]:
-    """Print a row; return its figures for the CSV file."""
-    print(f"\n== {row.name}: {row.about}")
-    print(f"{'instance':22} {'contestant':28} {'cost':>20} {'seconds':>10} {'build':>8} {'extra MB':>9}")
-    lines: list[list[Any]] = []
-    for (size, who), found in r.items():
-        seconds, build, extra = (statistics.median(x) for x in (found.seconds, found.build, found.extra))
-        cost = statistics.median(found.cost) if found.cost else ""
-        shown = f"{cost:20.6f}" if found.cost else f"{'':20}"
-        print(f"{size:22} {who:28} {shown} {seconds:10.4f} {build:8.3f} {extra / 1e6:9.1f}")
-        lines.append([row.name, size, who, cost, seconds, build, extra, len(found.seconds)])
-    for note in notes:
-        print(f"   {note}")
-    for figure in row.figures:
-        try:
-            value = figure.value(r)
-        except (KeyError, statistics.StatisticsError, ValueError):
-            print(f"   {figure.text:52} {'not measured':>12}   {figure.relation} {figure.target:g}")
-            continue
-        verdict = ("met" if figure.met(value) else "MISSED") if judged else "(sizes of --quick: not judged)"
-        reached = f"{value / figure.target:8.3g}" if figure.target else " " * 8
-        print(f"   {figure.text:52} {value:12.4g}   {figure.relation} {figure.target:<6g} ratio {reached}   {verdict}")
-        lines.append([row.name, "figure", figure.text, value, f"{figure.relation} {figure.target:g}", verdict, "", ""])
-    sys.stdout.flush()
-    return lines
-
-
-def main(
-    all_rows: tuple[Row, ...] = ROWS,
-    contestants: dict[str, Contestant] = CONTESTANTS,
-    packages: tuple[str, ...] = ("numpy", "bioimage-cpp", "igraph", "networkx", "chszlablib"),
-    about: str | None = __doc__,
-    script: str = __file__,
-) -> None:
-    """Measure and report; another script calls this with its own rows and contestants."""
-    names = [row.name for row in all_rows]
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", nargs="+", choices=names, default=names, metavar="ROW", help=", ".join(names))
-    parser.add_argument("--without", nargs="+", default=[], choices=contestants, metavar="NAME", help="leave out")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each contestant (default 5)")
-    parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is stopped (default 600)")
-    parser.add_argument("--cpu", action="store_true", help="count CPU seconds: for a machine that others use as well")
-    parser.add_argument("--csv", type=Path, help="also write all figures here")
-    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    rows = {row.name: row for row in all_rows}
-    if options.child:
-        name, contestant, folder, clock = options.child
-        child(rows[name], contestant, Path(folder), getattr(time, clock), contestants)
-        return
-    versions = [f"graphpart {gp.__version__}"]
-    for package in packages:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions.append(f"{package} {metadata.version(package)}")
-    print(
-        f"Python {sys.version.split()[0]}, {', '.join(versions)}; "
-        f"{options.rounds} rounds, {'CPU' if options.cpu else 'wall-clock'} seconds"
-    )
-    lines: list[list[Any]] = []
-    for name in options.rows:
-        row = rows[name]
-        sizes = row.quick if options.quick else row.sizes
-        clock = "process_time" if options.cpu else "perf_counter"
-        row = replace(row, contestants=tuple(who for who in row.contestants if who not in options.without))
-        measurements, notes = measure(row, sizes, options.rounds, options.limit, clock, contestants, script)
-        lines += report(row, measurements, notes, judged=not options.quick)
-    if options.csv:
-        with open(options.csv, "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["row", "size", "contestant or figure", "cost or value", "seconds or target",
-                             "build or verdict", "extra bytes", "rounds"])  # fmt: skip
-            writer.writerows(lines)
-
-
 if __name__ == "__main__":
-    main()
+    packages = ("numpy", "bioimage-cpp", "igraph", "networkx", "chszlablib")
+    main(ROWS, CONTESTANTS, packages, __doc__, __file__, cost_within)

@@ -1,5 +1,6 @@
 """The comparison with peers runs, on small sizes, with those contestants that are there."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import graphpart
+import graphpart as gp
 
 PEERS = Path(__file__).resolve().parent.parent / "benchmarks" / "peers.py"
 
 
-def peers(*options: str, script: Path = PEERS) -> subprocess.CompletedProcess[str]:
-    """Run the script with the same graphpart as this test."""
-    environment = os.environ | {"PYTHONPATH": str(Path(graphpart.__file__).parent.parent)}
+def peers(*options: str, script: Path = PEERS, first: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the script with the same graphpart as this test, and with modules of a folder that come first."""
+    home = Path(gp.__file__).parent.parent
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(x) for x in (first, home) if x)}
     command = [sys.executable, str(script), *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=environment)
 
@@ -40,6 +42,43 @@ def test_factor_graphs_quick(tmp_path):
     lines = table.read_text().splitlines()
     assert sum(",graphpart min-sum," in line for line in lines) == 2
     assert sum(",graphpart ICM," in line for line in lines) == 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+def test_cuts_bounds_and_moves_quick(tmp_path):
+    """Without peers: their figures are not measured, those of graphpart are."""
+    gp.write(gp.generate.factor_grid(3, 4, seed=1).problem, tmp_path / "small.uai")
+    (tmp_path / "best_known.csv").write_text("file,family,evidence,energy\nsmall.uai,grid,,-100\n")
+    new = ["restore", "roof", "passes-potts", "tables", "expansion", "ten-best", "narrow", "real"]
+    peers_left_out = ["PyMaxflow", "PyMaxflow expansion", "thinqpbo, solving", "pytoulbar2", "toulbar2"]
+    options = ("--quick", "--rounds", "1", "--cpu", "--json", "--instances", str(tmp_path), "--seconds", "1")
+    done = peers(*options, "--only", *new, "--without", *peers_left_out, script=PEERS.with_name("crf.py"))
+    assert done.returncode == 0, done.stderr
+    rows = {row["row"]: row for row in json.loads(done.stdout)["rows"]}
+    assert list(rows) == new and [note for row in rows.values() for note in row["notes"]] == []
+    assert all(one["rounds"] == 1 for row in rows.values() for one in row["measured"])
+    for row in rows.values():
+        for one in row["measured"]:
+            assert one["bound"] is None or one["cost"] is None or one["bound"] <= one["cost"] + 1e-9
+    figures = {(name, f["figure"]): f["value"] for name, row in rows.items() for f in row["figures"]}
+    assert figures["tables", "gap after 30 s, of the better one"] < 1e-9
+    assert figures["ten-best", "tenth energy off NumPy's, relative"] < 1e-12
+    assert figures["real", "auto: proven optimal"] == 1 and figures["real", "auto: best known value reached"] == 0
+    assert figures["roof", "graphpart roof duality: time over thinqpbo, solving"] is None
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+def test_missing_peer(tmp_path):
+    """It is said in a line, and has - in the table."""
+    (tmp_path / "maxflow.py").write_text("raise ImportError\n")
+    done = peers("--quick", "--rounds", "1", "--only", "restore", script=PEERS.with_name("crf.py"), first=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "   PyMaxflow: not installed" in lines
+    (line,) = (line for line in lines if line.startswith("12x16") and "PyMaxflow" in line)
+    assert line.split()[2:] == ["-"] * 5
+    assert any("graphpart graph cut: gap" in line and "not measured" not in line for line in lines)
+    assert any("time over PyMaxflow" in line and "not measured" in line for line in lines)
 
 
 def test_pairwise_quick():

@@ -113,6 +113,16 @@ def test_restore_image(tmp_path, capsys):
     assert best <= icm < seen and best <= truth
     assert rows[2][3] == best and rows[2][4] < rows[0][4]
     assert all(f.evaluate(labels) == energy for _, labels, energy, *_ in rows)
+    cost, ilp = study.check(0.2, 0.6, seed=1)
+    assert cost == best and ilp.status == gp.Status.OPTIMAL and ilp.cost == pytest.approx(best, rel=1e-9)
     study.main(["--quick"])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6 and lines[4].startswith(f"| optimum | {best:.2f} | {best:.2f} |")
+    assert len(lines) == 8 and lines[4].startswith(f"| optimum | {best:.2f} | {best:.2f} |")
+    assert lines[-1].startswith(f"24 x 32 pixels: graph cut {best:.6f}, integer program {best:.6f} (optimal), ")
+
+
+def test_restore_image_in_full():
+    _, rows = example("restore_image").study()
+    seen, icm, best, truth = (energy for _, _, energy, *_ in rows)
+    assert [round(energy, 2) for energy in (seen, icm, best, truth)] == [7493.39, 6580.04, 6311.71, 6516.86]
+    assert rows[2][3] == pytest.approx(best, rel=1e-12)
