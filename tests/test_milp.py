@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 import graphpart as gp
 from graphpart import highs
 from graphpart.milp import Program, _bound_in_log, common_step, pick_solver
-from graphpart.partition import simplex
+from graphpart.partition.bounds import simplex
 from graphpart.stopping import Stopping
 
 SOLVERS = ["cbc", "highs"]

@@ -183,7 +183,7 @@ class HardComponent:
         labels, cost = improve(self.f, labels, inner, "sweep")
         if self.moves is not None and cost < math.inf:
             fused = self.labels.copy()
-            if self.moves.move(self.labels, labels, fused, inner):
+            if self.moves.move(self.labels, labels, fused, self.cost, inner):
                 labels = fused
         self._take(labels)
 

@@ -5,8 +5,8 @@ entries of the pairs around a cycle do not fit together, a factor over all its v
 triplet, a longer one is cut by chords, pairs with tables of zeros, into triplets (Sontag et al. 2008; Batra, Nowozin &
 Kohli 2011; Sontag, Choe & Li 2012). Candidates are all triangles and chordless cycles of four; if none of these gains,
 cycles in the graph whose nodes say that a variable has a label, and whose edges say that both ends hold or neither,
-or just one, if an odd number of edges say the latter; at last a shortest cycle through each pair. After a pass, costs lie where it went, which hides contradictions elsewhere;
-so for this purpose they are first spread evenly. Each candidate is judged by the rise of the bound that it guarantees:
+or just one, if an odd number of edges say the latter; at last a shortest cycle through each pair. After a pass, costs
+lie where it went, which hides contradictions elsewhere; so they are first spread evenly. Each candidate is judged by the rise of the bound that it guarantees:
 the least sum around the cycle of what remains of all costs, less the sum of the least costs. The best are added, and
 message passing goes on from the present messages, between pairs and triplets as well (Kolmogorov 2015). Chords count as
 pairs in later rounds.
