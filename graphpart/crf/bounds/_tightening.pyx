@@ -226,9 +226,9 @@ def gains(const offset_t[::1] cycle_start, const element_t[::1] scopes, const el
           const double[::1] tables, double cost, Stopping stopping):
     """How much the bound would rise if a cycle were one factor, given the tables of pairs and unary costs that remain.
 
-    The least sum around the cycle, of its variables' costs and its pairs' entries, less the sum of least ones. Each pair
-    leads to the next variable. Rows of the table of a pair are those of its smaller variable. inf where no labels fit.
-    O(length times labels^3) for each cycle; 0 for those that were not reached in time.
+    The least sum around the cycle, of its variables' costs and its pairs' entries, less the sum of least ones. Each
+    pair leads to the next variable. Rows of the table of a pair are those of its smaller variable. inf where no
+    labels fit. O(length times labels^3) for each cycle; 0 for those that were not reached in time.
     """
     cdef Py_ssize_t count = cycle_start.shape[0] - 1, c
     cdef element_t i, j, d, e, origin
