@@ -294,9 +294,8 @@ def proven_bound(f: FactorGraph, messages: Floats, extra: Extra) -> float:
         raise InvalidCertificate(f"{len(messages)} messages: expected {expected}, one for each label they go to")
     if not (np.isfinite(messages).all() and np.isfinite(extra.messages).all()):
         raise InvalidCertificate("a message is not finite: expected finite numbers")
-    entries = (
-        np.multiply.reduceat(domains[extra.scope].astype(np.float64), extra.start[:-1]) if len(extra.scope) else []
-    )
+    each = domains[extra.scope].astype(np.float64)
+    entries: Floats = np.multiply.reduceat(each, extra.start[:-1]) if len(each) else each
     if np.max(entries, initial=0.0) > LARGEST_TABLE:
         raise InvalidCertificate("an added factor has a table larger than any memory")
     extra_sizes = np.array(entries, np.int64)
