@@ -198,7 +198,7 @@ def test_gains_are_the_least_sum_around_a_cycle_less_the_sum_of_least_ones():
             passes, ends, start, tables, unary = remaining(f)
             gains = _tightening.gains(
                 np.array([0, n]), np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), f.domains, passes.first,
-                unary, start, tables,
+                unary, start, tables, np.inf, Stopping(),
             )  # fmt: skip
             least = min(
                 energy_left(f, ends, start, tables, unary, passes.first, y)
@@ -206,6 +206,71 @@ def test_gains_are_the_least_sum_around_a_cycle_less_the_sum_of_least_ones():
             )
             parts = [*np.split(unary, passes.first[1:-1]), *np.split(tables[: start[-1]], start[1:-1])]
             assert gains[0] == pytest.approx(least - sum(part.min() for part in parts), abs=1e-9)
+
+
+def test_agreements_are_differences_of_least_entries():
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        f = pairwise(rng, 5, random_pairs(rng, 5, 0.8), forbidden=0.1)
+        domains = f.domains
+        ends = f.scope[f.scope_start[5:-1][:, None] + np.arange(2)]
+        if not len(ends):
+            continue
+        tables = [f.factor(5 + k)[1] if a < b else f.factor(5 + k)[1].T for k, (a, b) in enumerate(ends.tolist())]
+        start = np.cumsum([0, *(t.size for t in tables)])
+        counts = np.where(domains > 2, domains, domains - 1).astype(np.int64)
+        node = np.cumsum(counts) - counts
+        edges = np.cumsum([0, *counts[ends].prod(axis=1)])
+        flat = np.concatenate([t.ravel() for t in tables])
+        u, v, pair, value = _tightening.agreements(ends, domains, node, start, flat, edges)
+        at = 0
+        for k, table in enumerate(tables):
+            i, j = sorted(ends[k].tolist())
+            for a in range(domains[i]) if domains[i] > 2 else range(1, domains[i]):
+                for b in range(domains[j]) if domains[j] > 2 else range(1, domains[j]):
+                    alike = np.equal.outer(np.arange(domains[i]) == a, np.arange(domains[j]) == b)
+                    same = table[alike].min(initial=np.inf)
+                    other = table[~alike].min(initial=np.inf)
+                    expected = 0.0 if same == other == np.inf else other - same
+                    assert (u[at], v[at], pair[at]) == (
+                        node[i] + a * (domains[i] > 2),
+                        node[j] + b * (domains[j] > 2),
+                        k,
+                    )
+                    assert value[at] == pytest.approx(expected)
+                    at += 1
+        assert at == len(value)
+
+
+def test_cycles_that_contradict_themselves():
+    rng = np.random.default_rng(12)
+    met = 0
+    for _ in range(100):
+        n = int(rng.integers(3, 12))
+        ends = random_pairs(rng, n, 0.5)
+        m = len(ends)
+        value = rng.choice([-1.0, 1.0], m) * np.sort(rng.random(m))[::-1] if m else np.zeros(0)
+        u, v = np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1])
+        starts, nodes, pairs = _tightening.frustrated(u, v, np.arange(m, dtype=np.int32), value, n, 24, 10**6)
+        for a, b in pairwise_of(starts.tolist()):
+            some, by = nodes[a:b].tolist(), pairs[a:b].tolist()
+            assert len(set(some)) == len(some) >= 3
+            for x, y, k in zip(some, some[1:] + some[:1], by, strict=True):
+                assert {x, y} == {int(u[k]), int(v[k])}
+            assert np.prod(np.sign(value[by])) == -1
+            met += 1
+        # None is left out: without such a cycle, signs of nodes explain the signs of all edges.
+        consistent = (
+            any(
+                all(s[a] * s[b] == np.sign(x) for a, b, x in zip(u, v, value, strict=True))
+                for s in product([1, -1], repeat=n)
+            )
+            if n < 9
+            else None
+        )
+        assert consistent is None or consistent == (len(starts) == 1)
+        assert len(_tightening.frustrated(u, v, u, value, n, 24, 1)[0]) <= 2
+    assert met > 100
 
 
 def test_cycles_are_cut_into_triplets_along_chords():

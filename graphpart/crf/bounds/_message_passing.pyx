@@ -9,416 +9,29 @@ so do **tight** pairs, which are part of triplets; their tables hold what triple
 import numpy as np
 
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
+from graphpart.crf.bounds._tables cimport hash_of, recognise
+from graphpart.crf.bounds._visits cimport (
+    GP_ANTI_POTTS,
+    GP_GENERAL,
+    GP_LINEAR,
+    GP_POTTS,
+    gp_network,
+    gp_pair,
+    gp_run,
+    gp_send,
+    gp_visit,
+)
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
-# The loops in which the time goes, in C for the sake of two numbers at a time, and of sizes that the compiler knows.
-cdef extern from *:
-    """
-    #include <math.h>
-    #include <stdint.h>
-    #if defined(_MSC_VER)
-    #define GP_ALWAYS static __forceinline
-    #elif defined(__GNUC__)
-    #define GP_ALWAYS static inline __attribute__((always_inline))
-    #else
-    #define GP_ALWAYS static inline
-    #endif
-
-    /* Two numbers at a time. */
-    #if defined(__SSE2__) || defined(_M_X64)
-    #include <emmintrin.h>
-    typedef __m128d gp_two;
-    #define gp_load _mm_loadu_pd
-    #define gp_store _mm_storeu_pd
-    #define gp_store_low _mm_store_sd
-    #define gp_both _mm_set1_pd
-    #define gp_add _mm_add_pd
-    #define gp_sub _mm_sub_pd
-    #define gp_mul _mm_mul_pd
-    #define gp_min _mm_min_pd
-    #define gp_low _mm_unpacklo_pd
-    #define gp_high _mm_unpackhi_pd
-    #elif defined(__aarch64__) && defined(__ARM_NEON)
-    #include <arm_neon.h>
-    typedef float64x2_t gp_two;
-    #define gp_load vld1q_f64
-    #define gp_store vst1q_f64
-    #define gp_store_low(p, x) vst1q_lane_f64(p, x, 0)
-    #define gp_both vdupq_n_f64
-    #define gp_add vaddq_f64
-    #define gp_sub vsubq_f64
-    #define gp_mul vmulq_f64
-    #define gp_min vminq_f64
-    #define gp_low vzip1q_f64
-    #define gp_high vzip2q_f64
-    #else
-    typedef struct { double a, b; } gp_two;
-    GP_ALWAYS gp_two gp_make(double a, double b) { gp_two x; x.a = a; x.b = b; return x; }
-    GP_ALWAYS gp_two gp_load(const double *p) { return gp_make(p[0], p[1]); }
-    GP_ALWAYS void gp_store(double *p, gp_two x) { p[0] = x.a; p[1] = x.b; }
-    GP_ALWAYS void gp_store_low(double *p, gp_two x) { p[0] = x.a; }
-    GP_ALWAYS gp_two gp_both(double x) { return gp_make(x, x); }
-    GP_ALWAYS gp_two gp_add(gp_two x, gp_two y) { return gp_make(x.a + y.a, x.b + y.b); }
-    GP_ALWAYS gp_two gp_sub(gp_two x, gp_two y) { return gp_make(x.a - y.a, x.b - y.b); }
-    GP_ALWAYS gp_two gp_mul(gp_two x, gp_two y) { return gp_make(x.a * y.a, x.b * y.b); }
-    GP_ALWAYS gp_two gp_min(gp_two x, gp_two y) { return gp_make(x.a < y.a ? x.a : y.a, x.b < y.b ? x.b : y.b); }
-    GP_ALWAYS gp_two gp_low(gp_two x, gp_two y) { return gp_make(x.a, y.a); }
-    GP_ALWAYS gp_two gp_high(gp_two x, gp_two y) { return gp_make(x.b, y.b); }
-    #endif
-
-    /* The least of h twos, in both places. */
-    GP_ALWAYS gp_two gp_least_two(int h, const gp_two *x) {
-        gp_two a = x[0], b = x[h - 1];
-        for (int i = 1; i + 1 < h; i += 2) {
-            a = gp_min(x[i], a);
-            if (i + 2 < h) b = gp_min(x[i + 1], b);
-        }
-        a = gp_min(a, b);
-        return gp_min(gp_low(a, a), gp_high(a, a));
-    }
-
-    enum { GP_GENERAL, GP_POTTS, GP_ANTI_POTTS, GP_LINEAR };
-
-    typedef struct {
-        int64_t table, message;
-        double same, other;     /* Potts: entries for equal and different labels. Linear: least entry, slope */
-        int32_t u, v;
-        int32_t kind;
-        int32_t flipped;        /* the rows of the table belong to v */
-    } gp_pair;
-
-    GP_ALWAYS double gp_less(double a, double b) { return a < b ? a : b; }
-
-    /* Four minima side by side, then one of them: no long chain of operations that wait for each other. */
-    GP_ALWAYS double gp_least(int d, const double *x) {
-        if (d < 4) {
-            double least = x[0];
-            for (int i = 1; i < d; i++) least = gp_less(x[i], least);
-            return least;
-        }
-        double lanes[4];
-        int i = 4;
-        for (int k = 0; k < 4; k++) lanes[k] = x[k];
-        for (; i + 4 <= d; i += 4)
-            for (int k = 0; k < 4; k++) lanes[k] = gp_less(x[i + k], lanes[k]);
-        for (; i < d; i++) lanes[0] = gp_less(x[i], lanes[0]);
-        return gp_less(gp_less(lanes[0], lanes[2]), gp_less(lanes[1], lanes[3]));
-    }
-
-    /* out[y] = least of table[x][y] + in[x] over x, for one of the two structured kinds; all of size d */
-    GP_ALWAYS void gp_structured(int d, const gp_pair *p, const double *table, const double *in, double *out) {
-        double least = gp_least(d, in);
-        if (p->kind == GP_POTTS) {
-            double most = least + p->other;
-            for (int i = 0; i < d; i++) out[i] = gp_less(in[i] + p->same, most);
-        } else if (p->kind == GP_ANTI_POTTS) {
-            double next = INFINITY;
-            int at = -1;
-            for (int i = 0; i < d; i++) {
-                if (at < 0 && in[i] == least) at = i;
-                else next = gp_less(in[i], next);
-            }
-            for (int i = 0; i < d; i++) out[i] = gp_less(in[i] + p->same, (i == at ? next : least) + p->other);
-        } else {
-            double slope = p->other, most = least + (table[d - 1] - p->same);
-            out[0] = in[0];
-            for (int i = 1; i < d; i++) out[i] = gp_less(in[i], out[i - 1] + slope);
-            for (int i = d - 2; i >= 0; i--) out[i] = gp_less(out[i], out[i + 1] + slope);
-            for (int i = 0; i < d; i++) out[i] = gp_less(out[i], most) + p->same;
-        }
-    }
-
-    /* The message m of a pair becomes least of table + given - m, less a constant; both variables have d labels, an even
-       number up to 16. */
-    GP_ALWAYS void gp_send_sized(int d, const gp_pair *p, const double *tables, int from_rows, const gp_two *given,
-                                 gp_two constant, double *m, gp_two cap, int capped) {
-        gp_two in[8], out[8];
-        const double *table = tables + p->table;
-        const int h = d / 2;
-        for (int i = 0; i < h; i++) in[i] = gp_sub(given[i], gp_load(m + 2 * i));
-        if (p->kind == GP_POTTS) {
-            gp_two same = gp_both(p->same), most = gp_add(gp_least_two(h, in), gp_both(p->other));
-            for (int i = 0; i < h; i++) out[i] = gp_min(gp_add(in[i], same), most);
-        } else if (p->kind != GP_GENERAL) {
-            double x[16], y[16];
-            for (int i = 0; i < h; i++) gp_store(x + 2 * i, in[i]);
-            gp_structured(d, p, table, x, y);
-            for (int i = 0; i < h; i++) out[i] = gp_load(y + 2 * i);
-        } else if (from_rows) {
-            gp_two odd[8];
-            for (int i = 0; i < h; i++) {       /* rows 2 i and 2 i + 1 */
-                gp_two first = gp_low(in[i], in[i]), second = gp_high(in[i], in[i]);
-                const double *row = table + 2 * i * d;
-                for (int j = 0; j < h; j++) {
-                    gp_two x = gp_add(gp_load(row + 2 * j), first), y = gp_add(gp_load(row + d + 2 * j), second);
-                    out[j] = i ? gp_min(x, out[j]) : x;
-                    odd[j] = i ? gp_min(y, odd[j]) : y;
-                }
-            }
-            for (int j = 0; j < h; j++) out[j] = gp_min(out[j], odd[j]);
-        } else {
-            for (int i = 0; i < h; i++) {
-                const double *row = table + 2 * i * d;
-                gp_two x = gp_add(gp_load(row), in[0]), y = gp_add(gp_load(row + d), in[0]);
-                for (int j = 1; j < h; j++) {
-                    x = gp_min(gp_add(gp_load(row + 2 * j), in[j]), x);
-                    y = gp_min(gp_add(gp_load(row + d + 2 * j), in[j]), y);
-                }
-                out[i] = gp_min(gp_low(x, y), gp_high(x, y));
-            }
-        }
-        for (int i = 0; i < h; i++) {
-            out[i] = gp_sub(out[i], constant);
-            if (capped) out[i] = gp_min(out[i], cap);
-            gp_store(m + 2 * i, out[i]);
-        }
-    }
-
-    /* The same for any sizes; scratch has room for both. */
-    static void gp_send(int d, int other, const gp_pair *p, const double *tables, int from_rows, const double *given,
-                        double constant, double *m, double cap, double *in, double *out) {
-        const double *table = tables + p->table;
-        for (int i = 0; i < d; i++) in[i] = given[i] - m[i];
-        if (p->kind != GP_GENERAL) {
-            gp_structured(d, p, table, in, out);
-        } else if (from_rows) {
-            for (int j = 0; j < other; j++) out[j] = table[j] + in[0];
-            for (int i = 1; i < d; i++) {
-                const double *row = table + (int64_t)i * other;
-                double x = in[i];
-                for (int j = 0; j < other; j++) out[j] = gp_less(row[j] + x, out[j]);
-            }
-        } else {
-            for (int i = 0; i < other; i++) {
-                const double *row = table + (int64_t)i * d;
-                double least = row[0] + in[0];
-                for (int j = 1; j < d; j++) least = gp_less(row[j] + in[j], least);
-                out[i] = least;
-            }
-        }
-        for (int i = 0; i < other; i++) m[i] = gp_less(out[i] - constant, cap);
-    }
-
-    /* What a visit looks at. */
-    typedef struct {
-        int sized, capped;                  /* all variables have so many labels, or 0; messages are at most cap */
-        const int32_t *domains, *earlier;
-        const int64_t *first, *later_start, *earlier_start;
-        const gp_pair *pairs;
-        const double *tables, *unary, *weight;
-        double *messages, *in, *out, *given;
-        double cap;
-    } gp_network;
-
-    /* Sum up what comes to a variable, take out the least entry, which is returned, and send shares of the rest on: to
-       later variables if forward, else to earlier ones. What was computed last is added last, and the least entry is
-       taken out of what is sent at the end, because the next variable waits for it. */
-    GP_ALWAYS double gp_visit_sized(int d, const gp_network *net, int64_t v, int capped, int forward,
-                                    const double *start, double *given) {
-        gp_two sum[8], share[8], least, part, most = gp_both(net->cap), factor = gp_both(net->weight[v]);
-        const int h = d / 2;
-        const gp_pair *pairs = net->pairs;
-        const int64_t later_end = net->later_start[v + 1], earlier_end = net->earlier_start[v + 1];
-        double *messages = net->messages, taken;
-        for (int i = 0; i < h; i++) sum[i] = gp_load(start + 2 * i);
-        for (int turn = 0; turn < 2; turn++) {
-            if (turn == forward) {
-                for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
-                    const double *m = messages + pairs[net->earlier[k]].message;
-                    for (int i = 0; i < h; i++) sum[i] = gp_add(sum[i], gp_load(m + 2 * i));
-                }
-            } else {
-                for (int64_t k = net->later_start[v]; k < later_end; k++) {
-                    const double *m = messages + pairs[k].message;
-                    for (int i = 0; i < h; i++) sum[i] = gp_add(sum[i], gp_load(m + 2 * i));
-                }
-            }
-        }
-        for (int i = 0; i < h; i++) {
-            share[i] = gp_mul(sum[i], factor);
-            if (capped) share[i] = gp_min(share[i], most);
-        }
-        least = gp_least_two(h, sum);
-        part = gp_mul(least, factor);
-        if (forward) {
-            for (int64_t k = net->later_start[v]; k < later_end; k++)
-                gp_send_sized(d, &pairs[k], net->tables, !pairs[k].flipped, share, part, messages + pairs[k].message,
-                              most, capped);
-        } else {
-            for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
-                const gp_pair *p = &pairs[net->earlier[k]];
-                gp_send_sized(d, p, net->tables, p->flipped, share, part, messages + p->message, most, capped);
-            }
-        }
-        if (given)
-            for (int i = 0; i < h; i++) gp_store(given + 2 * i, gp_sub(share[i], part));
-        gp_store_low(&taken, least);
-        return taken;
-    }
-
-    /* The same for any number of labels. */
-    static double gp_visit_any(const gp_network *net, int64_t v, int forward, const double *start, double *given) {
-        const int d = net->domains[v];
-        const gp_pair *pairs = net->pairs;
-        const int64_t later_end = net->later_start[v + 1], earlier_end = net->earlier_start[v + 1];
-        double *messages = net->messages, least, part;
-        for (int i = 0; i < d; i++) given[i] = start[i];
-        for (int turn = 0; turn < 2; turn++) {
-            if (turn == forward) {
-                for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
-                    const double *m = messages + pairs[net->earlier[k]].message;
-                    for (int i = 0; i < d; i++) given[i] += m[i];
-                }
-            } else {
-                for (int64_t k = net->later_start[v]; k < later_end; k++) {
-                    const double *m = messages + pairs[k].message;
-                    for (int i = 0; i < d; i++) given[i] += m[i];
-                }
-            }
-        }
-        least = gp_least(d, given);
-        part = net->weight[v] * least;
-        for (int i = 0; i < d; i++) given[i] = gp_less(net->weight[v] * given[i], net->cap);
-        if (forward) {
-            for (int64_t k = net->later_start[v]; k < later_end; k++)
-                gp_send(d, net->domains[pairs[k].v], &pairs[k], net->tables, !pairs[k].flipped, given, part,
-                        messages + pairs[k].message, net->cap, net->in, net->out);
-        } else {
-            for (int64_t k = net->earlier_start[v]; k < earlier_end; k++) {
-                const gp_pair *p = &pairs[net->earlier[k]];
-                gp_send(d, net->domains[p->u], p, net->tables, p->flipped, given, part, messages + p->message,
-                        net->cap, net->in, net->out);
-            }
-        }
-        for (int i = 0; i < d; i++) given[i] -= part;
-        return least;
-    }
-
-    static double gp_visit(const gp_network *net, int64_t v, int forward, const double *start, double *given) {
-    #define GP_CASE(D) case D: return net->capped ? gp_visit_sized(D, net, v, 1, forward, start, given) \\
-                                                  : gp_visit_sized(D, net, v, 0, forward, start, given);
-        switch (net->sized) {
-            GP_CASE(2)
-            GP_CASE(4)
-            GP_CASE(6)
-            GP_CASE(8)
-            GP_CASE(16)
-        }
-    #undef GP_CASE
-        return gp_visit_any(net, v, forward, start, given);
-    }
-
-    /* Visit `count` variables from v on, none of which is in a large factor. */
-    static double gp_run(const gp_network *net, int64_t v, int64_t count, int forward) {
-        double total = 0.0;
-    #define GP_CASE(D) case D: \\
-            for (; count > 0; count--, v += forward ? 1 : -1) { \\
-                const double *start = net->unary + D * v; \\
-                total += net->capped ? gp_visit_sized(D, net, v, 1, forward, start, NULL) \\
-                                     : gp_visit_sized(D, net, v, 0, forward, start, NULL); \\
-            } \\
-            break;
-        switch (net->sized) {
-            GP_CASE(2)
-            GP_CASE(4)
-            GP_CASE(6)
-            GP_CASE(8)
-            GP_CASE(16)
-        }
-    #undef GP_CASE
-        for (; count > 0; count--, v += forward ? 1 : -1)
-            total += gp_visit_any(net, v, forward, net->unary + net->first[v], net->given);
-        return total;
-    }
-    """
-    ctypedef struct gp_pair:
-        offset_t table, message
-        double same, other
-        element_t u, v
-        element_t kind, flipped
-
-    enum:
-        GP_GENERAL
-        GP_POTTS
-        GP_ANTI_POTTS
-        GP_LINEAR
-
-    ctypedef struct gp_network:
-        int sized, capped
-        const element_t* domains
-        const element_t* earlier
-        const offset_t* first
-        const offset_t* later_start
-        const offset_t* earlier_start
-        const gp_pair* pairs
-        const double* tables
-        const double* unary
-        const double* weight
-        double* messages
-        double* in_ "in"
-        double* out
-        double* given
-        double cap
-
-    double gp_visit(const gp_network* net, offset_t v, int forward, const double* start, double* given) noexcept nogil
-    double gp_run(const gp_network* net, offset_t v, offset_t count, int forward) noexcept nogil
-    void gp_send(int d, int other, const gp_pair* p, const double* tables, int from_rows, const double* given,
-                 double constant, double* m, double cap, double* in_, double* out) noexcept nogil
-
-cdef double ROUNDING = 2.0**-46     # relative to the largest entry: what counts as equal in a linear table
 cdef enum:
-    SHORTEST_LINEAR = 6             # labels from which on two passes beat the table
     RECENT = 4096                   # tables among which an equal one is looked for
     NOBODY = -1
     BLOCK = 16                      # variables between two looks at the clock
-
-
-cdef int recognise(const double* t, element_t rows, element_t columns, double* same, double* other) noexcept nogil:
-    """The kind of a table. Potts: equal entries on the diagonal, and beside it. Linear: least + min(slope * |x - y|, most)."""
-    cdef offset_t d = rows, i, j, k
-    cdef double slope, most, largest
-    if rows != columns or rows < 2:
-        return GP_GENERAL
-    same[0], other[0] = t[0], t[1]
-    # mostly decided by the first two rows
-    for j in range(2, d):
-        if t[j] != t[1]:
-            break
-    else:
-        for i in range(1, d):
-            for j in range(d):
-                if t[i * d + j] != (t[0] if i == j else t[1]):
-                    return GP_GENERAL
-        return GP_POTTS if t[1] >= t[0] else GP_ANTI_POTTS
-    if d < SHORTEST_LINEAR or not t[1] >= t[0] or t[d - 1] == INFINITY or t[d] != t[1]:
-        return GP_GENERAL
-    slope, most = t[1] - t[0], t[d - 1] - t[0]
-    largest = fabs(t[0]) + fabs(t[d - 1])
-    for j in range(2, d):
-        if fabs(t[j] - t[0] - min(slope * j, most)) > ROUNDING * largest:
-            return GP_GENERAL
-    for i in range(1, d):
-        for j in range(d):
-            k = i - j if i > j else j - i
-            if t[i * d + j] != t[k]:
-                return GP_GENERAL
-    other[0] = slope
-    return GP_LINEAR
-
-
-cdef inline uint64_t hash_of(const double* t, offset_t size) noexcept nogil:
-    cdef uint64_t h = <uint64_t>size, word
-    cdef offset_t i
-    for i in range(size):
-        memcpy(&word, &t[i], 8)
-        h = (h ^ word) * <uint64_t>0x9E3779B97F4A7C15
-        h ^= h >> 29
-    return h
 
 
 cdef class Network:
@@ -463,11 +76,13 @@ cdef class Network:
     cdef element_t[:, ::1] triplets                 # as indices into large_factor
     cdef offset_t[::1] triplet_table, owned_start, member_start
     cdef offset_t[:, ::1] link_message
-    cdef element_t[::1] owned, member               # tight pairs by first variable; triplets of each, 3 * triplet + place
+    cdef element_t[::1] owned, member               # tight pairs by first variable; of each 3 * triplet + place
     cdef double[::1] triplet_tables
     cdef double[::1] link_messages
 
-    def __init__(self, domains, first, scope_start, scope, table_start, tables, unary, own, tight, triplets, double cap):
+    def __init__(
+        self, domains, first, scope_start, scope, table_start, tables, unary, own, tight, triplets, double cap
+    ):
         self.domains, self.first, self.scope_start, self.scope = domains, first, scope_start, scope
         self.table_start, self.tables, self.unary, self.own = table_start, tables, unary, own
         self.n = len(domains)
@@ -548,7 +163,11 @@ cdef class Network:
                     # an equal table that was just used is still near the processor
                     slot = hash_of(&self.tables[p.table], size) % RECENT
                     at = recent[slot]
-                    if at >= 0 and at + size <= p.table and memcmp(&self.tables[at], &self.tables[p.table], 8 * size) == 0:
+                    if (
+                        at >= 0
+                        and at + size <= p.table
+                        and memcmp(&self.tables[at], &self.tables[p.table], 8 * size) == 0
+                    ):
                         p.table = at
                     else:
                         recent[slot] = p.table
@@ -785,7 +404,8 @@ cdef class Network:
             message[y] = min(source[y], self.cap)
 
     cdef void _collect_pair(self, Py_ssize_t k, element_t place, double* message) noexcept nogil:
-        cdef element_t u = self.large_first[k], v = self.large_last[k], rows = self.domains[u], columns = self.domains[v]
+        cdef element_t u = self.large_first[k], v = self.large_last[k]
+        cdef element_t rows = self.domains[u], columns = self.domains[v]
         cdef const double* table = &self.pair_tables[self.large_table[k]]
         cdef const double* other = self._message(k, 1 - place)
         cdef bint to_rows = self.scope[self.scope_start[self.large_factor[k]] + place] == u
@@ -943,7 +563,7 @@ cdef class Network:
                     out[self.own[f] + i] = self.large_messages[self.large_message[k] + i]
 
     def reduced(self, const double[::1] given, const element_t[::1] factors):
-        """(starts, entries): tables of pairs less messages in the layout of certificates, rows for the smaller variable."""
+        """(starts, entries): tables of pairs less messages as in certificates, rows for the smaller variable."""
         cdef Py_ssize_t count = factors.shape[0], k, f
         cdef offset_t begin, x, y, at
         cdef element_t a, b, rows, columns
@@ -982,7 +602,7 @@ cdef class Network:
         return start_array, out_array
 
     def export_links(self):
-        """For each triplet and its pairs the amounts sent to the pair, in the order of its scope, one after the other."""
+        """For each triplet and its pairs the amounts sent to the pair, in the order of its scope."""
         cdef Py_ssize_t t, e
         out = np.zeros_like(self.link_messages)[: self._link_size()]
         cdef double[::1] target = out

@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.stopping import Stopping
+
 _Floats = NDArray[np.float64]
 _Offsets = NDArray[np.int64]
 _Elements = NDArray[np.int32]
@@ -32,6 +34,8 @@ def gains(
     unary: _Floats,
     start: _Offsets,
     tables: _Floats,
+    cost: float,
+    stopping: Stopping,
 ) -> _Floats: ...
 def agreements(
     ends: _Elements, domains: _Elements, node: _Offsets, start: _Offsets, tables: _Floats, edge_start: _Offsets

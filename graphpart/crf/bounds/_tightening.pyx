@@ -5,6 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY
 
 from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.stopping cimport Stopping
 
 
 def triangles(const offset_t[::1] start, const element_t[::1] neighbour, const element_t[::1] pair, Py_ssize_t most):
@@ -222,12 +223,12 @@ def shortest(const offset_t[::1] start, const element_t[::1] neighbour, const el
 
 def gains(const offset_t[::1] cycle_start, const element_t[::1] scopes, const element_t[::1] pairs,
           const element_t[::1] domains, const offset_t[::1] first, const double[::1] unary, const offset_t[::1] start,
-          const double[::1] tables):
+          const double[::1] tables, double cost, Stopping stopping):
     """How much the bound would rise if a cycle were one factor, given the tables of pairs and unary costs that remain.
 
-    The least sum around the cycle, of its variables' costs and its pairs' entries, less the sum of least ones; each pair
-    leads to the next variable. Rows of the table of a pair are those of its smaller variable. inf where no labels fit.
-    O(length times labels^3) for each cycle.
+    The least sum around the cycle, of its variables' costs and its pairs' entries, less the sum of least ones. Each
+    pair leads to the next variable. Rows of the table of a pair are those of its smaller variable. inf where no
+    labels fit. O(length times labels^3) for each cycle; 0 for those that were not reached in time.
     """
     cdef Py_ssize_t count = cycle_start.shape[0] - 1, c
     cdef element_t i, j, d, e, origin
@@ -243,6 +244,8 @@ def gains(const offset_t[::1] cycle_start, const element_t[::1] scopes, const el
     cdef double[::1] one = np.zeros(widest), two = np.zeros(widest)
     with nogil:
         for c in range(count):
+            if stopping.poll(cost):
+                break
             begin, end = cycle_start[c], cycle_start[c + 1]
             total = 0.0
             for at in range(begin, end):
@@ -285,7 +288,7 @@ def gains(const offset_t[::1] cycle_start, const element_t[::1] scopes, const el
 
 def agreements(const element_t[:, ::1] ends, const element_t[::1] domains, const offset_t[::1] node,
                const offset_t[::1] start, const double[::1] tables, const offset_t[::1] edge_start):
-    """For each pair and labels a, b of its variables, how much more it costs that one has its label and the other has not.
+    """For each pair and labels a, b of its variables: how much more it costs that just one of them has its label.
 
     ``min(entries with (x == a) != (y == b)) - min(entries with (x == a) == (y == b))``, for all labels, or for label 1
     of a variable with two; label a of variable v is node ``node[v] + a``, or ``node[v]``. Returns (first node, second

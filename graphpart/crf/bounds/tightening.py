@@ -3,13 +3,18 @@
 Messages among pairs and variables cannot raise the bound above that of the relaxation over pairs. Where the cheapest
 entries of the pairs around a cycle do not fit together, a factor over all its variables can: a cycle of three is one
 triplet, a longer one is cut by chords, pairs with tables of zeros, into triplets (Sontag et al. 2008; Batra, Nowozin &
-Kohli 2011; Sontag, Choe & Li 2012). Candidates are all triangles and chordless cycles of four; if none of these gains,
-cycles in the graph whose nodes say that a variable has a label, and whose edges say that both ends hold or neither,
-or just one, if an odd number of edges say the latter; at last a shortest cycle through each pair. After a pass, costs
-lie where it went, which hides contradictions elsewhere; so they are first spread evenly. Each candidate is judged by the rise of the bound that it guarantees:
-the least sum around the cycle of what remains of all costs, less the sum of the least costs. The best are added, and
-message passing goes on from the present messages, between pairs and triplets as well (Kolmogorov 2015). Chords count as
-pairs in later rounds.
+Kohli 2011). Candidates are
+
+1. all triangles and chordless cycles of four,
+2. if none of these gains, cycles with an odd number of negative edges in the graph whose nodes say that a variable has
+   a label, and whose edges say how much more it costs that one of two nodes holds, instead of both or neither (Sontag,
+   Choe & Li 2012),
+3. if none of these either, a shortest cycle through each pair.
+
+After a pass, costs lie where it went, which hides contradictions elsewhere; so for this purpose they are first spread
+evenly. Each candidate is judged by the rise of the bound that it guarantees: the least sum around the cycle of what
+remains of all costs, less the sum of the least costs. The best are added, and message passing goes on from the present
+messages, between pairs and triplets as well (Kolmogorov 2015). Chords count as pairs in later rounds.
 """
 
 from __future__ import annotations
@@ -32,13 +37,13 @@ Floats = NDArray[np.float64]
 Cycles = tuple[Offsets, Elements, Elements]  # starts, variables, pairs: each pair leads to the next variable
 Rows = tuple[Offsets, Elements, Elements]  # starts, neighbours ascending, pairs
 ROOM = 1 << 26  # entries of all tables of pairs, and of all triplets, that are kept at most: 0.5 GB each
-CANDIDATES = 2_000_000  # triangles and cycles of four that are looked at
+CANDIDATES = 1_000_000  # triangles and cycles of four that are looked at
 BUSY = 64  # degree of a variable from which on no cycle of four is looked for through it
 LONGEST, REACH, ALL = 24, 4096, 10_000_000  # shortest cycles: their length, variables seen for each, length of all
-MOST = 20_000  # cycles that contradict themselves, looked at in one round
+MOST = 20_000  # cycles that contradict themselves, looked at in one round, and cycles added in one
 SPREAD = 6  # sweeps that spread costs evenly before cycles are judged
 SHARE = 0.2  # of the candidates that would gain, added in one round
-FEWEST = 500  # triplets, or at least so many
+FEWEST = 250  # or at least so many
 CRUMB = 1e-9  # share of the gap that a cycle must gain
 
 
@@ -71,33 +76,43 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
         return _frustrated(ends, domains, start, tables, least)
 
     for kinds in ((_triangles, _squares), (frustrated,), (_shortest,)):
-        found: list[tuple[float, list[int]]] = []
+        listed: list[tuple[Cycles, Floats]] = []
         for kind in kinds:
             if stopping.check(cost):
                 return False
             cycles = kind(rows)
-            gains = _tightening.gains(*cycles, domains, passes.first, unary, start, tables)
-            for c in np.flatnonzero(gains > least).tolist():
-                found.append((float(gains[c]), cycles[1][cycles[0][c] : cycles[0][c + 1]].tolist()))
-        if found and _add(passes, found, index):
+            gains = _tightening.gains(*cycles, domains, passes.first, unary, start, tables, cost, stopping)
+            listed.append((cycles, gains))
+        if not stopping.check(cost) and _add(passes, _best(listed, least), index):
             return True
     return False
 
 
-def _add(passes: Passes, found: list[tuple[float, list[int]]], index: dict[tuple[int, int], int]) -> bool:
-    """Add the triplets of the cycles that gain most; whether there were any."""
+def _best(listed: list[tuple[Cycles, Floats]], least: float) -> list[list[int]]:
+    """Those cycles that gain most, in descending order."""
+    gains = np.concatenate([part for _, part in listed])
+    good = np.count_nonzero(gains > least)
+    chosen = np.argsort(-gains, kind="stable")[: min(good, max(FEWEST, min(MOST, int(SHARE * good))))]
+    first = np.cumsum([0, *(len(part) for _, part in listed)])
+    cycles = []
+    for c in chosen.tolist():
+        part = int(np.searchsorted(first, c, side="right")) - 1
+        starts, scopes, _ = listed[part][0]
+        at = c - first[part]
+        cycles.append(scopes[starts[at] : starts[at + 1]].tolist())
+    return cycles
+
+
+def _add(passes: Passes, found: list[list[int]], index: dict[tuple[int, int], int]) -> bool:
+    """Add the triplets of cycles, the best first; whether there were any that are new."""
     s, domains = passes.structure, passes.f.domains
-    found.sort(key=lambda item: -item[0])
     known = {tuple(t) for t in s.scopes.tolist()}
     room = ROOM - int(domains[s.scopes].astype(np.int64).prod(axis=1).sum())
     chords: list[tuple[int, int]] = []
     triplets: list[list[int]] = []
     added: list[tuple[int, int, int]] = []
-    most = max(FEWEST, int(SHARE * len(found)))
     seen: set[frozenset[int]] = set()
-    for _, cycle in found:
-        if len(added) >= most:
-            break
+    for cycle in found:
         if frozenset(cycle) in seen:  # the same one, found from elsewhere
             continue
         seen.add(frozenset(cycle))

@@ -1,4 +1,4 @@
-"""Kernel that adds up what a reparametrisation of a factor graph proves, every operation rounded towards minus infinity."""
+"""Kernel that adds up what a reparametrisation of a factor graph proves, with every sum rounded down."""
 
 import numpy as np
 
@@ -31,7 +31,8 @@ cdef inline void subtract_vector(double* low, const double* message, offset_t be
             low += after
 
 
-cdef void subtract_plainly(double* low, const double* message, offset_t before, offset_t size, offset_t after) noexcept nogil:
+cdef void subtract_plainly(double* low, const double* message, offset_t before, offset_t size,
+                           offset_t after) noexcept nogil:
     """``low[a, y, b] -= message[y]``, rounded to nearest."""
     cdef offset_t a, y, b
     cdef double x
@@ -130,7 +131,7 @@ cdef double least_of(const double* table, double* low, offset_t size, const doub
 
 def places(const offset_t[::1] scope_start, const element_t[::1] scope, const element_t[:, ::1] links,
            element_t[::1] out):
-    """For each link, where in the scope of its second factor each variable of its first one stands, one after the other.
+    """For each link, where in the scope of its second factor the variables of its first one stand, one by one.
 
     Returns the first link whose first factor is not within the second one and smaller; -1 if there is none.
     """
@@ -223,8 +224,10 @@ def factor_minima(const element_t[::1] domains, const offset_t[::1] scope_start,
                                              &messages[at + d])
                     at += d + domains[scope[i + 1]]
                     continue
-                least[f] = least_of(&tables[table_start[f]] if table_start[f] >= 0 else NULL, &low[0], size, &messages[at],
-                                    &domains[0], &scope[scope_start[f]], scope_start[f + 1] - scope_start[f])
+                least[f] = least_of(
+                    &tables[table_start[f]] if table_start[f] >= 0 else NULL, &low[0], size, &messages[at], &domains[0],
+                    &scope[scope_start[f]], scope_start[f + 1] - scope_start[f],
+                )
                 for i in range(scope_start[f], scope_start[f + 1]):
                     at += domains[scope[i]]
                 continue

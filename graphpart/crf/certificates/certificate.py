@@ -297,10 +297,12 @@ def proven_bound(f: FactorGraph, messages: Floats, extra: Extra) -> float:
         raise InvalidCertificate(f"{len(messages)} messages: expected {expected}, one for each label they go to")
     if not (np.isfinite(messages).all() and np.isfinite(extra.messages).all()):
         raise InvalidCertificate("a message is not finite: expected finite numbers")
-    extra_sizes = [math.prod(domains[s].tolist()) for s in np.split(extra.scope, extra.start[1:-1]) if len(s)]
-    if max(extra_sizes, default=0) > LARGEST_TABLE:
+    each = domains[extra.scope].astype(np.float64)
+    entries: Floats = np.multiply.reduceat(each, extra.start[:-1]) if len(each) else each
+    if np.max(entries, initial=0.0) > LARGEST_TABLE:
         raise InvalidCertificate("an added factor has a table larger than any memory")
-    sizes = np.concatenate([np.diff(table_start)[several], np.array(extra_sizes, np.int64)])
+    extra_sizes = np.array(entries, np.int64)
+    sizes = np.concatenate([np.diff(table_start)[several], extra_sizes])
     at = np.concatenate([table_start[:-1][several], np.full(len(extra_sizes), -1)])
     links = extra.links
     if links.size and (links.min() < 0 or links.max() >= len(sizes)):
