@@ -16,10 +16,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart import milp
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.bucket_elimination.elimination import elimination
-from graphpart.crf.exact_solvers.ilp import solve_component
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import expanded
 from graphpart.crf.local_search.icm import improve, random_labels
@@ -150,6 +148,9 @@ class HardComponent:
     def _program(self) -> None:
         if self.left <= 0 or self.stopping.check(self.cost):
             return
+        from graphpart import milp
+        from graphpart.crf.exact_solvers.ilp import solve_component
+
         inner = self._until(PROGRAM)
         labels, bound, optimal = solve_component(self.f, self.labels, milp.pick_solver(), inner, self.cost)
         inner.reraise()
