@@ -6,7 +6,7 @@ with the exact line, the token found and what was expected.
 
 import numpy as np
 
-cimport cython
+from cpython.buffer cimport PyBuffer_FillInfo
 from libc.math cimport NAN, isinf
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
@@ -61,18 +61,29 @@ cdef int grow(void** data, Py_ssize_t capacity, Py_ssize_t width) except -1:
     return 0
 
 
+cdef class Block:
+    """Memory from `realloc`, freed when nobody looks into it any more."""
+
+    cdef void* data
+    cdef Py_ssize_t size
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.data, self.size, False, flags)
+
+    def __dealloc__(self):
+        free(self.data)
+
+
 cdef object taken(void** data, Py_ssize_t size, Py_ssize_t width, object dtype):
     """A NumPy array that takes over the first `size` items of a C array."""
-    cdef cython.view.array holder
-    cdef const uint8_t[::1] bytes_taken  # typed, since Cython 3.3 declares the shared memoryviews only for modules with one
+    cdef Block block
     if size == 0:
         return np.empty(0, dtype)
     grow(data, size, width)
-    holder = <uint8_t[:size * width]><uint8_t*>data[0]
-    holder.callback_free_data = free
+    block = Block()
+    block.data, block.size = data[0], size * width
     data[0] = NULL
-    bytes_taken = holder
-    return np.asarray(holder).view(dtype)
+    return np.frombuffer(block, dtype)
 
 
 # ------------------------------------------------------------------------------------------------ what all share
