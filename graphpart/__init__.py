@@ -23,7 +23,7 @@ from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve
 from graphpart.stopping import Stopping
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CyclicGraph",

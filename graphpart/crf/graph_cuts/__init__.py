@@ -4,5 +4,3 @@
 `_doubled`, `expansion` through `_moves` (cuts) and `_doubled` (moves that are not submodular); `cut_bound` says in
 floating point what their fixed-point sums prove.
 """
-
-__all__: list[str] = []

@@ -4,5 +4,3 @@
 in `persistency.py`, each of which says which labels can be left out: `_dead_ends` for any tables, `graph_cuts` (roof
 duality) for binary pairs. `_dead_ends.restrict` makes the smaller tables.
 """
-
-__all__: list[str] = []
