@@ -18,9 +18,18 @@ class Proof(ABC):
     ----------
     bound : float
         No solution costs less.
+    n : int
+        Number of elements or variables of the problem.
+    problem : str
+        Its fingerprint.
+    seal : str
+        SHA-256 of all the rest.
     """
 
     bound: float
+    n: int
+    problem: str
+    seal: str
 
     @abstractmethod
     def check(self, problem: Any, *, exact: bool = False) -> None:
@@ -33,6 +42,12 @@ class Proof(ABC):
         except InvalidCertificate:
             return False
         return True
+
+    def _identify(self, seal: str, n: int, problem: str) -> None:
+        if self.seal != seal:
+            raise InvalidCertificate("the certificate was altered after it was made: its seal does not fit")
+        if self.n != n or self.problem != problem:
+            raise InvalidCertificate("the certificate belongs to another problem")
 
     def _compare(self, proven: float | Fraction, what: str) -> None:
         if not proven >= self.bound:

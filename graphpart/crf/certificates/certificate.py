@@ -143,10 +143,7 @@ class Certificate(Proof):
         O(sum over factors of arity times size of the table).
         """
         f = as_factor_graph(problem)
-        if self.seal != seal_of(self):
-            raise InvalidCertificate("the certificate was altered after it was made: its seal does not fit")
-        if self.n != f.n or self.problem != fingerprint(f):
-            raise InvalidCertificate("the certificate belongs to another problem")
+        self._identify(seal_of(self), f.n, fingerprint(f))
         if exact:
             proven: float | Fraction = exact_bound(f, self)
         else:

@@ -97,10 +97,7 @@ class Certificate(Proof):
         O(n + m) and the number of terms of the inequalities, sorted where pairs have to be found.
         """
         p = as_problem(problem)
-        if self.seal != seal_of(self):
-            raise InvalidCertificate("the certificate was altered after it was made: its seal does not fit")
-        if self.n != p.n or self.problem != fingerprint(p):
-            raise InvalidCertificate("the certificate belongs to another problem")
+        self._identify(seal_of(self), p.n, fingerprint(p))
         if exact:
             proven: float | Fraction = exact_bound(p, self)
         else:
