@@ -19,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
+
 import graphpart
 from graphpart.cli import arguments
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
@@ -111,8 +113,13 @@ def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
     """The methods to run on a problem, of those wanted."""
     methods = {method.name: method for method in methods_for(problem_kind(problem))}
     if wanted is None:
-        kept = [m.name for m in methods.values() if not m.exact and not m.anytime]
-        return [*kept, "min-sum"] if is_factor_graph(problem) and problem.is_acyclic else kept
+        kept = [m.name for m in methods.values() if not (m.exact or m.anytime or m.restricted)]
+        if is_factor_graph(problem):
+            if np.diff(problem.scope_start).max(initial=0) <= 2:
+                kept.append("expansion")
+            if problem.is_acyclic:
+                kept.append("min-sum")
+        return kept
     return [name for name in wanted if name in methods and problem.n <= (methods[name].largest or problem.n)]
 
 

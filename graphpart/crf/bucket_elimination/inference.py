@@ -18,6 +18,7 @@ from graphpart.crf.bucket_elimination import _descend, _distribute
 from graphpart.crf.bucket_elimination.order import order_of
 from graphpart.crf.bucket_elimination.plan import Messages, Plan, collect, memory_of, text_of
 from graphpart.crf.exact_solvers.min_sum import Marginals
+from graphpart.crf.exact_solvers.min_sum import marginals as of_forest
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import LabelVectors, least_entries, places
 from graphpart.errors import InvalidOption
@@ -95,7 +96,8 @@ def marginals(
 
     Notes
     -----
-    As for :func:`min_marginals`; an exponential for each entry makes it several times slower. The messages are
+    Two passes of messages where the factor graph is acyclic, O(sum over factors of arity times size of table). Else
+    as for :func:`min_marginals`; an exponential for each entry makes it several times slower. The messages are
     logarithms, so neither huge nor tiny energies overflow.
 
     Examples
@@ -108,6 +110,8 @@ def marginals(
     (array([0.5, 0.5]), 0.746638)
     """
     f = as_factor_graph(problem)
+    if f.is_acyclic and order is None:
+        return of_forest(f)
     plan, stopping = _prepare(f, memory_limit, order, seed, "marginals", back=True)
     messages = _collect(f, plan, stopping, soft=True)
     log_z = -math.fsum([f.constant, *messages.taken.tolist()])
