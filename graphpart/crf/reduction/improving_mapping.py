@@ -1,0 +1,167 @@
+"""The improving mapping of a test labeling: labels that need not be considered, by a lower bound of message passing.
+
+Let y be a labeling, and let a mapping p replace some labels of each variable v, its **mapped** ones, by y_v and leave
+the others as they are. If f(p(x)) <= f(x) for all labelings x, some optimal labeling has no mapped label (Swoboda,
+Savchynskyy, Kappes & Schnoerr 2014; Shekhovtsov 2014). That is so if the factor graph g(x) = f(x) - f(p(x)), which has
+the same scopes, has no negative energy, and a lower bound may prove that. To begin with, all labels but y_v are mapped.
+Where the bound of g is negative, mapped labels that make it so are mapped no more, until it is zero (Shekhovtsov,
+Swoboda & Savchynskyy 2015). In g all labels of a variable that are not mapped count as one, with the least of their
+entries. An entry that f forbids stays forbidden in g; a mapping that leads from allowed to forbidden ones is none.
+
+1. y and the first messages come from message passing on f.
+2. A few passes over g. If its bound is zero, the mapping is proven.
+3. Labels in a negative place of the reparametrised tables of g are mapped no more. Back to 2, with the messages so far.
+
+Which labels are tried has no influence on what is proven. Differences are rounded down, and so is the bound of g. If
+all costs are multiples of a step, so are the energies of g, and a bound above minus one step proves that none is
+negative. Else g is made to cost less by a slack for each mapped label, 2^-36 of what all tables may differ: a bound of
+at least minus one slack then proves the same, since every labeling with a mapped label cost at least one slack more.
+So the mapping improves in exact arithmetic, with no tolerance; only, without a step, it must do so strictly.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.bounds.passes import Passes
+from graphpart.crf.certificates.certificate import Extra, common_step, proven_bound
+from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.labeling import places
+from graphpart.crf.reduction import _improving_mapping
+from graphpart.stopping import Stopping
+
+__all__ = ["improving_mapping"]
+
+Floats = NDArray[np.float64]
+Offsets = NDArray[np.int64]
+SLACK = 2.0**-36
+LARGEST_SUM = 1e290  # of absolute costs
+ITERATIONS = 60  # of message passing on f
+PASSES = 3  # iterations of message passing on g in each round
+ROUNDS = 100
+LAST = 30  # more of them, without message passing
+SHARE = 0.25  # of the time that is left
+
+
+def improving_mapping(f: FactorGraph, stopping: Stopping) -> NDArray[np.uint8] | None:
+    """A flag for each label: some optimal labeling has only labels with flag 1. None if no mapping was proven.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If message passing shows that every labeling is forbidden.
+
+    Notes
+    -----
+    Takes a small multiple of 60 iterations of message passing, and at most a quarter of the time that is left.
+    """
+    share = None if stopping.remaining is None else SHARE * stopping.remaining
+    whole = Stopping(share, callback=lambda seconds, cost: stopping.check(math.inf))
+    step, ranges = common_step(f), _ranges(f)
+    if not (step or SLACK * ranges > 0.0):  # nothing differs, too much, or too little
+        return None
+    half = None if share is None else share / 2
+    ascent = Ascent(f, Stopping(half, ITERATIONS, None, whole.callback), tightening=False)
+    ascent.run()
+    if not ascent.cost < math.inf:
+        return None
+    search = _Search(f, ascent, step, 0.0 if step else SLACK * ranges)
+    return 1 - search.mapped if search.run(whole) else None
+
+
+class _Search:
+    """The mapping, and messages for its factor graph.
+
+    Attributes
+    ----------
+    mapped : ndarray of uint8
+        Whether each label of each variable is mapped to that of the test labeling.
+    messages : ndarray of float64
+        In the layout of certificates of f, less those to the test labeling; those to labels not mapped do not count.
+    """
+
+    def __init__(self, f: FactorGraph, ascent: Ascent, step: float, slack: float) -> None:
+        self.f, self.labels, self.step, self.slack = f, ascent.labels, step, slack
+        self.first = places(f)
+        self.mapped = np.ones(self.first[-1], np.uint8)
+        self.mapped[self.first[:-1] + self.labels] = 0
+        arity = np.diff(f.scope_start)
+        members = f.scope[np.repeat(arity > 1, arity)]
+        sizes = f.domains[members].astype(np.int64)
+        messages = _messages(ascent.passes)
+        chosen = np.cumsum(sizes) - sizes + self.labels[members]
+        self.messages = messages - np.repeat(messages[chosen], sizes)
+
+    def run(self, stopping: Stopping) -> bool:
+        """Map fewer and fewer labels until the mapping is proven to improve; False if that did not succeed."""
+        for number in range(ROUNDS + LAST):
+            g, origins = self._differences()
+            if g is None or stopping.check(math.inf):
+                return False
+            if number < ROUNDS:
+                self._pass(g, origins, stopping)
+            messages = self._of(origins)
+            bound = proven_bound(g, messages, Extra.none())
+            if bound > -self.step if self.step else bound >= -self.slack:
+                return True
+            # If no place is below this, the bound is above half of what is asked for, up to rounding.
+            tolerance = (self.step or self.slack) / (2.0 * (g.n + g.m))
+            first = places(g)
+            leave = _improving_mapping.negative(*g._flat(), first, messages, tolerance)
+            if not leave.any():
+                return False
+            leave = np.delete(leave, first[:-1])  # what is left are the mapped labels, in order
+            self.mapped[np.flatnonzero(self.mapped)[leave > 0]] = 0
+        return False
+
+    def _differences(self) -> tuple[FactorGraph | None, Offsets]:
+        """(g, places of its messages among those of f); None if no label is mapped any more."""
+        while self.mapped.any():
+            stays = np.zeros_like(self.mapped)
+            domains, start, scope, tables, origins, amiss = _improving_mapping.differences(
+                *self.f._flat(), self.first, self.labels, self.mapped, stays, self.slack
+            )
+            if not amiss:
+                return FactorGraph.from_csr(domains, start, scope, tables), origins
+            self.mapped[stays > 0] = 0
+        return None, np.zeros(0, np.int64)
+
+    def _of(self, origins: Offsets) -> Floats:
+        """The messages for g: none to what is not mapped."""
+        out = np.zeros(len(origins))
+        known = origins >= 0
+        out[known] = self.messages[origins[known]]
+        return out
+
+    def _pass(self, g: FactorGraph, origins: Offsets, stopping: Stopping) -> None:
+        """Some iterations of message passing on g, from the messages so far."""
+        passes = Passes(g)
+        passes.network.load(np.ldexp(self._of(origins), -passes.exponent), np.zeros(0))
+        for _ in range(PASSES):
+            if not passes.iterate(math.inf, stopping):
+                break
+        messages = _messages(passes)
+        known = origins >= 0
+        zero = np.maximum.accumulate(np.where(known, 0, np.arange(len(messages))))  # of the same block
+        self.messages[origins[known]] = (messages - messages[zero])[known]
+
+
+def _messages(passes: Passes) -> Floats:
+    with np.errstate(over="ignore", under="ignore"):
+        own: Floats = np.ldexp(passes.messages()[0], passes.exponent)
+    return np.clip(own, -LARGEST_SUM, LARGEST_SUM)
+
+
+def _ranges(f: FactorGraph) -> float:
+    """The sum over tables of what finite entries differ at most; 0 if costs are too large for sums of differences."""
+    if not f.m:
+        return 0.0
+    low = np.minimum.reduceat(f.tables, f.table_start[:-1])
+    finite = np.where(np.isfinite(f.tables), f.tables, -math.inf) if f.has_forbidden else f.tables
+    high = np.maximum.reduceat(finite, f.table_start[:-1])
+    size = float(np.maximum(np.abs(low), np.abs(high)).sum())
+    return float((high - low).sum()) if size < LARGEST_SUM else 0.0
