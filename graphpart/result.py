@@ -77,7 +77,7 @@ class Result:
         difference = self.cost - self.lower_bound
         if difference <= 0:
             return 0.0
-        return difference / abs(self.cost) if self.cost else math.inf
+        return difference / abs(self.cost) if self.cost and difference < math.inf else math.inf
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ and strips the trees off the others without loss, their messages becoming unary 
 rest is minimised by what fits it, tried in this order:
 
 1. enumeration, if it has few labelings;
-2. elimination, where the sums of tables along a quick order are small;
-3. a minimum cut, where pairs are submodular;
+2. a minimum cut, where pairs are submodular;
+3. elimination, where the sums of tables along a quick order are small;
 4. reduction: labels that some optimum has are fixed, others left out, and what remains is solved in the same manner;
 5. else message passing, expansions, an integer program if it is small, and local search (see `hard_component`).
 
-The eliminated variables then follow by tracking back.
+First every component is tried by what is exact; those that remain open share the time that is left. The eliminated
+variables then follow by tracking back.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
-from graphpart.crf.bucket_elimination.elimination import elimination
-from graphpart.crf.bucket_elimination.order import elimination_order
+from graphpart.common.steps import round_up
+from graphpart.crf.bucket_elimination.elimination import elimination, lowered
+from graphpart.crf.bucket_elimination.order import find_order
+from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import brute_force
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
@@ -34,8 +37,8 @@ from graphpart.crf.graph_cuts.graph_cut import graph_cut
 from graphpart.crf.hard_component import HardComponent
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
-from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
-from graphpart.crf.reduction.persistency import reduce
+from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.crf.reduction.persistency import LabelingReduction, reduce
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
@@ -44,11 +47,16 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["auto"]
 
 ENUMERATE = 2**12  # labelings of a component that is enumerated
-ENTRIES = 2**28  # of all tables of a component that is eliminated, about a nanosecond each
+ENTRIES = 2**26  # of all tables of a component that is eliminated, about a nanosecond each
 SPEED = 2**27  # or so many for each second that is left
 MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
-ORDER = 0.5  # seconds for an order of elimination
-PATIENCE = 20.0  # seconds for components that nothing exact fits, if there is no time limit
+ORDER = 0.5  # seconds for an order of elimination,
+ORDER_SHARE = 0.05  # or this share of what is left
+PATIENCE = 20.0  # seconds in all, if there is no time limit,
+LAST = 2.0  # but at least so many for what is open after that
+
+Labels = NDArray[np.int32]
+Outcome = tuple[Labels, float]  # labels, lower bound
 
 
 @interruptible
@@ -100,19 +108,44 @@ def auto(
     stopping = Stopping(time_limit, callback=callback)
     if f.is_acyclic:
         r = by_min_sum(f, stopping, "auto", start)
-        return replace(r, message=f"{r.message}: acyclic, by min-sum")
-    least_entries(f)
+        how = "acyclic, by min-sum"
+        return replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
     solver = _Solver(stopping, np.random.default_rng(0 if seed is None else seed), time_limit is not None)
-    labels, bound = solver.whole(f, start, 1.0)
+    bound = trivial_bound(f)
+    outcome = solver.whole(f, start)
+    if solver.open:
+        solver.share(f.evaluate_labels(outcome()[0]))
+    labels, proven = outcome()
     if start is not None and f.evaluate_labels(labels) > f.evaluate_labels(start):
         labels = start
-    status = Status.OPTIMAL if solver.proven else Status.FEASIBLE
+    status = Status.OPTIMAL
+    if not solver.proven:
+        status = Status.FEASIBLE
+        stopping.check(math.inf)
+        bound = max(bound, lowered(f, proven, solver.operations) if solver.operations else proven)
+        bound = round_up(bound, common_step(f))
     info = {"components": dict(solver.done)}
-    return finish(f, labels, stopping, "auto", status, solver.message(), max(bound, trivial_bound(f)), info)
+    return finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
+
+
+@dataclass
+class _Open:
+    """A component that nothing exact fits, with the best that is known of it."""
+
+    part: FactorGraph
+    labels: Labels
+    bound: float
+    hard: HardComponent | None = None
+
+    def outcome(self) -> Outcome:
+        return self.labels, self.bound
 
 
 class _Solver:
     """Solves factor graphs part by part, and remembers how.
+
+    `whole` and `component` solve what they can, put the rest on the list `open`, and return a function that gives the
+    outcome; it is called once `share` has done what it can for the list.
 
     Attributes
     ----------
@@ -120,18 +153,19 @@ class _Solver:
         How many components were solved in which way.
     proven : bool
         Whether all of them were solved to optimality.
+    operations : int
+        Roundings that may add up in bounds, apart from those that were rounded down already.
     """
 
     def __init__(self, stopping: Stopping, rng: np.random.Generator, limited: bool) -> None:
         self.stopping, self.rng, self.limited = stopping, rng, limited
-        self.patience = PATIENCE
         self.done: Counter[str] = Counter()
+        self.open: list[_Open] = []
         self.proven = True
+        self.operations = 0
 
-    def whole(
-        self, f: FactorGraph, start: NDArray[np.int32] | None, share: float, reduced: bool = False
-    ) -> tuple[NDArray[np.int32], float]:
-        """(labels, lower bound) of any factor graph, in a share of the time that is left."""
+    def whole(self, f: FactorGraph, start: Labels | None, reduced: bool = False) -> Callable[[], Outcome]:
+        """What minimises any factor graph."""
         simple = f.simplify()
         scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
         order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
@@ -144,100 +178,130 @@ class _Solver:
         labels = np.zeros(f.n, np.int32) if start is None else start.copy()
         if steps < len(order):
             self.proven = False
-            return labels, trivial_bound(f)
+            return lambda: (labels, trivial_bound(f))
+        merged = int(np.diff(f.incidence()[0]).max(initial=0)) if simple.m < f.m else 0
+        passed = int(np.diff(flat[1])[order].sum()) + 3 * len(order)
+        self.operations += merged * layout.largest_arity + passed
         members, core = _core(simple, order, belief, layout)
-        inside, bound = self.components(core, None if start is None else start[members], share, reduced)
-        labels[members] = inside
-        roots, variable = _min_sum.assign(
-            *graph, order, parent, scheme.roots, scattered, layout.largest_arity, False, belief, choice, labels
-        )
-        if variable >= 0:
-            name = f.variables[variable]
-            raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
-        bound = bound + simple.constant + taken + roots
-        return labels, bound - 2.0**-46 * (abs(bound) + abs(taken) + abs(roots))
+        parts = [
+            (variables, self.component(part, None if start is None else start[members[variables]], reduced))
+            for variables, part in sorted(split(core, core.components()), key=lambda one: len(one[1].tables))
+        ]
 
-    def components(
-        self, core: FactorGraph, start: NDArray[np.int32] | None, share: float, reduced: bool
-    ) -> tuple[NDArray[np.int32], float]:
-        """(labels, lower bound) of cyclic components, one after the other, the smallest first."""
-        labels = np.zeros(core.n, np.int32)
-        bounds = []
-        parts = sorted(split(core, core.components()), key=lambda one: len(one[1].tables))
-        entries = [len(part.tables) for _, part in parts]
-        for k, (variables, part) in enumerate(parts):
-            mine = share * entries[k] / sum(entries[k:])
-            first = None if start is None else start[variables]
-            labels[variables], least = self.component(part, first, mine, reduced)
-            bounds.append(least)
-        return labels, math.fsum(bounds)
+        def outcome() -> Outcome:
+            bounds = [simple.constant, taken]
+            for variables, part in parts:
+                labels[members[variables]], least = part()
+                bounds.append(least)
+            roots, variable = _min_sum.assign(
+                *graph, order, parent, scheme.roots, scattered, layout.largest_arity, False, belief, choice, labels
+            )
+            if variable >= 0:
+                name = f.variables[variable]
+                raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
+            self.operations += 1
+            return labels, math.fsum([*bounds, roots])
 
-    def component(
-        self, part: FactorGraph, start: NDArray[np.int32] | None, share: float, reduced: bool
-    ) -> tuple[NDArray[np.int32], float]:
-        """(labels, lower bound) of one cyclic component."""
-        for way in (self._by_enumeration, self._by_elimination, self._by_graph_cut):
-            found = way(part)
-            if found is not None:
-                self.done[way.__name__[1:].replace("_", " ").replace("graph", "a graph")] += 1
-                return found, part.evaluate_labels(found)
-        if not reduced:
-            small = reduce(part, time_limit=share * self._seconds)
+        return outcome
+
+    def component(self, part: FactorGraph, start: Labels | None, reduced: bool) -> Callable[[], Outcome]:
+        """What minimises one cyclic component."""
+        first, bound = _best_unary(part) if start is None else start, -math.inf
+        if not self.stopping.check(math.inf):
+            for way in (self._by_enumeration, self._by_graph_cut, self._by_elimination):
+                r = way(part)
+                if r is not None and r.status == Status.OPTIMAL:
+                    self.done[way.__name__[1:].replace("_", " ").replace("graph", "a graph")] += 1
+                    self.operations = max(self.operations, 3 * (part.m + part.n))
+                    return lambda: (r.labels, r.cost)
+                if r is not None:
+                    bound = max(bound, r.lower_bound)
+                    first = r.labels if r.cost < part.evaluate_labels(first) else first
+        if not reduced and not self.stopping.check(math.inf):
+            small = reduce(part, time_limit=self._seconds, callback=self._callback)
             if small.problem.n < part.n or len(small.problem.tables) < len(part.tables):
-                if small.problem.n == 0:
-                    self.done["by reduction"] += 1
-                inner, bound = self.whole(small.problem, None, share, reduced=True)
-                labels = small.lift(inner)
-                if start is not None and part.evaluate_labels(start) < part.evaluate_labels(labels):
-                    labels = start
-                return labels, bound + small.constant
-        return self._hard(part, start, share)
+                return self._reduced(small, start, bound)
+        one = _Open(part, first, max(bound, trivial_bound(part)))
+        self.open.append(one)
+        return one.outcome
 
-    def _by_enumeration(self, part: FactorGraph) -> NDArray[np.int32] | None:
-        return brute_force(part).labels if math.prod(part.domains.tolist()) <= ENUMERATE else None
+    def _reduced(self, small: LabelingReduction, start: Labels | None, bound: float) -> Callable[[], Outcome]:
+        if small.problem.n == 0:
+            self.done["by reduction"] += 1
+        self.operations += 1
+        inner = self.whole(small.problem, None if start is None else small.project(start), reduced=True)
 
-    def _by_elimination(self, part: FactorGraph) -> NDArray[np.int32] | None:
+        def outcome() -> Outcome:
+            labels, least = inner()
+            return small.lift(labels), max(bound, least + small.constant)
+
+        return outcome
+
+    def share(self, cost: float) -> None:
+        """Do what time allows for what is open, the smallest first; what they leave goes round again.
+
+        `cost` is the energy of the whole factor graph with the labels that are known.
+        """
+        self.open.sort(key=lambda one: len(one.part.tables))
+        entries = [len(one.part.tables) for one in self.open]
+        for k, one in enumerate(self.open):
+            seconds = self._seconds * entries[k] / sum(entries[k:])
+            if seconds > 0 and not self.stopping.check(math.inf):
+                before = one.part.evaluate_labels(one.labels)
+                others = cost - before if cost < math.inf else math.inf
+                one.hard = HardComponent(one.part, one.labels, self.stopping, self.rng, seconds, self.limited, others)
+                one.hard.run()
+                cost = others + one.hard.cost
+        again = [one.hard for one in self.open if one.hard is not None and not one.hard.proven]
+        while again and self.limited and self._seconds > 0 and not self.stopping.check(math.inf):
+            for k, hard in enumerate(again):
+                hard.go_on(self._seconds / (len(again) - k))
+            again = [hard for hard in again if not hard.proven]
+        for one in self.open:
+            if one.hard is not None:
+                one.labels, one.bound = one.hard.labels, max(one.bound, one.hard.bound)
+                self.proven &= one.hard.proven
+            else:
+                self.proven = False
+            self.done["without time" if one.hard is None else one.hard.how] += 1
+
+    def _by_enumeration(self, part: FactorGraph) -> LabelingResult | None:
+        few = math.prod(part.domains.tolist()) <= ENUMERATE
+        return brute_force(part, callback=self._callback) if few else None
+
+    def _by_elimination(self, part: FactorGraph) -> LabelingResult | None:
         """Where the sums of tables along a quick order are small enough."""
         seconds = self._seconds
-        order = elimination_order(part, time_limit=min(ORDER, seconds))
+        order = find_order(part, None, Stopping(min(ORDER, ORDER_SHARE * seconds), callback=self._callback))
         limit = min(MEMORY, memory() // 4)
         if order.memory > limit or order.entries > max(ENTRIES, SPEED * seconds):
             return None
-        r = elimination(part, order=order, memory_limit=limit, time_limit=self.stopping.remaining)
-        return r.labels if r.status == Status.OPTIMAL else None
+        remaining = self.stopping.remaining
+        return elimination(part, order=order, memory_limit=limit, time_limit=remaining, callback=self._callback)
 
-    def _by_graph_cut(self, part: FactorGraph) -> NDArray[np.int32] | None:
+    def _by_graph_cut(self, part: FactorGraph) -> LabelingResult | None:
         try:
-            r = graph_cut(part, time_limit=self.stopping.remaining)
+            return graph_cut(part, time_limit=self.stopping.remaining, callback=self._callback)
         except InvalidProblem:
             return None
-        return r.labels if r.status == Status.OPTIMAL else None
 
-    def _hard(
-        self, part: FactorGraph, start: NDArray[np.int32] | None, share: float
-    ) -> tuple[NDArray[np.int32], float]:
-        first = _best_unary(part) if start is None else start
-        began = self.stopping.seconds
-        hard = HardComponent(part, first, self.stopping, self.rng, share * self._seconds, self.limited)
-        hard.run()
-        self.patience -= self.stopping.seconds - began
-        self.proven &= hard.proven
-        self.done[hard.how] += 1
-        return hard.labels, hard.bound
+    def _callback(self, seconds: float, cost: float) -> bool:
+        """For what runs inside: whether the whole run has to end."""
+        return self.stopping.check(math.inf)
 
     @property
     def _seconds(self) -> float:
         """What is left of the time."""
         remaining = self.stopping.remaining
-        return max(0.0, self.patience) if remaining is None else remaining
+        return max(LAST, PATIENCE - self.stopping.seconds) if remaining is None else remaining
 
     def message(self) -> str:
         """What was done."""
         ways = ", ".join(f"{count} cyclic component{'s' * (count > 1)} {how}" for how, count in self.done.items())
-        ways = ways or "acyclic, by min-sum"
         if self.proven:
-            return f"proven optimal: {ways}"
-        return f"{MESSAGES[self.stopping.reason or Status.FEASIBLE]}: {ways}"
+            return f"proven optimal: {ways or 'acyclic, by min-sum'}"
+        text = MESSAGES[self.stopping.reason or Status.FEASIBLE]
+        return f"{text}: {ways}" if ways else text
 
 
 def _core(
@@ -261,7 +325,7 @@ def _core(
     return members, FactorGraph.from_csr(domains[members], all_start, all_scope, np.concatenate([unary, kept]), names)
 
 
-def _best_unary(f: FactorGraph) -> NDArray[np.int32]:
+def _best_unary(f: FactorGraph) -> Labels:
     """The best label of each variable by its own factor; the unary factors of a core come first, in order."""
     if not f.n:
         return np.zeros(0, np.int32)

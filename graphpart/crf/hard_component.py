@@ -4,9 +4,9 @@
    bound and energy meet or the bound hardly rises (see `message_passing`).
 2. Mini-buckets give another bound and another labeling, the best chance of one that nothing forbids (see
    `elimination`). Where factors have at most two variables, expansions improve the best labeling.
-3. What is small enough, and still open, gets an integer program.
-4. While there is time: the labels of a random ball of variables are changed, iterated conditional modes and, for pairs,
-   an optimal fusion of the result with the best labeling decide what stays. Message passing gets a share of the time.
+3. While there is time: random balls of variables get labels that are best together, given the labels around them, as
+   far as elimination in little memory can tell. In turns, message passing goes on as long as its bound rises.
+4. What is small enough, and nearly closed, gets an integer program in between.
 """
 
 from __future__ import annotations
@@ -16,25 +16,29 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.balls import Balls
 from graphpart.crf.bounds.message_passing import Ascent
-from graphpart.crf.bucket_elimination.elimination import elimination
+from graphpart.crf.bucket_elimination.elimination import elimination, lowered
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import expanded
-from graphpart.crf.local_search.icm import improve, random_labels
+from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["HardComponent"]
 
 Labels = NDArray[np.int32]
-SMALL = 50_000  # entries of all tables of a component that the integer program gets
 PASSING = 0.4  # share of the time that message passing gets at first
-BUCKETS = 0.4  # share of what is left then for mini-buckets
+BUCKETS = 0.3  # share of what is left then for mini-buckets
 MEMORY = 2**29  # bytes for them
-PROGRAM = 0.5  # share of what is left then for the integer program
-BALLS = 200  # balls that are changed if there is no time limit; fewer in larger components
-LARGEST_BALL = 200  # variables
+SMALL = 50_000  # entries of all tables of a component that the integer program gets,
+NEARLY = 0.1  # if the gap is at most this share of what message passing and local search have closed,
+PROGRAM = 0.4  # in this share of the time that is left,
+LEAST = 1.0  # if that is so many seconds at least
+BALLS = 400  # balls and restarts if there is no time limit; fewer in larger components
+WIDE = 0.25  # share of the restarts that change all variables
 SLICE = 0.1  # share of the time for each turn of message passing later on
 
 
@@ -53,6 +57,8 @@ class HardComponent:
         For this component.
     until_then : bool
         Use all of the time, unless optimality is proven before.
+    others : float
+        The energy of all that is not in this component, for history and callback.
 
     Attributes
     ----------
@@ -73,56 +79,80 @@ class HardComponent:
         rng: np.random.Generator,
         seconds: float,
         until_then: bool,
+        others: float = 0.0,
     ) -> None:
         self.f, self.stopping, self.rng = f, stopping, rng
-        self.until_then = until_then
+        self.until_then, self.others = until_then, others
         self.ends = stopping.seconds + seconds
-        self.labels, self.cost = improve(f, labels, stopping)
-        self.bound, self.proven, self.how = -math.inf, False, "by bound and local search"
-        self.moves = self._fusion()
-        self.rows: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None
+        self.labels, self.cost, self.bound = labels.copy(), f.evaluate_labels(labels), -math.inf
+        self.proven, self.how = False, "by bound and local search"
+        self._take(improve(f, labels.copy(), self._until(1.0), "sweep")[0])
+        self.ascent: Ascent | None = None
+        self.moves: Moves | None = None
+        self.rises = True
+        self.balls = Balls(f, rng)
+        self.spent = [0.0, 0.0]  # seconds for balls and for restarts
 
     def run(self) -> None:
         """Steps 1 to 4."""
-        ascent = Ascent(self.f, self._until(PASSING), self.labels)
-        rises = ascent.run() == "stopped"
+        self.ascent = ascent = Ascent(self.f, self._until(PASSING), self.labels)
+        self.rises = ascent.run() == "stopped"
         self._take(ascent.labels)
-        if not self._closed(ascent):
-            self._mini_buckets()
-            self._expand()
-        if not self.proven and not self._closed(ascent) and len(self.f.tables) <= SMALL:
-            self._program()
+        if self._closed():
+            return
+        self.moves = self._fusion()
+        self._mini_buckets()
+        self._expand()
+        if not self.proven and not self._closed():
+            self._search(self.left / 4)
+            if not self._closed() and self._nearly():
+                self._program()
+        self.go_on(self.left)
+
+    def go_on(self, seconds: float) -> None:
+        """Step 3, for so many seconds."""
+        self.ends = self.stopping.seconds + seconds
         if not self.proven:
-            self._balls(ascent, rises)
-            certificate = ascent.certificate("auto")
-            self.bound = max(self.bound, certificate.bound)
-            self._closed(ascent)
+            self._search(seconds)
+            self._closed()
 
     @property
     def left(self) -> float:
         """Seconds."""
         return max(0.0, self.ends - self.stopping.seconds)
 
+    def _ended(self) -> bool:
+        return self.stopping.check(self.cost + self.others) or self.left <= 0
+
     def _until(self, share: float) -> Stopping:
         """For a share of the time that is left; whoever stops the whole run stops this as well."""
-        return Stopping(share * self.left, callback=lambda seconds, cost: self.stopping.check(self.cost))
+        return Stopping(share * self.left, callback=lambda seconds, cost: self.stopping.check(self.cost + self.others))
 
     def _take(self, labels: Labels) -> bool:
         cost = self.f.evaluate_labels(labels)
         if not cost < self.cost:
             return False
         self.labels, self.cost = labels.copy(), cost
-        self.stopping.record(cost)
+        self.stopping.record(cost + self.others)
         return True
 
-    def _closed(self, ascent: Ascent) -> bool:
-        """Whether message passing has proven the best labeling optimal."""
+    def _closed(self) -> bool:
+        """Whether the best labeling is proven optimal; takes over what message passing has proven."""
+        ascent = self.ascent
+        if self.proven or ascent is None:
+            return self.proven
         ascent.offer(self.labels, self.cost)
-        if not self.proven and ascent.closed():
-            certificate = ascent.certificate("auto")
-            if self.cost - certificate.bound <= ascent.tolerance:
-                self.bound, self.proven, self.how = self.cost, True, "by message passing"
+        self.bound = max(self.bound, ascent.certificate("auto").bound)
+        if self.cost - self.bound <= ascent.tolerance:
+            self.proven, self.how = True, "by message passing"
         return self.proven
+
+    def _nearly(self) -> bool:
+        """Whether an integer program is small and promising enough."""
+        least = trivial_bound(self.f)
+        return (
+            len(self.f.tables) <= SMALL and self.left > LEAST and self.cost - self.bound <= NEARLY * (self.cost - least)
+        )
 
     def _fusion(self) -> Moves | None:
         """What fuses two labelings; None where factors are larger than pairs."""
@@ -134,20 +164,21 @@ class HardComponent:
         return moves
 
     def _mini_buckets(self) -> None:
-        if self.left > 0 and not self.stopping.check(self.cost):
-            r = elimination(self.f, memory_limit=MEMORY, time_limit=BUCKETS * self.left)
-            self.bound = max(self.bound, r.lower_bound)
-            self._take(improve(self.f, r.labels.copy(), Stopping(self.left), "sweep")[0])
-            if r.status == Status.OPTIMAL:
-                self.bound, self.proven, self.how = self.cost, True, "by elimination"
+        if self._ended():
+            return
+        inner = self._until(BUCKETS)
+        r = elimination(self.f, memory_limit=MEMORY, time_limit=inner.remaining, callback=inner.callback)
+        self.bound = max(self.bound, r.lower_bound)
+        self._take(improve(self.f, r.labels.copy(), self._until(1.0), "sweep")[0])
+        if r.status == Status.OPTIMAL:
+            self.bound = lowered(self.f, r.cost, 3 * (self.f.m + self.f.n))
+            self.proven, self.how = True, "by elimination"
 
     def _expand(self) -> None:
-        if self.moves is not None and not self.stopping.check(self.cost):
+        if self.moves is not None and not self._ended():
             self._take(expanded(self.f, self.moves, self.labels, self._until(0.5), self.rng))
 
     def _program(self) -> None:
-        if self.left <= 0 or self.stopping.check(self.cost):
-            return
         from graphpart import milp
         from graphpart.crf.exact_solvers.ilp import solve_component
 
@@ -157,50 +188,64 @@ class HardComponent:
         self._take(labels)
         self.bound = max(self.bound, bound)
         if optimal:
-            self.bound, self.proven, self.how = self.cost, True, "by integer programming"
+            self.proven, self.how = True, "by integer programming"
 
-    def _balls(self, ascent: Ascent, rises: bool) -> None:
-        """Change balls until the time is over, message passing in between as long as its bound rises."""
-        slice_ends = 0.0
-        k = 0
+    def _search(self, seconds: float) -> None:
+        """Balls and restarts, each in half of the time, and message passing in between as long as its bound rises."""
+        ends = min(self.ends, self.stopping.seconds + seconds)
+        passed = self.stopping.seconds
         most = math.inf if self.until_then else BALLS * 1000 // max(self.f.n, 1000)
-        while k < most and self.left > 0 and not self.stopping.check(self.cost):
-            if rises and self.until_then and self.stopping.seconds >= slice_ends:
-                ascent.stopping = self._until(SLICE)
-                ascent.offer(self.labels, self.cost)
-                rises = ascent.run() == "stopped"
-                self._take(ascent.labels)
-                slice_ends = self.stopping.seconds + SLICE * self.left
-                if self._closed(ascent):
-                    return
-            self._change_ball()
+        k = 0
+        while k < most and not self._ended() and self.stopping.seconds < ends:
+            if self.rises and self.until_then and self.stopping.seconds >= passed:
+                self._pass()
+                if self._meets():
+                    break
+                passed = self.stopping.seconds + SLICE * self.left
+            began = self.stopping.seconds
+            restart = self.spent[1] < self.spent[0]
+            if restart:
+                self._restart()
+            else:
+                self._ball()
+            self.spent[restart] += self.stopping.seconds - began
             k += 1
+        self.cost = self.f.evaluate_labels(self.labels)  # without the rounding of many differences
+        self.stopping.record(self.cost + self.others)
 
-    def _change_ball(self) -> None:
-        inside = self._ball()
+    def _pass(self) -> None:
+        """A turn of message passing."""
+        ascent = self.ascent
+        if ascent is None:
+            return
+        ascent.stopping = self._until(SLICE)
+        ascent.offer(self.labels, self.f.evaluate_labels(self.labels))
+        self.rises = ascent.run() == "stopped"
+        self._take(ascent.labels)
+
+    def _meets(self) -> bool:
+        """Whether message passing says that the best labeling is optimal, up to rounding."""
+        return self.ascent is not None and self.ascent.closed()
+
+    def _ball(self) -> None:
+        difference = self.balls.change(self.labels, self.cost == math.inf, self._until(1.0))
+        if difference == -math.inf:
+            self.cost = self.f.evaluate_labels(self.labels)
+        else:
+            self.cost += difference
+
+    def _restart(self) -> None:
+        """Random labels for some variables, then single changes and, for pairs, an optimal fusion with the best."""
+        f = self.f
+        many = self.rng.random() < WIDE
+        size = f.n if many else int(math.exp(self.rng.uniform(0.0, math.log(f.n)))) + 1
+        inside = np.arange(f.n) if many else self.balls.around(int(self.rng.integers(f.n)), size)
         labels = self.labels.copy()
-        labels[inside] = random_labels(self.f, self.rng)[inside]
-        inner = Stopping(self.left)
-        labels, cost = improve(self.f, labels, inner, "sweep")
-        if self.moves is not None and cost < math.inf:
+        labels[inside] = self.rng.integers(0, f.domains[inside])
+        inner = self._until(1.0)
+        labels, cost = improve(f, labels, inner, "sweep")
+        if self.moves is not None and cost < math.inf and self.cost < math.inf:
             fused = self.labels.copy()
             if self.moves.move(self.labels, labels, fused, self.cost, inner):
                 labels = fused
         self._take(labels)
-
-    def _ball(self) -> NDArray[np.int64]:
-        """Variables around a random one, nearest first."""
-        f = self.f
-        start, factors, _ = f.incidence()
-        size = int(self.rng.integers(1, min(LARGEST_BALL, f.n) + 1))
-        inside = [int(self.rng.integers(f.n))]
-        known = set(inside)
-        for v in inside:
-            for g in factors[start[v] : start[v + 1]].tolist():
-                for u in f.scope[f.scope_start[g] : f.scope_start[g + 1]].tolist():
-                    if u not in known:
-                        known.add(u)
-                        inside.append(u)
-            if len(inside) >= size:
-                break
-        return np.array(inside[:size])

@@ -21,7 +21,7 @@ def test_thousands_of_random_forests(block):
         if energies.min() == np.inf:
             with pytest.raises(gp.InfeasibleProblem, match="every labeling is forbidden"):
                 min_sum(f)
-            with pytest.raises(gp.InfeasibleProblem, match="every labeling is forbidden"):
+            with pytest.raises(gp.InfeasibleProblem, match="every labeling"):
                 marginals(f)
             continue
         r = min_sum(f, min_marginals=True)

@@ -38,7 +38,7 @@ from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["elimination"]
+__all__ = ["elimination", "lowered"]
 
 FIRST = 2**10  # entries of messages of the first mini-buckets
 LONG = 1e7  # entries of tables from which on a time limit may matter
@@ -132,7 +132,7 @@ class _Incumbent:
         self.offer(f, _greedy(f, plan, messages))
         if complete:
             value = math.fsum([f.constant, *messages.taken.tolist()])
-            self.bound = max(self.bound, _lowered(f, value, len(plan.uses) + 3 * len(plan.variable)))
+            self.bound = max(self.bound, lowered(f, value, len(plan.uses) + 3 * len(plan.variable)))
         return complete
 
     def offer(self, f: FactorGraph, labels: NDArray[np.int32]) -> None:
@@ -142,7 +142,7 @@ class _Incumbent:
 
 
 def _nothing_yet(f: FactorGraph) -> _Incumbent:
-    return _Incumbent(np.zeros(f.n, np.int32), _lowered(f, trivial_bound(f), f.m))
+    return _Incumbent(np.zeros(f.n, np.int32), lowered(f, trivial_bound(f), f.m))
 
 
 def _exactly(f: FactorGraph, found: EliminationOrder, plan: Plan, stopping: Stopping) -> LabelingResult:
@@ -220,7 +220,7 @@ def _greedy(f: FactorGraph, plan: Plan, messages: Messages) -> NDArray[np.int32]
     return labels
 
 
-def _lowered(f: FactorGraph, value: float, operations: int) -> float:
+def lowered(f: FactorGraph, value: float, operations: int) -> float:
     """A bound that holds in exact arithmetic: less what that many roundings can have added.
 
     No sum or difference of partial energies, nor of what was taken out of messages, exceeds four times the sum A of the

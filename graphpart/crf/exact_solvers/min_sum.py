@@ -144,7 +144,7 @@ def by_min_sum(
     method: str,
     initial: NDArray[np.int32] | None = None,
 ) -> LabelingResult:
-    """The two passes over an acyclic factor graph; if stopped early, the result is not worse than `initial`."""
+    """The two passes over an acyclic factor graph; the result is not worse than `initial`."""
     scheme, layout, flat = f._scheme(), f._layout(), f._flat()
     order, parent, roots = scheme.order, scheme.parent, scheme.roots
     graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
@@ -164,12 +164,12 @@ def by_min_sum(
     _, variable = _min_sum.assign(
         *graph, order, parent, roots, scheme.scattered, layout.largest_arity, layout.pairs_only, belief, choice, labels
     )
-    if done:
-        if variable >= 0:
-            raise _no_label(f, variable)
-        return finish(f, labels, stopping, method, Status.OPTIMAL)
-    if initial is not None and f.evaluate_labels(initial) < f.evaluate_labels(labels):
+    if done and variable >= 0:
+        raise _no_label(f, variable)
+    if initial is not None and f.evaluate_labels(initial) < f.evaluate_labels(labels):  # by rounding, if done
         labels = initial.copy()
+    if done:
+        return finish(f, labels, stopping, method, Status.OPTIMAL)
     return finish(f, labels, stopping, method, Status.FEASIBLE, lower_bound=trivial_bound(f))
 
 

@@ -186,7 +186,7 @@ cdef class OrderedCut:
         cdef int64_t* x = &self.buffer[0]
         cdef int64_t wall = self.s.forbidden
         cdef offset_t i, j
-        cdef double low = INFINITY, high = -INFINITY, lost = 0.0
+        cdef double low = INFINITY, high = -INFINITY, lost = 0.0, x_less_low, back
         cdef bint walls = False
         for i in range(rows * columns):
             low = table[i] if table[i] < low else low
@@ -195,7 +195,11 @@ cdef class OrderedCut:
                 x[i] = ENDLESS
                 walls = True
             else:
-                x[i] = rounded(table[i] - low, &self.s, &lost)
+                x_less_low = table[i] - low
+                x[i] = rounded(x_less_low, &self.s, &lost)
+                back = x_less_low - table[i]
+                if (table[i] - (x_less_low - back)) - (low + back) != 0.0:  # what the difference lost (Knuth 1969)
+                    lost = max(lost, 0.5 + x_less_low * self.s.before * self.s.scale * 2.0**-52)
                 high = table[i] if table[i] > high else high
         if walls:
             for i in range(rows):

@@ -18,6 +18,8 @@ from graphpart.stopping import Stopping
 
 __all__ = ["LabelVectors", "check_allowed", "finish", "forbidden_by", "least_entries", "trivial_bound"]
 
+STEP, EXACT = 2.0**-20, 2.0**32  # sums of multiples of the step are exact up to there
+
 
 def finish(
     f: FactorGraph,
@@ -65,8 +67,16 @@ def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:
 
 
 def trivial_bound(f: FactorGraph) -> float:
-    """A lower bound on the energy, up to one rounding: the constant plus the smallest entry of each table."""
-    return f.constant + least_entries(f)[1]
+    """A lower bound on the energy: the constant plus the smallest entry of each table, less what rounding may add.
+
+    The sum carries the rounding of each addition along; if all terms are multiples of ``2**-20`` it is exact.
+    """
+    least, total = least_entries(f)
+    absolute = abs(f.constant) + float(np.abs(least).sum())
+    if absolute < EXACT and not np.fmod(least, STEP).any() and not math.fmod(f.constant, STEP):
+        return f.constant + total
+    slack = 2.0**-51 * (abs(f.constant) + abs(total)) + 2.0**-74 * absolute
+    return math.nextafter(f.constant + total - slack, -math.inf)
 
 
 class LabelVectors(Mapping[Hashable, NDArray[np.float64]]):

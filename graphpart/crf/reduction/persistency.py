@@ -86,6 +86,15 @@ class LabelingReduction(Reduction[FactorGraph]):
         out[out < 0] = self._options[places(self.problem)[:-1] + inner]
         return out
 
+    def project(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Labels of the smaller problem from labels of all variables: 0 where the label is not there any more."""
+        wanted = np.repeat(labels[self.labels < 0], self.problem.domains)
+        at = np.flatnonzero(self._options == wanted)
+        variable = np.repeat(np.arange(self.problem.n), self.problem.domains)[at]
+        out = np.zeros(self.problem.n, np.int32)
+        out[variable] = at - places(self.problem)[variable]
+        return out
+
 
 def persistency(problem: Any, *, probing: bool = False, time_limit: float | None = None) -> Persistency:
     """Labels that all, or some, optimal labelings have; see :func:`reduce` for the arguments.
@@ -103,7 +112,13 @@ def persistency(problem: Any, *, probing: bool = False, time_limit: float | None
 
 
 @interruptible
-def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = None) -> LabelingReduction:
+def reduce(
+    problem: Any,
+    *,
+    probing: bool = False,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> LabelingReduction:
     """A smaller problem with the same optimum, and how to lift its labelings.
 
     Parameters
@@ -113,6 +128,8 @@ def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = No
         Fix variables one by one where roof duality applies: finds more, in at least O(n) for each variable.
     time_limit : float, optional
         Seconds, after which what was found so far is used.
+    callback : callable, optional
+        ``callback(seconds, cost)``, with cost ``inf``; a true return value has the same effect.
 
     Raises
     ------
@@ -138,13 +155,14 @@ def reduce(problem: Any, *, probing: bool = False, time_limit: float | None = No
     (0, 0.4, [0, 0, 0], [0, 0, 0])
     """
     f = as_factor_graph(problem)
-    stopping = Stopping(time_limit)
+    stopping = Stopping(time_limit, callback=callback)
     least_entries(f)
     state = _State(f)
     steps = (*STEPS, probing_step) if probing else STEPS
     state.exhaust(steps, False, stopping)
     strong = state.known.copy()
     state.exhaust(steps, True, stopping)
+    stopping.reraise()
     start = places(f)
     remaining = np.zeros(start[-1], bool)
     decided = np.flatnonzero(state.known >= 0)
@@ -174,7 +192,11 @@ def roof_duality_step(
     """Labels that roof duality leaves; None where it does not apply."""
     if g.n == 0 or g.domains.max() > 2 or np.diff(g.scope_start).max(initial=0) > 2:
         return None
-    found = roof_duality(g, weak=weak, probing=probing, time_limit=stopping.remaining)
+
+    def callback(seconds: float, cost: float) -> bool:
+        return stopping.check(math.inf)
+
+    found = roof_duality(g, weak=weak, probing=probing, time_limit=stopping.remaining, callback=callback)
     labels = found.weak if weak else found.strong
     alive = np.ones((g.n, 2), np.uint8)  # of two labels each: a variable with one is known, and not here
     decided = np.flatnonzero(labels >= 0)

@@ -1,0 +1,193 @@
+"""Whatever way auto takes, what it claims holds; and it uses the time that it is given, and no more."""
+
+import time
+from fractions import Fraction
+from importlib import import_module
+from itertools import product
+
+import numpy as np
+import pytest
+from reference_crf import all_energies
+from strategies_crf import random_factor_graph
+
+import graphpart as gp
+from graphpart.crf import auto, brute_force, icm, reduce
+from graphpart.crf.balls import Balls
+from graphpart.crf.problem.labeling import trivial_bound
+from graphpart.stopping import Stopping
+
+AUTO = import_module("graphpart.crf.auto")
+HARD = import_module("graphpart.crf.hard_component")
+
+
+def frustrated(side, seed=3, labels=2):
+    """A grid with random tables."""
+    rng = np.random.default_rng(seed)
+    v = np.arange(side * side).reshape(side, side)
+    pairs = np.concatenate(
+        [np.stack([v[:, :-1], v[:, 1:]], -1).reshape(-1, 2), np.stack([v[:-1], v[1:]], -1).reshape(-1, 2)]
+    )
+    unary = (v.reshape(-1, 1), rng.standard_normal((side * side, labels)))
+    return gp.FactorGraph.from_arrays(
+        np.full(side * side, labels), [unary, (pairs, rng.standard_normal((len(pairs), labels, labels)))]
+    )
+
+
+def exact_cost(f, labels):
+    total = Fraction(f.constant)
+    for i in range(f.m):
+        scope, table = f.factor(i)
+        total += Fraction(float(table[tuple(labels[v] for v in scope)]))
+    return total
+
+
+def exact_optimum(f):
+    """In rational numbers, for factor graphs that do not forbid everything."""
+    energies = all_energies(f)
+    near = np.argwhere(energies <= energies.min() + 1e-9 * (1 + abs(energies.min())))
+    return min(exact_cost(f, labels) for labels in near[:200])
+
+
+@pytest.mark.parametrize("seconds", [None, 0, 0.003, 0.05])
+@pytest.mark.parametrize("passing", [False, True])
+def test_every_way_against_enumeration(monkeypatch, seconds, passing):
+    """Nothing exact before message passing; with `passing` False not even that, so that all the rest is reached."""
+    monkeypatch.setattr(AUTO, "ENUMERATE", 0)
+    monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
+    monkeypatch.setattr(AUTO._Solver, "_by_graph_cut", lambda self, part: None)
+    for name, value in (("PATIENCE", 0.05), ("LAST", 0.05)):
+        monkeypatch.setattr(AUTO, name, value)
+    for name, value in (("LEAST", 0.0), ("NEARLY", 9.0), ("MEMORY", 100)):
+        monkeypatch.setattr(HARD, name, value)
+    if not passing:
+        monkeypatch.setattr(HARD.Ascent, "run", lambda self: "stopped")
+    rng = np.random.default_rng(17)
+    ways = set()
+    for _ in range(60):
+        f = random_factor_graph(rng, forbidden=rng.choice([0, 0, 0.1, 0.3]), whole=bool(rng.random() < 0.5))
+        if all_energies(f).min() == np.inf:
+            continue
+        initial = [int(rng.integers(d)) for d in f.domains]
+        r = auto(f, initial=initial, time_limit=seconds, seed=1)
+        best, size = exact_optimum(f), Fraction(float(np.abs(f.tables[np.isfinite(f.tables)]).sum())) + 1
+        assert r.cost == f.evaluate(r.labels) <= f.evaluate(initial)
+        if r.status == gp.Status.OPTIMAL:
+            assert Fraction(r.cost) - best <= size * Fraction(2) ** -22
+        else:
+            assert -np.inf < r.lower_bound and Fraction(r.lower_bound) <= best
+        ways |= set(r.info["components"]) if "components" in r.info else set()
+    assert seconds == 0 or ways
+
+
+def test_what_was_stopped_is_not_called_optimal(monkeypatch):
+    """Enumeration that is stopped returns some labels: they prove nothing."""
+    f = frustrated(3)
+    calls = []
+
+    def callback(seconds, cost):
+        calls.append(cost)
+        return True
+
+    r = auto(f, callback=callback)
+    assert calls and r.status == gp.Status.INTERRUPTED and r.lower_bound < brute_force(f).cost
+    with pytest.raises(ZeroDivisionError):
+        auto(frustrated(20), callback=lambda seconds, cost: 1 / 0)
+
+
+def test_messages():
+    chain = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]])])
+    assert auto(chain).message == "proven optimal: acyclic, by min-sum"
+    assert auto(frustrated(3)).message == "proven optimal: 1 cyclic component by enumeration"
+    assert auto(frustrated(6)).message == "proven optimal: 1 cyclic component by elimination"
+    none = auto(frustrated(40, labels=4), time_limit=0)
+    assert (
+        none.message == "stopped at the time limit: 1 cyclic component without time"
+        and none.status == gp.Status.TIME_LIMIT
+    )
+
+
+def test_time_is_used_and_bound_and_labels_are_good():
+    f = frustrated(90, labels=6)
+    began = time.perf_counter()
+    r = auto(f, time_limit=1.0, seed=1)
+    assert 0.9 < time.perf_counter() - began < 2.5
+    assert r.status == gp.Status.TIME_LIMIT and r.message.startswith("stopped at the time limit: 1 cyclic component")
+    assert trivial_bound(f) < r.lower_bound and r.gap < 0.08
+    assert r.cost < icm(f, order="sweep", restarts=20, seed=0).cost
+    costs = [cost for _, cost in r.history if cost < np.inf]
+    assert min(costs) == pytest.approx(r.cost)
+
+
+def test_history_is_of_the_whole_energy():
+    """Also where several components remain open, and parts of others are known."""
+    parts = [frustrated(side, seed, 3) for side, seed in ((14, 1), (16, 2))]
+    groups, first = [], 0
+    for part in parts:
+        for i in range(part.m):
+            scope, table = part.factor(i)
+            groups.append(([[first + v for v in scope]], [table]))
+        first += part.n
+    f = gp.FactorGraph.from_arrays(np.full(first, 3), groups, constant=1000.0)
+    monkey = pytest.MonkeyPatch()
+    with monkey.context() as m:
+        m.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
+        r = auto(f, time_limit=0.6)
+    known = [cost for _, cost in r.history if cost < np.inf]
+    assert min(known) == pytest.approx(r.cost) and max(known) < 1000.0
+
+
+def test_forbidden_labelings_are_left():
+    """Colourings of a grid with diagonals by four colours: no single change leads from all equal to one."""
+    side = 12
+    v = np.arange(side * side).reshape(side, side)
+    pairs = np.concatenate(
+        [np.stack(p, -1).reshape(-1, 2) for p in ((v[:, :-1], v[:, 1:]), (v[:-1], v[1:]), (v[:-1, :-1], v[1:, 1:]))]
+    )
+    differ = np.where(np.eye(4, dtype=bool), np.inf, np.random.default_rng(1).random((len(pairs), 4, 4)))
+    f = gp.FactorGraph.from_arrays(np.full(side * side, 4), [(pairs, differ)])
+    r = auto(f, time_limit=1.0, initial=np.zeros(side * side, int))
+    assert r.cost < np.inf and r.gap < np.inf
+    assert auto(f, time_limit=0, initial=np.zeros(side * side, int)).gap == np.inf
+
+
+def test_balls_never_raise_the_energy():
+    for labels, seed in product((2, 3), range(3)):
+        f = frustrated(8, seed, labels)
+        y = np.zeros(f.n, np.int32)
+        balls, cost = Balls(f, np.random.default_rng(seed)), f.evaluate(y)
+        for _ in range(60):
+            difference = balls.change(y, False, Stopping())
+            assert difference <= 0 and f.evaluate(y) == pytest.approx(cost + difference)
+            cost = f.evaluate(y)
+        assert cost == pytest.approx(auto(f).cost)  # of at most 64 variables the last balls have all, or nearly so
+        assert not balls.inside.any()
+
+
+def test_around_a_hub():
+    spokes = 1000
+    scopes = np.stack([np.zeros(spokes, int), np.arange(1, spokes + 1)], 1)
+    f = gp.FactorGraph.from_arrays(np.full(spokes + 1, 2), [(scopes, np.zeros((spokes, 2, 2)))])
+    balls = Balls(f, np.random.default_rng(0))
+    found = balls.around(5, 10)
+    assert found[:2].tolist() == [5, 0] and len(set(found.tolist())) == 10
+
+
+def test_project_inverts_lift():
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        f = random_factor_graph(rng)
+        small = reduce(f)
+        inner = rng.integers(0, small.problem.domains) if small.problem.n else np.zeros(0, int)
+        assert small.project(small.lift(inner)).tolist() == list(inner)
+
+
+def test_sum_of_least_entries_is_rounded_down():
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        tables = rng.standard_normal((6, 2)) * 10.0 ** rng.integers(-8, 9, (6, 1))
+        f = gp.FactorGraph.from_arrays(
+            [2] * 6, [(np.arange(6)[:, None], tables)], constant=float(rng.standard_normal())
+        )
+        assert Fraction(trivial_bound(f)) <= Fraction(f.constant) + sum(Fraction(float(x)) for x in tables.min(axis=1))
+    whole = gp.FactorGraph.from_arrays([2, 2], [([[0], [1]], [[3.0, 5.0], [0.5, 1.0]])], constant=-2.0)
+    assert trivial_bound(whole) == 1.5
