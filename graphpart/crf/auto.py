@@ -5,8 +5,8 @@ and strips the trees off the others without loss, their messages becoming unary 
 rest is minimised by what fits it, tried in this order:
 
 1. enumeration, if it has few labelings;
-2. elimination, where the sums of tables along a quick order are small;
-3. a minimum cut, where pairs are submodular;
+2. a minimum cut, where pairs are submodular;
+3. elimination, where the sums of tables along a quick order are small;
 4. reduction: labels that some optimum has are fixed, others left out, and what remains is solved in the same manner;
 5. else message passing, expansions, an integer program if it is small, and local search (see `hard_component`).
 
@@ -31,7 +31,7 @@ from graphpart.crf.bucket_elimination.elimination import elimination, lowered
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.exact_solvers import _min_sum
-from graphpart.crf.exact_solvers.brute_force import brute_force
+from graphpart.crf.exact_solvers.brute_force import brute_force, labelings
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
 from graphpart.crf.graph_cuts.graph_cut import graph_cut
 from graphpart.crf.hard_component import HardComponent
@@ -185,7 +185,7 @@ class _Solver:
         members, core = _core(simple, order, belief, layout)
         parts = [
             (variables, self.component(part, None if start is None else start[members[variables]], reduced))
-            for variables, part in sorted(split(core, core.components()), key=lambda one: len(one[1].tables))
+            for variables, part in _connected(core)
         ]
 
         def outcome() -> Outcome:
@@ -208,7 +208,7 @@ class _Solver:
         """What minimises one cyclic component."""
         first, bound = _best_unary(part) if start is None else start, -math.inf
         if not self.stopping.check(math.inf):
-            for way in (self._by_enumeration, self._by_elimination, self._by_graph_cut):
+            for way in (self._by_enumeration, self._by_graph_cut, self._by_elimination):
                 r = way(part)
                 if r is not None and r.status == Status.OPTIMAL:
                     self.done[way.__name__[1:].replace("_", " ").replace("graph", "a graph")] += 1
@@ -266,8 +266,7 @@ class _Solver:
             self.done["without time" if one.hard is None else one.hard.how] += 1
 
     def _by_enumeration(self, part: FactorGraph) -> LabelingResult | None:
-        few = math.prod(part.domains.tolist()) <= ENUMERATE
-        return brute_force(part, callback=self._callback) if few else None
+        return brute_force(part, callback=self._callback) if labelings(part) <= ENUMERATE else None
 
     def _by_elimination(self, part: FactorGraph) -> LabelingResult | None:
         """Where the sums of tables along a quick order are small enough."""
@@ -314,15 +313,25 @@ def _core(
     factors = np.flatnonzero(stays)
     start, inner = rows_of(scope_start, scope, factors)
     _, kept = rows_of(table_start, tables, factors)
-    members = np.unique(inner).astype(np.int64)
     place = np.full(f.n, -1, np.int64)
+    place[inner] = 0
+    members = np.flatnonzero(place == 0)
     place[members] = np.arange(len(members))
     first = np.arange(f.n + 1) * layout.width if layout.width else layout.first
     _, unary = rows_of(first, belief, members)
     all_start = np.concatenate([np.arange(len(members)), len(members) + start])
     all_scope = np.concatenate([np.arange(len(members)), place[inner]])
-    names = [f.variables[i] for i in members.tolist()]
+    plain = isinstance(f.variables, range) and len(members) == f.n
+    names = None if plain else [f.variables[i] for i in members.tolist()]
     return members, FactorGraph.from_csr(domains[members], all_start, all_scope, np.concatenate([unary, kept]), names)
+
+
+def _connected(core: FactorGraph) -> list[tuple[NDArray[np.int64], FactorGraph]]:
+    """The connected components as (variables, factor graph), the smallest first."""
+    labels = core.components()
+    if core.n and not labels.any():
+        return [(np.arange(core.n), core)]
+    return sorted(split(core, labels), key=lambda one: len(one[1].tables))
 
 
 def _best_unary(f: FactorGraph) -> Labels:
