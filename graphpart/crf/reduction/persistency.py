@@ -222,7 +222,8 @@ class _State:
         self.options = (np.arange(first[-1]) - np.repeat(first[:-1], f.domains)).astype(np.int32)  # as above, of labels
         self.g, self.constant = f, 0.0
         self.probed: FactorGraph | None = None
-        self._restrict(np.ones(first[-1], np.uint8), True)
+        if (f.domains == 1).any():
+            self._restrict(np.ones(first[-1], np.uint8), True)
 
     def exhaust(self, steps: Sequence[Step], weak: bool, stopping: Stopping) -> None:
         """Go through the steps in turn until none finds anything."""
