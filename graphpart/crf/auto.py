@@ -31,13 +31,13 @@ from graphpart.crf.bucket_elimination.elimination import elimination, lowered
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.exact_solvers import _min_sum
-from graphpart.crf.exact_solvers.brute_force import brute_force
+from graphpart.crf.exact_solvers.brute_force import brute_force, labelings
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
 from graphpart.crf.graph_cuts.graph_cut import graph_cut
 from graphpart.crf.hard_component import HardComponent
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.derive import rows_of, split
-from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.crf.problem.derive import merge, rows_of, split
+from graphpart.crf.problem.labeling import finish, places, trivial_bound
 from graphpart.crf.reduction.persistency import LabelingReduction, reduce
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.machine import memory
@@ -52,6 +52,7 @@ SPEED = 2**27  # or so many for each second that is left
 MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
 ORDER = 0.5  # seconds for an order of elimination,
 ORDER_SHARE = 0.05  # or this share of what is left
+REDUCED = 2**22  # entries of all tables that are reduced, for each second that is left
 PATIENCE = 20.0  # seconds in all, if there is no time limit,
 LAST = 2.0  # but at least so many for what is open after that
 
@@ -166,9 +167,13 @@ class _Solver:
 
     def whole(self, f: FactorGraph, start: Labels | None, reduced: bool = False) -> Callable[[], Outcome]:
         """What minimises any factor graph."""
-        simple = f.simplify()
+        simple = merge(f)
         scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
         order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
+        merged = int(np.diff(f.incidence()[0]).max(initial=0)) if simple.m < f.m else 0
+        self.operations += merged * layout.largest_arity
+        if f.n and not len(order) and not len(scheme.roots) and not simple.components().any():
+            return self.component(simple, start, reduced)  # nothing hangs on it: as it is
         graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
         belief, choice, taken, steps, factor = _min_sum.collect(
             *graph, order, parent, scattered, layout.largest_table, False, self.stopping
@@ -179,13 +184,11 @@ class _Solver:
         if steps < len(order):
             self.proven = False
             return lambda: (labels, trivial_bound(f))
-        merged = int(np.diff(f.incidence()[0]).max(initial=0)) if simple.m < f.m else 0
-        passed = int(np.diff(flat[1])[order].sum()) + 3 * len(order)
-        self.operations += merged * layout.largest_arity + passed
+        self.operations += int(np.diff(flat[1])[order].sum()) + 3 * len(order)
         members, core = _core(simple, order, belief, layout)
         parts = [
             (variables, self.component(part, None if start is None else start[members[variables]], reduced))
-            for variables, part in sorted(split(core, core.components()), key=lambda one: len(one[1].tables))
+            for variables, part in _connected(core)
         ]
 
         def outcome() -> Outcome:
@@ -217,7 +220,8 @@ class _Solver:
                 if r is not None:
                     bound = max(bound, r.lower_bound)
                     first = r.labels if r.cost < part.evaluate_labels(first) else first
-        if not reduced and not self.stopping.check(math.inf):
+        affordable = len(part.tables) < REDUCED * self._seconds
+        if not reduced and affordable and not self.stopping.check(math.inf):
             small = reduce(part, time_limit=self._seconds, callback=self._callback)
             if small.problem.n < part.n or len(small.problem.tables) < len(part.tables):
                 return self._reduced(small, start, bound)
@@ -266,8 +270,7 @@ class _Solver:
             self.done["without time" if one.hard is None else one.hard.how] += 1
 
     def _by_enumeration(self, part: FactorGraph) -> LabelingResult | None:
-        few = math.prod(part.domains.tolist()) <= ENUMERATE
-        return brute_force(part, callback=self._callback) if few else None
+        return brute_force(part, callback=self._callback) if labelings(part) <= ENUMERATE else None
 
     def _by_elimination(self, part: FactorGraph) -> LabelingResult | None:
         """Where the sums of tables along a quick order are small enough."""
@@ -314,24 +317,38 @@ def _core(
     factors = np.flatnonzero(stays)
     start, inner = rows_of(scope_start, scope, factors)
     _, kept = rows_of(table_start, tables, factors)
-    members = np.unique(inner).astype(np.int64)
     place = np.full(f.n, -1, np.int64)
+    place[inner] = 0
+    members = np.flatnonzero(place == 0)
     place[members] = np.arange(len(members))
     first = np.arange(f.n + 1) * layout.width if layout.width else layout.first
     _, unary = rows_of(first, belief, members)
     all_start = np.concatenate([np.arange(len(members)), len(members) + start])
     all_scope = np.concatenate([np.arange(len(members)), place[inner]])
-    names = [f.variables[i] for i in members.tolist()]
+    plain = isinstance(f.variables, range) and len(members) == f.n
+    names = None if plain else [f.variables[i] for i in members.tolist()]
     return members, FactorGraph.from_csr(domains[members], all_start, all_scope, np.concatenate([unary, kept]), names)
 
 
+def _connected(core: FactorGraph) -> list[tuple[NDArray[np.int64], FactorGraph]]:
+    """The connected components as (variables, factor graph), the smallest first."""
+    labels = core.components()
+    if core.n and not labels.any():
+        return [(np.arange(core.n), core)]
+    return sorted(split(core, labels), key=lambda one: len(one[1].tables))
+
+
 def _best_unary(f: FactorGraph) -> Labels:
-    """The best label of each variable by its own factor; the unary factors of a core come first, in order."""
-    if not f.n:
-        return np.zeros(0, np.int32)
-    unary = f.tables[: f.table_start[f.n]]
-    least = np.minimum.reduceat(unary, f.table_start[: f.n])
-    rows = np.repeat(np.arange(f.n), f.domains)
-    at = np.flatnonzero(unary == least[rows])
-    first = at[np.r_[True, rows[at][1:] != rows[at][:-1]]]
-    return (first - f.table_start[: f.n]).astype(np.int32)
+    """For each variable the label of the least sum of its own factors; the first of several."""
+    domains, scope_start, scope, table_start, tables = f._flat()
+    first = places(f)
+    alone = np.flatnonzero(np.diff(scope_start) == 1)
+    variables = scope[scope_start[alone]]
+    starts, entries = rows_of(table_start, tables, alone)
+    inner = np.arange(len(entries)) + np.repeat(first[variables] - starts[:-1], domains[variables])
+    total = np.bincount(inner, entries, first[-1])
+    least = np.repeat(np.minimum.reduceat(total, first[:-1]), domains) if f.n else total
+    at = np.flatnonzero(total == least)[::-1]
+    labels = np.zeros(f.n, np.int32)
+    labels[np.repeat(np.arange(f.n), domains)[at]] = (at - np.repeat(first[:-1], domains)[at]).astype(np.int32)
+    return labels

@@ -16,6 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.steps import round_up
 from graphpart.crf.balls import Balls
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.bucket_elimination.elimination import elimination, lowered
@@ -32,6 +33,7 @@ __all__ = ["HardComponent"]
 Labels = NDArray[np.int32]
 PASSING = 0.4  # share of the time that message passing gets at first
 BUCKETS = 0.3  # share of what is left then for mini-buckets
+BUCKETS_SPEED = 2**21  # entries of all tables, for each second that is left, up to which they are tried
 MEMORY = 2**29  # bytes for them
 SMALL = 50_000  # entries of all tables of a component that the integer program gets,
 NEARLY = 0.1  # if the gap is at most this share of what message passing and local search have closed,
@@ -39,7 +41,9 @@ PROGRAM = 0.4  # in this share of the time that is left,
 LEAST = 1.0  # if that is so many seconds at least
 BALLS = 400  # balls and restarts if there is no time limit; fewer in larger components
 WIDE = 0.25  # share of the restarts that change all variables
-SLICE = 0.1  # share of the time for each turn of message passing later on
+CERTIFY = 1e-8  # seconds for each entry of all tables, to compute the bound in the end
+SLICE = 0.1  # share of the time for each turn of message passing later on,
+FEWEST = 5  # which is of so many iterations at least
 
 
 class HardComponent:
@@ -89,17 +93,20 @@ class HardComponent:
         self._take(improve(f, labels.copy(), self._until(1.0), "sweep")[0])
         self.ascent: Ascent | None = None
         self.moves: Moves | None = None
-        self.rises = True
+        self.rises, self.passing = True, 0.0
         self.balls = Balls(f, rng)
         self.spent = [0.0, 0.0]  # seconds for balls and for restarts
 
     def run(self) -> None:
         """Steps 1 to 4."""
         self.ascent = ascent = Ascent(self.f, self._until(PASSING), self.labels)
+        began = self.stopping.seconds
         self.rises = ascent.run() == "stopped"
+        self.passing = self.stopping.seconds - began
         self._take(ascent.labels)
         if self._closed():
             return
+        self._prove()
         self.moves = self._fusion()
         self._mini_buckets()
         self._expand()
@@ -113,8 +120,10 @@ class HardComponent:
         """Step 3, for so many seconds."""
         self.ends = self.stopping.seconds + seconds
         if not self.proven:
+            self.ends -= min(CERTIFY * len(self.f.tables), seconds / 4)
             self._search(seconds)
-            self._closed()
+            if not self._closed():
+                self._prove()
 
     @property
     def left(self) -> float:
@@ -124,9 +133,11 @@ class HardComponent:
     def _ended(self) -> bool:
         return self.stopping.check(self.cost + self.others) or self.left <= 0
 
-    def _until(self, share: float) -> Stopping:
+    def _until(self, share: float, iterations: int | None = None) -> Stopping:
         """For a share of the time that is left; whoever stops the whole run stops this as well."""
-        return Stopping(share * self.left, callback=lambda seconds, cost: self.stopping.check(self.cost + self.others))
+        return Stopping(
+            share * self.left, iterations, callback=lambda seconds, cost: self.stopping.check(self.cost + self.others)
+        )
 
     def _take(self, labels: Labels) -> bool:
         cost = self.f.evaluate_labels(labels)
@@ -137,15 +148,21 @@ class HardComponent:
         return True
 
     def _closed(self) -> bool:
-        """Whether the best labeling is proven optimal; takes over what message passing has proven."""
+        """Whether the best labeling is proven optimal."""
         ascent = self.ascent
-        if self.proven or ascent is None:
-            return self.proven
-        ascent.offer(self.labels, self.cost)
-        self.bound = max(self.bound, ascent.certificate("auto").bound)
-        if self.cost - self.bound <= ascent.tolerance:
-            self.proven, self.how = True, "by message passing"
+        if not self.proven and ascent is not None:
+            ascent.offer(self.labels, self.cost)
+            if ascent.closed():
+                self._prove()
+                if self.cost - self.bound <= ascent.tolerance:
+                    self.proven, self.how = True, "by message passing"
         return self.proven
+
+    def _prove(self) -> None:
+        """Take over the bound that message passing has proven by now."""
+        ascent = self.ascent
+        if ascent is not None:
+            self.bound = max(self.bound, round_up(ascent.passes.proven(), ascent.step))
 
     def _nearly(self) -> bool:
         """Whether an integer program is small and promising enough."""
@@ -164,7 +181,7 @@ class HardComponent:
         return moves
 
     def _mini_buckets(self) -> None:
-        if self._ended():
+        if self._ended() or (self.cost < math.inf and len(self.f.tables) > BUCKETS_SPEED * self.left):
             return
         inner = self._until(BUCKETS)
         r = elimination(self.f, memory_limit=MEMORY, time_limit=inner.remaining, callback=inner.callback)
@@ -214,13 +231,20 @@ class HardComponent:
         self.stopping.record(self.cost + self.others)
 
     def _pass(self) -> None:
-        """A turn of message passing."""
+        """A turn of message passing, of whole iterations: what is stopped within one may prove less than before."""
         ascent = self.ascent
-        if ascent is None:
+        if ascent is None or not ascent.bounds:
             return
-        ascent.stopping = self._until(SLICE)
+        each = self.passing / len(ascent.bounds)
+        count = int(SLICE * self.left / max(each, 1e-6))
+        if count < FEWEST:
+            return
+        began = self.stopping.seconds
+        ascent.stopping = self._until(1.0, count)
         ascent.offer(self.labels, self.f.evaluate_labels(self.labels))
         self.rises = ascent.run() == "stopped"
+        self.passing += self.stopping.seconds - began
+        self._prove()
         self._take(ascent.labels)
 
     def _meets(self) -> bool:

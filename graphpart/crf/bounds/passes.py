@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.bounds._message_passing import Network
-from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts
+from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem
@@ -184,6 +184,14 @@ class Passes:
 
     def certificate(self, method: str, cost: float | None = None) -> Certificate:
         """The bound that the messages prove, with its proof; InfeasibleProblem if they show that all is forbidden."""
+        messages, extra = self._proof()
+        return certify(self.f, messages, method, extra=extra, cost=cost)
+
+    def proven(self) -> float:
+        """The bound alone, not rounded up to a step."""
+        return proven_bound(self.f, *self._proof())
+
+    def _proof(self) -> tuple[Floats, Extra]:
         out, links = self.messages()
         s = self.structure
         domains = self.f.domains
@@ -196,7 +204,7 @@ class Passes:
             np.column_stack([s.triplets.ravel(), np.repeat(count + np.arange(len(s.triplets)), 3)]).astype(np.int32),
             self._in_own_unit(links),
         )
-        return certify(self.f, self._in_own_unit(out), method, extra=extra, cost=cost)
+        return self._in_own_unit(out), extra
 
     def _in_own_unit(self, messages: Floats) -> Floats:
         if not self.exponent:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from graphpart.crf.exact_solvers import _brute_force
-from graphpart.crf.problem import as_factor_graph
+from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["brute_force"]
+__all__ = ["brute_force", "labelings"]
 
 LARGEST = 2**22  # labelings
 
@@ -63,9 +63,10 @@ def brute_force(
     """
     stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
-    count = math.prod(f.domains.tolist())
+    count = labelings(f)
     if count > LARGEST:
-        raise InvalidProblem(f"{count:.6g} labelings: expected at most {LARGEST} for brute force")
+        how_many = f"{count:.6g}" if count < math.inf else "more than 1e308"
+        raise InvalidProblem(f"{how_many} labelings: expected at most {LARGEST} for brute force")
     least, _ = least_entries(f)
     last = np.maximum.reduceat(f.scope, f.scope_start[:-1]) if f.m else np.zeros(0, np.int32)
     due = np.argsort(last, kind="stable").astype(np.int32)
@@ -85,3 +86,9 @@ def brute_force(
     if completed:
         return finish(f, labels, stopping, "brute-force", Status.OPTIMAL)
     return finish(f, labels, stopping, "brute-force", Status.FEASIBLE, lower_bound=trivial_bound(f))
+
+
+def labelings(f: FactorGraph) -> float:
+    """How many labelings there are, inf if more than a float can tell."""
+    with np.errstate(over="ignore"):
+        return float(np.prod(f.domains, dtype=np.float64))

@@ -13,7 +13,7 @@ from graphpart.crf.problem import _derive
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 
-__all__ = ["condition", "find_cycle", "rows_of", "simplify", "split"]
+__all__ = ["condition", "find_cycle", "merge", "rows_of", "simplify", "split"]
 
 Graph = TypeVar("Graph", bound=FactorTables)
 
@@ -57,13 +57,32 @@ def condition_on(f: Graph, given: NDArray[np.int32]) -> Graph:
 
 def simplify(f: Graph) -> Graph:
     """See `FactorGraph.simplify`."""
+    start, scope, table_start, tables = _merged(f, 1) or f._flat()[1:]
+    return _like(f, *_derive.absorb_unary(f.domains, start, scope, table_start, tables))
+
+
+def merge(f: Graph) -> Graph:
+    """An equal factor graph in which no two factors of at least two variables have the same ones; `f` if it is one."""
+    found = _merged(f, 2)
+    return f if found is None else _like(f, found[0], found[1], found[3])
+
+
+def _like(f: Graph, start: NDArray[np.int64], scope: NDArray[np.int32], tables: NDArray[np.float64]) -> Graph:
+    names = None if isinstance(f.variables, range) else f.variables
+    return type(f).from_csr(f.domains, start, scope, tables, names, constant=f.constant, offset=f.offset, sense=f.sense)
+
+
+def _merged(
+    f: FactorTables, least: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]] | None:
+    """Starts and scopes, starts and tables, with factors of at least so many variables merged; None if none can be."""
     start, scope, table_start, tables = f.scope_start, f.scope, f.table_start, f.tables
     arity = np.diff(start)
-    kept: list[NDArray[np.int64]] = []
+    kept = [np.flatnonzero(arity < least)]
     merged_scopes: list[tuple[int, ...]] = []
     merged_tables: list[NDArray[np.float64]] = []
     merged_first: list[int] = []
-    for k in np.unique(arity).tolist():
+    for k in np.unique(arity[arity >= least]).tolist():
         at = np.flatnonzero(arity == k)
         rows = np.sort(scope[start[at][:, None] + np.arange(k)], axis=1)
         order = np.lexsort((at, *rows.T[::-1]))
@@ -80,30 +99,21 @@ def simplify(f: Graph) -> Graph:
             merged_scopes.append(members)
             merged_tables.append(total.ravel())
             merged_first.append(int(at[b]))
-    single = np.concatenate(kept) if kept else np.zeros(0, np.int64)
-    if merged_scopes:
-        pieces_start, pieces_scope = rows_of(start, scope, single)
-        _, pieces_tables = rows_of(table_start, tables, single)
-        extra = np.cumsum([len(members) for members in merged_scopes])
-        all_start = np.concatenate([pieces_start, pieces_start[-1] + extra])
-        all_scope = np.concatenate([pieces_scope, np.array([i for s in merged_scopes for i in s], np.int32)])
-        sizes = np.concatenate([np.diff(table_start)[single], [len(t) for t in merged_tables]])
-        all_tables = np.concatenate([pieces_tables, *merged_tables])
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        order = np.argsort(np.concatenate([single, merged_first]), kind="stable")
-        start, scope = rows_of(all_start, all_scope, order)
-        table_start, tables = rows_of(starts, all_tables, order)
-    start, scope, tables = _derive.absorb_unary(f.domains, start, scope, table_start, tables)
-    return type(f).from_csr(
-        f.domains,
-        start,
-        scope,
-        tables,
-        None if isinstance(f.variables, range) else f.variables,
-        constant=f.constant,
-        offset=f.offset,
-        sense=f.sense,
-    )
+    if not merged_scopes:
+        return None
+    single = np.concatenate(kept)
+    pieces_start, pieces_scope = rows_of(start, scope, single)
+    _, pieces_tables = rows_of(table_start, tables, single)
+    extra = np.cumsum([len(members) for members in merged_scopes])
+    all_start = np.concatenate([pieces_start, pieces_start[-1] + extra])
+    all_scope = np.concatenate([pieces_scope, np.array([i for s in merged_scopes for i in s], np.int32)])
+    sizes = np.concatenate([np.diff(table_start)[single], [len(t) for t in merged_tables]])
+    all_tables = np.concatenate([pieces_tables, *merged_tables])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    order = np.argsort(np.concatenate([single, merged_first]), kind="stable")
+    start, scope = rows_of(all_start, all_scope, order)
+    table_start, tables = rows_of(starts, all_tables, order)
+    return start, scope, table_start, tables
 
 
 def split(f: Graph, labels: NDArray[np.int32]) -> list[tuple[NDArray[np.int64], Graph]]:

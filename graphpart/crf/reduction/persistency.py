@@ -237,7 +237,8 @@ class _State:
         self.g, self.constant = f, 0.0
         self.probed: FactorGraph | None = None
         self.mapping = True  # whether to look for improving mappings
-        self._restrict(np.ones(first[-1], np.uint8), True)
+        if (f.domains == 1).any():
+            self._restrict(np.ones(first[-1], np.uint8), True)
 
     def exhaust(self, steps: Sequence[Step], weak: bool, stopping: Stopping) -> None:
         """Go through the steps in turn until none finds anything."""
