@@ -208,7 +208,10 @@ class HardComponent:
             self.proven, self.how = True, "by integer programming"
 
     def _search(self, seconds: float) -> None:
-        """Balls and restarts, each in half of the time, and message passing in between as long as its bound rises."""
+        """Balls and restarts, each in half of the time, and message passing in between as long as its bound rises.
+
+        Without a time limit balls and restarts take turns.
+        """
         ends = min(self.ends, self.stopping.seconds + seconds)
         passed = self.stopping.seconds
         most = math.inf if self.until_then else BALLS * 1000 // max(self.f.n, 1000)
@@ -220,7 +223,7 @@ class HardComponent:
                     break
                 passed = self.stopping.seconds + SLICE * self.left
             began = self.stopping.seconds
-            restart = self.spent[1] < self.spent[0]
+            restart = self.spent[1] < self.spent[0] if self.until_then else bool(k % 2)
             if restart:
                 self._restart()
             else:

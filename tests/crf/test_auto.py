@@ -11,8 +11,9 @@ from reference_crf import all_energies
 from strategies_crf import random_factor_graph
 
 import graphpart as gp
-from graphpart.crf import auto, brute_force, icm, reduce
+from graphpart.crf import auto, brute_force, graph_cut, icm, reduce
 from graphpart.crf.balls import Balls
+from graphpart.crf.problem.derive import merge
 from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.stopping import Stopping
 
@@ -191,3 +192,38 @@ def test_sum_of_least_entries_is_rounded_down():
         assert Fraction(trivial_bound(f)) <= Fraction(f.constant) + sum(Fraction(float(x)) for x in tables.min(axis=1))
     whole = gp.FactorGraph.from_arrays([2, 2], [([[0], [1]], [[3.0, 5.0], [0.5, 1.0]])], constant=-2.0)
     assert trivial_bound(whole) == 1.5
+
+
+def test_a_stopped_cut_of_merged_tables_is_rounded_down():
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        f = gp.FactorGraph()
+        for name in "uv":
+            f.add_variable(name)
+        for scope in ("uv", "vu", "uv"):
+            off = rng.random()
+            f.add_factor(tuple(scope), [[0.1 * rng.random(), off], [off, -0.1 * rng.random()]])
+        assert Fraction(graph_cut(f, time_limit=0).lower_bound) <= exact_optimum(f)
+
+
+def test_merge_keeps_energies_and_tables():
+    rng = np.random.default_rng(8)
+    for _ in range(100):
+        f = random_factor_graph(rng)
+        g = merge(f)
+        assert np.allclose(all_energies(f), all_energies(g))
+        scopes = [tuple(sorted(g.factor(i)[0])) for i in range(g.m) if len(g.factor(i)[0]) > 1]
+        assert len(set(scopes)) == len(scopes)
+        assert merge(g) is g
+    plain = frustrated(4)
+    assert merge(plain) is plain
+
+
+def test_counting_the_labelings_of_many_variables_takes_no_time():
+    n = 10**6
+    f = gp.FactorGraph.from_arrays(np.full(n, 3), [(np.array([[0, 1], [1, 2], [0, 2]]), np.zeros((3, 3, 3)))])
+    began = time.process_time()
+    with pytest.raises(gp.InvalidProblem, match="more than 1e308 labelings"):
+        brute_force(f)
+    assert auto(f).cost == 0.0
+    assert time.process_time() - began < 5
