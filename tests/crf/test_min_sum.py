@@ -150,11 +150,7 @@ def test_a_cycle_is_named():
         f.add_factor(tuple(scope), np.zeros((2, 2)))
     with pytest.raises(gp.CyclicGraph, match=r"a cycle through the variables '[bcd]' - '[bcd]' - '[bcd]' - '[bcd]'"):
         min_sum(f)
-<<<<<<< HEAD
     assert marginals(f).log_z == pytest.approx(5 * np.log(2))  # by elimination, for small widths
-=======
-    assert marginals(f).log_z == pytest.approx(5 * np.log(2))  # by elimination, which takes cycles
->>>>>>> 792a085f1d71d84578595d77077f67df57e2637c
 
 
 def test_long_cycles_are_shortened_in_the_message():
