@@ -222,10 +222,10 @@ def test_mixed_magnitudes_stay_sound():
 @pytest.mark.parametrize("method", BOUNDS)
 def test_problems_without_factors(domains, method):
     f = gp.FactorGraph.from_arrays(domains, [], constant=-2.5)
-    if method == "roof-duality":
-        pytest.importorskip("graphpart.crf.graph_cuts.roof_duality")
-        if max(domains, default=1) > 2:
-            return
+    if method == "roof-duality" and max(domains, default=1) > 2:
+        with pytest.raises(gp.InvalidProblem, match="roof duality expects at most two"):
+            lower_bound(f, method)
+        return
     c = lower_bound(f, method)
     assert c.bound == -2.5 and c.verify(f, exact=True)
     r = message_passing(f)
