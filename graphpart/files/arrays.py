@@ -28,6 +28,7 @@ ORDER = re.compile(r"""['"]fortran_order['"]\s*:\s*(True|False)\b""")
 DTYPE = re.compile(r"""['"]descr['"]\s*:\s*(?:['"]([^'"]{1,20})['"]|\[.*?\])""")
 TYPE = re.compile(r"[<>=|]?([biuf][0-9]{1,2}|U[0-9]{1,9}|\?)")
 BLOCK = 1 << 24
+# What an archive raises that is damaged, or compressed or encrypted in a way that zipfile does not know.
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, KeyError)
 
 
