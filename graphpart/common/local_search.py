@@ -15,7 +15,7 @@ Labels = NDArray[np.int32]
 
 
 def improved(
-    labels: Labels, evaluate: Callable[[Labels], float], kernel: Callable[[Labels], Labels], stopping: Stopping
+    labels: Labels, evaluate: Callable[[Labels], float], kernel: Callable[[Labels, float], Labels], stopping: Stopping
 ) -> tuple[Labels, float]:
     """What a kernel reaches from labels, and its cost; the labels themselves if rounding made the cost larger.
 
@@ -26,13 +26,14 @@ def improved(
     evaluate : callable
         The cost of labels, computed from the problem.
     kernel : callable
-        Gets a copy of the labels, and returns better ones, the same array or another. It polls `stopping`.
+        Gets a copy of the labels and their cost, and returns better ones, the same array or another.
+        It polls `stopping`.
     stopping : Stopping
     """
     cost = evaluate(labels)
     stopping.record(cost)
     if stopping.check(cost):
         return labels, cost
-    reached = kernel(labels.copy())
+    reached = kernel(labels.copy(), cost)
     reached_cost = evaluate(reached)
     return (reached, reached_cost) if reached_cost <= cost else (labels, cost)

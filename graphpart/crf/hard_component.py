@@ -90,7 +90,7 @@ class HardComponent:
         self.ends = stopping.seconds + seconds
         self.labels, self.cost, self.bound = labels.copy(), f.evaluate_labels(labels), -math.inf
         self.proven, self.how = False, "by bound and local search"
-        self._take(improve(f, labels.copy(), self._until(1.0), "sweep")[0])
+        self._take(improve(f, labels, self._until(1.0), "sweep")[0])
         self.ascent: Ascent | None = None
         self.moves: Moves | None = None
         self.rises, self.passing = True, 0.0
@@ -186,7 +186,7 @@ class HardComponent:
         inner = self._until(BUCKETS)
         r = elimination(self.f, memory_limit=MEMORY, time_limit=inner.remaining, callback=inner.callback)
         self.bound = max(self.bound, r.lower_bound)
-        self._take(improve(self.f, r.labels.copy(), self._until(1.0), "sweep")[0])
+        self._take(improve(self.f, r.labels, self._until(1.0), "sweep")[0])
         if r.status == Status.OPTIMAL:
             self.bound = lowered(self.f, r.cost, 3 * (self.f.m + self.f.n))
             self.proven, self.how = True, "by elimination"

@@ -121,8 +121,8 @@ def improve(
     flat, layout = f._flat(), f._layout()
     graph = (flat[0], layout.width, layout.first, *flat[1:])
 
-    def run(start: NDArray[np.int32]) -> NDArray[np.int32]:
-        ORDERS[order](*graph, start, f.has_forbidden, f.evaluate_labels(start), stopping)
+    def run(start: NDArray[np.int32], cost: float) -> NDArray[np.int32]:
+        ORDERS[order](*graph, start, f.has_forbidden, cost, stopping)
         return start
 
     return improved(labels, f.evaluate_labels, run, stopping)

@@ -54,7 +54,7 @@ def improve(
         start = p.labels(initial)
         p.check_feasible(start)
 
-    def run(labels: Labels) -> Labels:
+    def run(labels: Labels, _: float) -> Labels:
         if not len(p.must_join):
             return canonical(kernel(p, labels, stopping))
         blocks = p.blocks()
