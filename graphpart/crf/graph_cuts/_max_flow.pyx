@@ -1,6 +1,7 @@
 """Kernel of maximum flow: incremental breadth-first search (Goldberg, Hed, Kaplan, Tarjan & Werneck 2011).
 
-Two trees grow over arcs with residual capacity, one from the source, one towards the sink, both breadth first: the
+First, flow is pushed along single edges between nodes that the source supplies and nodes that supply the sink. Then two
+trees grow over arcs with residual capacity, one from the source, one towards the sink, both breadth first: the
 label of a node is its distance to its terminal. Where an arc leads from one to the other, flow is pushed along the path
 through both trees. Arcs that it saturates make orphans of the nodes below them:
 
@@ -98,6 +99,8 @@ cdef class Network:
         """Push flow until it is maximum, or False if stopped: what was pushed so far is a flow."""
         cdef Flow* f = &self.flow
         cdef bint finished
+        if self.edges:
+            push_along_edges(f, &self.ends[0], self.edges)
         start(f)
         while f.waiting[f.top[0]] and f.waiting[f.top[1]]:
             if f.waiting[f.top[0]] <= f.waiting[f.top[1]]:
@@ -139,6 +142,30 @@ cdef void start(Flow* f) noexcept nogil:
         else:
             node.label = 0
             node.parent = NONE
+
+
+cdef void push_along_edges(Flow* f, const int32_t* ends, Py_ssize_t edges) noexcept nogil:
+    """Push what single edges let through, from nodes with a positive excess to nodes with a negative one."""
+    cdef Py_ssize_t e
+    cdef int forwards
+    cdef int64_t amount
+    cdef Node* p
+    cdef Node* q
+    for e in range(edges):
+        p = &f.nodes[ends[2 * e]]
+        q = &f.nodes[ends[2 * e + 1]]
+        if p.excess > 0 and q.excess < 0:
+            forwards = 0
+        elif p.excess < 0 and q.excess > 0:
+            forwards = 1
+            p, q = q, p
+        else:
+            continue
+        amount = min(f.capacity[2 * e + forwards], p.excess, -q.excess)
+        p.excess -= amount
+        q.excess += amount
+        f.capacity[2 * e + forwards] -= amount
+        f.capacity[2 * e + 1 - forwards] += amount
 
 
 cdef inline void enter(Flow* f, int queue, int32_t v) noexcept nogil:
