@@ -7,11 +7,13 @@ rest is minimised by what fits it, tried in this order:
 1. enumeration, if it has few labelings;
 2. a minimum cut, where pairs are submodular;
 3. elimination, where the sums of tables along a quick order are small;
-4. reduction: labels that some optimum has are fixed, others left out, and what remains is solved in the same manner;
-5. else message passing, expansions, an integer program if it is small, and local search (see `hard_component`).
+4. quick reduction: labels that some optimum has are fixed, others left out, and what remains is solved in this manner;
+5. message passing, which may prove its labeling;
+6. reduction by what message passing knows, and what remains is solved in this manner;
+7. else branch and bound, and search (see `hard_component`).
 
-First every component is tried by what is exact; those that remain open share the time that is left. The eliminated
-variables then follow by tracking back.
+First every component is tried by 1 to 4; those that remain open share the time that is left. The eliminated variables
+then follow by tracking back.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from graphpart.crf.hard_component import HardComponent
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
 from graphpart.crf.problem.labeling import finish, places, trivial_bound
-from graphpart.crf.reduction.persistency import LabelingReduction, reduce
+from graphpart.crf.reduction.persistency import QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
@@ -52,7 +54,9 @@ SPEED = 2**27  # or so many for each second that is left
 MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
 ORDER = 0.5  # seconds for an order of elimination,
 ORDER_SHARE = 0.05  # or this share of what is left
-REDUCED = 2**22  # entries of all tables that are reduced, for each second that is left
+REDUCED = 2**22  # entries of all tables that are reduced, for each second that is left,
+QUICK = 0.1  # in this share of the time,
+MAPPED = 0.2  # and by improving mappings in this share of the time that is left for a component
 PATIENCE = 20.0  # seconds in all, if there is no time limit,
 LAST = 2.0  # but at least so many for what is open after that
 
@@ -137,9 +141,10 @@ class _Open:
     labels: Labels
     bound: float
     hard: HardComponent | None = None
+    rest: Callable[[], Outcome] | None = None  # what was found for all of it, if it was reduced
 
     def outcome(self) -> Outcome:
-        return self.labels, self.bound
+        return (self.labels, self.bound) if self.rest is None else self.rest()
 
 
 class _Solver:
@@ -165,7 +170,7 @@ class _Solver:
         self.proven = True
         self.operations = 0
 
-    def whole(self, f: FactorGraph, start: Labels | None, reduced: bool = False) -> Callable[[], Outcome]:
+    def whole(self, f: FactorGraph, start: Labels | None, smaller: bool = False) -> Callable[[], Outcome]:
         """What minimises any factor graph."""
         simple = merge(f)
         scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
@@ -173,7 +178,7 @@ class _Solver:
         merged = int(np.diff(f.incidence()[0]).max(initial=0)) if simple.m < f.m else 0
         self.operations += merged * layout.largest_arity
         if f.n and not len(order) and not len(scheme.roots) and not simple.components().any():
-            return self.component(simple, start, reduced)  # nothing hangs on it: as it is
+            return self.component(simple, start, smaller)  # nothing hangs on it: as it is
         graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
         belief, choice, taken, steps, factor = _min_sum.collect(
             *graph, order, parent, scattered, layout.largest_table, False, self.stopping
@@ -187,7 +192,7 @@ class _Solver:
         self.operations += int(np.diff(flat[1])[order].sum()) + 3 * len(order)
         members, core = _core(simple, order, belief, layout)
         parts = [
-            (variables, self.component(part, None if start is None else start[members[variables]], reduced))
+            (variables, self.component(part, None if start is None else start[members[variables]], smaller))
             for variables, part in _connected(core)
         ]
 
@@ -207,7 +212,7 @@ class _Solver:
 
         return outcome
 
-    def component(self, part: FactorGraph, start: Labels | None, reduced: bool) -> Callable[[], Outcome]:
+    def component(self, part: FactorGraph, start: Labels | None, smaller: bool) -> Callable[[], Outcome]:
         """What minimises one cyclic component."""
         first, bound = _best_unary(part) if start is None else start, -math.inf
         if not self.stopping.check(math.inf):
@@ -220,54 +225,77 @@ class _Solver:
                 if r is not None:
                     bound = max(bound, r.lower_bound)
                     first = r.labels if r.cost < part.evaluate_labels(first) else first
-        affordable = len(part.tables) < REDUCED * self._seconds
-        if not reduced and affordable and not self.stopping.check(math.inf):
-            small = reduce(part, time_limit=self._seconds, callback=self._callback)
-            if small.problem.n < part.n or len(small.problem.tables) < len(part.tables):
-                return self._reduced(small, start, bound)
+        if not smaller and self._affordable(part) and not self.stopping.check(math.inf):
+            small = self._smaller(part, QUICK_STEPS, QUICK * self._seconds)
+            if small is not None:
+                return self._of_reduced(small, start, bound)
         one = _Open(part, first, max(bound, trivial_bound(part)))
         self.open.append(one)
         return one.outcome
-
-    def _reduced(self, small: LabelingReduction, start: Labels | None, bound: float) -> Callable[[], Outcome]:
-        if small.problem.n == 0:
-            self.done["by reduction"] += 1
-        self.operations += 1
-        inner = self.whole(small.problem, None if start is None else small.project(start), reduced=True)
-
-        def outcome() -> Outcome:
-            labels, least = inner()
-            return small.lift(labels), max(bound, least + small.constant)
-
-        return outcome
 
     def share(self, cost: float) -> None:
         """Do what time allows for what is open, the smallest first; what they leave goes round again.
 
         `cost` is the energy of the whole factor graph with the labels that are known.
         """
-        self.open.sort(key=lambda one: len(one.part.tables))
-        entries = [len(one.part.tables) for one in self.open]
-        for k, one in enumerate(self.open):
-            seconds = self._seconds * entries[k] / sum(entries[k:])
-            if seconds > 0 and not self.stopping.check(math.inf):
-                before = one.part.evaluate_labels(one.labels)
-                others = cost - before if cost < math.inf else math.inf
-                one.hard = HardComponent(one.part, one.labels, self.stopping, self.rng, seconds, self.limited, others)
-                one.hard.run()
-                cost = others + one.hard.cost
-        again = [one.hard for one in self.open if one.hard is not None and not one.hard.proven]
-        while again and self.limited and self._seconds > 0 and not self.stopping.check(math.inf):
-            for k, hard in enumerate(again):
-                hard.go_on(self._seconds / (len(again) - k))
-            again = [hard for hard in again if not hard.proven]
+        waiting = sorted(self.open, key=_entries)
+        while waiting:
+            seconds = self._seconds * _entries(waiting[0]) / sum(map(_entries, waiting))
+            one = waiting.pop(0)
+            if seconds <= 0 or self.stopping.check(math.inf):
+                continue
+            before = one.part.evaluate_labels(one.labels)
+            others = cost - before if cost < math.inf else math.inf
+            one.hard = HardComponent(one.part, one.labels, self.stopping, self.rng, seconds, self.limited, others)
+            one.hard.begin()
+            if not one.hard.proven and self._affordable(one.part):
+                small = self._smaller(one.part, STEPS, MAPPED * one.hard.left)
+                if small is not None:
+                    known = len(self.open)
+                    one.rest = self._of_reduced(small, one.hard.labels, max(one.bound, one.hard.bound))
+                    waiting = sorted(self.open[known:], key=_entries) + waiting
+                    cost = others + one.part.evaluate_labels(one.rest()[0])
+                    continue
+            one.hard.run()
+            cost = others + one.hard.cost
+        self._again()
         for one in self.open:
+            if one.rest is not None:
+                continue
             if one.hard is not None:
                 one.labels, one.bound = one.hard.labels, max(one.bound, one.hard.bound)
                 self.proven &= one.hard.proven
             else:
                 self.proven = False
             self.done["without time" if one.hard is None else one.hard.how] += 1
+
+    def _again(self) -> None:
+        """Use the time that is left."""
+        again = [one.hard for one in self.open if one.hard is not None and one.rest is None and not one.hard.proven]
+        while again and self.limited and self._seconds > 0 and not self.stopping.check(math.inf):
+            for k, hard in enumerate(again):
+                hard.go_on(self._seconds / (len(again) - k))
+            again = [hard for hard in again if not hard.proven]
+
+    def _affordable(self, part: FactorGraph) -> bool:
+        return len(part.tables) < REDUCED * self._seconds
+
+    def _smaller(self, part: FactorGraph, steps: Any, seconds: float) -> LabelingReduction | None:
+        """The reduced factor graph, if it is smaller."""
+        small = reduced(part, steps, Stopping(seconds, callback=self._callback))
+        return small if small.problem.n < part.n or len(small.problem.tables) < len(part.tables) else None
+
+    def _of_reduced(self, small: LabelingReduction, start: Labels | None, bound: float) -> Callable[[], Outcome]:
+        if small.problem.n == 0:
+            self.done["by reduction"] += 1
+        self.operations += 1
+        inner = self.whole(small.problem, None if start is None else small.project(start), True)
+
+        def outcome() -> Outcome:
+            labels, least = inner()
+            return small.lift(labels), max(bound, least + small.constant)
+
+        return outcome
 
     def _by_enumeration(self, part: FactorGraph) -> LabelingResult | None:
         return brute_force(part, callback=self._callback) if labelings(part) <= ENUMERATE else None
@@ -305,6 +333,10 @@ class _Solver:
             return f"proven optimal: {ways or 'acyclic, by min-sum'}"
         text = MESSAGES[self.stopping.reason or Status.FEASIBLE]
         return f"{text}: {ways}" if ways else text
+
+
+def _entries(one: _Open) -> int:
+    return len(one.part.tables)
 
 
 def _core(

@@ -97,16 +97,20 @@ class HardComponent:
         self.balls = Balls(f, rng)
         self.spent = [0.0, 0.0]  # seconds for balls and for restarts
 
-    def run(self) -> None:
-        """Steps 1 to 4."""
+    def begin(self) -> None:
+        """Step 1."""
         self.ascent = ascent = Ascent(self.f, self._until(PASSING), self.labels)
         began = self.stopping.seconds
         self.rises = ascent.run() == "stopped"
         self.passing = self.stopping.seconds - began
         self._take(ascent.labels)
-        if self._closed():
+        if not self._closed():
+            self._prove()
+
+    def run(self) -> None:
+        """Steps 2 to 4, after the first."""
+        if self.proven:
             return
-        self._prove()
         self.moves = self._fusion()
         self._mini_buckets()
         self._expand()

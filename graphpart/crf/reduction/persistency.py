@@ -31,7 +31,7 @@ from graphpart.crf.reduction.improving_mapping import improving_mapping
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["STEPS", "LabelingReduction", "Persistency", "persistency", "reduce"]
+__all__ = ["QUICK_STEPS", "STEPS", "LabelingReduction", "Persistency", "persistency", "reduce", "reduced"]
 
 LARGEST_MAPPED = 2**25  # entries of all tables, up to which improving mappings are looked for
 AGAIN = 0.1  # share of the labels that a mapping has to leave out to look for another one
@@ -154,11 +154,14 @@ def reduce(
     >>> r.problem.n, r.constant, r.lift([]).tolist(), r.labels.tolist()
     (0, 0.4, [0, 0, 0], [0, 0, 0])
     """
-    f = as_factor_graph(problem)
     stopping = Stopping(time_limit, callback=callback)
+    return reduced(as_factor_graph(problem), (*STEPS, probing_step) if probing else STEPS, stopping)
+
+
+def reduced(f: FactorGraph, steps: Sequence[Step], stopping: Stopping) -> LabelingReduction:
+    """What `reduce` does, with these steps."""
     least_entries(f)
     state = _State(f)
-    steps = (*STEPS, probing_step) if probing else STEPS
     state.exhaust(steps, False, stopping)
     strong = state.known.copy()
     state.exhaust(steps, True, stopping)
@@ -223,6 +226,7 @@ Step = Callable[[FactorGraph, bool, Stopping], NDArray[np.uint8] | None]
 #: may leave out labels as long as some optimal labeling remains, else only labels that no optimal one has. All
 #: variables of the factor graph have at least two labels.
 STEPS: tuple[Step, ...] = (dead_end_step, roof_duality_step, improving_mapping_step)
+QUICK_STEPS = STEPS[:2]  #: those without message passing
 
 
 class _State:
