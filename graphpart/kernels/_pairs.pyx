@@ -68,35 +68,106 @@ def canonical_labels(const long long[::1] labels):
     return out, k
 
 
+cdef inline element_t root(element_t* parent, element_t a) noexcept nogil:
+    """The least element of the set of a, by path halving (Tarjan & van Leeuwen 1984)."""
+    while parent[a] != a:
+        parent[a] = parent[parent[a]]
+        a = parent[a]
+    return a
+
+
+cdef inline void unite(element_t* parent, element_t a, element_t b) noexcept nogil:
+    a, b = root(parent, a), root(parent, b)
+    if a < b:
+        parent[b] = a
+    elif b < a:
+        parent[a] = b
+
+
+cdef element_t number_sets(element_t* parent, Py_ssize_t n) noexcept nogil:
+    """Parents become numbers of sets, in order of their least elements; how many there are."""
+    cdef Py_ssize_t k
+    cdef element_t count = 0
+    for k in range(n):    # parents are smaller, so they already hold a number
+        if parent[k] == k:
+            parent[k] = count
+            count += 1
+        else:
+            parent[k] = parent[parent[k]]
+    return count
+
+
 def connected_components(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v):
     """Canonical labels of the connected components of the graph with these pairs, not checked; any order, also loops.
 
-    Union-find with path halving (Tarjan & van Leeuwen 1984): O((n + m) log n) at worst, near O(n + m). The root of a set
-    is its smallest element, so that roots appear in order.
+    Union-find: O((n + m) log n) at worst, near O(n + m). The root of a set is its least element, so that roots appear
+    in order.
     """
     cdef Py_ssize_t m = u.shape[0], k
-    cdef element_t a, b, count = 0
     out = np.arange(n, dtype=np.int32)
-    cdef element_t[::1] parent = out
+    cdef element_t[::1] view = out
+    cdef element_t* parent = &view[0] if n else NULL
     with nogil:
         for k in range(m):
-            a, b = u[k], v[k]
-            while parent[a] != a:
-                parent[a] = parent[parent[a]]
-                a = parent[a]
-            while parent[b] != b:
-                parent[b] = parent[parent[b]]
-                b = parent[b]
-            if a < b:
-                parent[b] = a
-            elif b < a:
-                parent[a] = b
-        for k in range(n):    # parents are smaller, so they already hold a label
-            if parent[k] == k:
-                parent[k] = count
-                count += 1
-            else:
-                parent[k] = parent[parent[k]]
+            unite(parent, u[k], v[k])
+        number_sets(parent, n)
+    return out
+
+
+def connected_subsets_of_pairs(
+    const element_t[::1] labels, const element_t[:, ::1] must_join, const element_t[::1] u, const element_t[::1] v,
+    const cost_t[::1] cost
+):
+    """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect. Near O(n + m)."""
+    cdef Py_ssize_t n = labels.shape[0], m = u.shape[0], k
+    out = np.arange(n, dtype=np.int32)
+    cdef element_t[::1] view = out
+    cdef element_t* parent = &view[0] if n else NULL
+    with nogil:
+        for k in range(must_join.shape[0]):
+            unite(parent, must_join[k, 0], must_join[k, 1])
+        for k in range(m):
+            if labels[u[k]] == labels[v[k]] and cost[k] != 0:
+                unite(parent, u[k], v[k])
+        number_sets(parent, n)
+    return out
+
+
+def connected_subsets_of_dense(
+    const element_t[::1] labels, const element_t[:, ::1] must_join, const cost_t[:, ::1] matrix
+):
+    """The same for a matrix, by breadth-first search: near O(n) where most pairs have a cost, else O(n^2)."""
+    cdef Py_ssize_t n = labels.shape[0], k, begin, end, reached, scanned, i
+    cdef element_t a, b
+    out = np.arange(n, dtype=np.int32)
+    order = np.argsort(labels, kind="stable").astype(np.int32)
+    cdef element_t[::1] view = out, members = order     # of each subset: those reached so far, then the others
+    cdef element_t* parent = &view[0] if n else NULL
+    cdef const cost_t* row
+    with nogil:
+        for k in range(must_join.shape[0]):
+            unite(parent, must_join[k, 0], must_join[k, 1])
+        begin = 0
+        while begin < n:
+            end = begin + 1
+            while end < n and labels[members[end]] == labels[members[begin]]:
+                end += 1
+            scanned = reached = begin
+            while reached < end:
+                if scanned == reached:      # nothing connects the others to those before
+                    reached += 1
+                a = members[scanned]
+                scanned += 1
+                row = &matrix[a, 0]
+                for i in range(reached, end):
+                    b = members[i]
+                    if row[b] != 0:
+                        unite(parent, a, b)
+                        members[i] = members[reached]
+                        members[reached] = b
+                        reached += 1
+            begin = end
+        number_sets(parent, n)
     return out
 
 

@@ -6,10 +6,13 @@
 2. The problem falls apart into the connected components of its non-zero pairs. Where the cost of a component equals
    the sum of its negative costs, it is optimal.
 3. Other components, the smallest first: those with at most 14 elements are solved by brute force; larger ones by
-   branch and cut, as far as they are small and time allows, even if only a bound comes of it. For the rest a packing of
+   branch and cut, as far as they are small and time allows, even if only a bound comes of it. Two rounds of the anytime
+   search (see search.py) come before that where a component has 60 elements or more. For the rest a packing of
    conflicted cycles gives the bound, or, where no time is left, the sum of negative costs.
 4. With a time limit, proofs get 30% of the time that is left for them. If not all is proven then, the anytime search
-   (see search.py) takes the rest.
+   takes the rest.
+5. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing, and 1 is repeated
+   until no subset is.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.components import split
+from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -41,6 +45,9 @@ __all__ = ["auto"]
 PATIENCE = 5.0  # seconds for proofs in all, without a time limit
 SHARE = 0.3  # of the time that is left, for proofs, with a time limit
 LARGEST_EXACT = 60_000  # pairs with a cost in a component that is worth branch and cut
+SEARCHED = 60  # elements from which on search comes before branch and cut,
+ROUNDS = 2  # with so many rounds,
+SEARCH_SHARE = 0.2  # in this share of the time for proofs at most
 
 
 @interruptible
@@ -101,11 +108,12 @@ def auto(
         return _saved(p, result, checkpoint)
     blocks = p.blocks()
     q = p.contract(blocks) if len(p.must_join) else p
-    proof = Proof(q, canonical(found[np.unique(blocks, return_index=True)[1]]), stopping)
+    proof = Proof(q, canonical(found[np.unique(blocks, return_index=True)[1]]), stopping, seed)
     proof.run()
     labels = proof.labels[blocks]
     if proof.open and time_limit is not None and not stopping.check(p.evaluate_labels(labels)):
         labels = _searched(p, labels, seed, checkpoint, stopping)
+    labels = in_pieces(p, labels, stopping)
     result = finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM)
     status = Status.OPTIMAL if proof.open == 0 else result.status
     bound = p.evaluate_labels(blocks) + proof.bound
@@ -146,6 +154,17 @@ def _searched(
     return found.labels
 
 
+def in_pieces(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
+    """Labels that cost no more, in which non-zero pairs or required joins connect every subset."""
+    while True:
+        pieces = connected_subsets(p, labels)
+        if pieces.max(initial=0) == labels.max(initial=0) or stopping.reason is not None:
+            return pieces
+        labels = improve_in_turn(p, pieces, stopping)
+        if not p.evaluate_labels(labels) < p.evaluate_labels(pieces):
+            return pieces
+
+
 def improve_in_turn(p: SetPartition, initial: Any, stopping: Stopping) -> Labels:
     """The fixed point of joining and Kernighan-Lin in turn, hence of moving; the best so far if stopped."""
     labels, cost = p.blocks() if initial is None else initial, math.inf
@@ -166,8 +185,8 @@ def improve_in_turn(p: SetPartition, initial: Any, stopping: Stopping) -> Labels
 class Proof:
     """Components of a problem without required joins: better labels where proofs find them, and a lower bound."""
 
-    def __init__(self, p: SetPartition, labels: Labels, stopping: Stopping) -> None:
-        self.p = p
+    def __init__(self, p: SetPartition, labels: Labels, stopping: Stopping, seed: int | None) -> None:
+        self.p, self.seed = p, seed
         self.labels = labels
         self.cost = p.evaluate_labels(labels)
         self.bound = 0.0
@@ -180,23 +199,25 @@ class Proof:
         """Prove what is within reach, the smallest components first."""
         for elements, part in sorted(self._unproven(), key=lambda one: one[1].n):
             mine = canonical(self.labels[elements])
-            found = self._prove(part, mine)
+            better = self._searched(part, mine)
+            found = self._prove(part, better)
             if found is None:
                 self.open += 1
                 self.bound += self._bound(part)
-                continue
-            self.bound += found.lower_bound
-            if found.status == Status.OPTIMAL:
-                self.proven_by[found.method.replace("-", " ")] += 1
             else:
-                self.open += 1
-            before = part.evaluate_labels(mine)
-            if found.cost < before:
-                self.cost += found.cost - before
+                self.bound += found.lower_bound
+                better = found.labels
+                if found.status == Status.OPTIMAL:
+                    self.proven_by[found.method.replace("-", " ")] += 1
+                else:
+                    self.open += 1
+            before, cost = part.evaluate_labels(mine), part.evaluate_labels(better)
+            if cost < before:
+                self.cost += cost - before
                 # A label that nobody has yet for each subset: the least element of the component in it, shifted.
-                first = np.unique(found.labels, return_index=True)[1]
+                first = np.unique(better, return_index=True)[1]
                 self.labels = self.labels.astype(np.int64)
-                self.labels[elements] = self.p.n + elements[first][found.labels]
+                self.labels[elements] = self.p.n + elements[first][better]
         self.labels = canonical(self.labels)
 
     def _unproven(self) -> list[tuple[Any, SetPartition]]:
@@ -230,19 +251,31 @@ class Proof:
             if found.status != Status.OPTIMAL:
                 self.stopping.stop(found.status)
             return found
-        left = self._left()
-        if left <= 0 or np.count_nonzero(part.pairs()[2]) > LARGEST_EXACT:
+        if self._left() <= 0 or np.count_nonzero(part.pairs()[2]) > LARGEST_EXACT:
             return None
-        others, callback = self.cost - part.evaluate_labels(labels), self.stopping.callback
-        found = exact(
-            part,
-            initial=labels,
-            time_limit=left,
-            callback=callback and (lambda _, cost: callback(self.stopping.seconds, others + cost)),
-        )
+        found = exact(part, initial=labels, time_limit=self._left(), callback=self._callback(part, labels))
         if found.status == Status.INTERRUPTED:
             self.stopping.stop(found.status)
         return found
+
+    def _searched(self, part: SetPartition, labels: Labels) -> Labels:
+        """What a short search makes of the labels of a component that is large, and not too large for a proof."""
+        left = self._left()
+        if part.n < SEARCHED or left <= 0 or self.stopping.check(self.cost):
+            return labels
+        if np.count_nonzero(part.pairs()[2]) > LARGEST_EXACT:
+            return labels
+        callback = self._callback(part, labels)
+        share = SEARCH_SHARE * left
+        found = search(part, labels, max_iterations=ROUNDS, time_limit=share, seed=self.seed, callback=callback)
+        if found.status == Status.INTERRUPTED:
+            self.stopping.stop(found.status)
+        return found.labels
+
+    def _callback(self, part: SetPartition, labels: Labels) -> Callable[[float, float], object] | None:
+        """The callback for what solves a component: it gets the cost of the whole."""
+        others, callback = self.cost - part.evaluate_labels(labels), self.stopping.callback
+        return callback and (lambda _, cost: callback(self.stopping.seconds, others + cost))
 
     def _left(self) -> float:
         return self.until - self.stopping.seconds

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,8 @@ from strategies import is_close, partitions
 
 import graphpart as gp
 from graphpart.partition import auto
-from graphpart.partition.auto import improve_in_turn
+from graphpart.partition.auto import improve_in_turn, in_pieces
+from graphpart.stopping import Stopping
 
 
 def random_signs(n, seed=0):
@@ -139,3 +141,30 @@ def test_an_interrupt_during_enumeration_ends_the_run(monkeypatch):
     r = gp.solve(p)
     assert (r.status, r.cost, len(calls)) == (gp.Status.INTERRUPTED, -9.0, 1)
     assert r.lower_bound <= -9
+
+
+@given(partitions(max_n=9, density=0.4))
+@settings(max_examples=200)
+def test_subsets_hang_together(p):
+    labels = auto(p).labels
+    graph = nx.Graph()
+    graph.add_nodes_from(range(p.n))
+    u, v, cost = p.pairs()
+    pairs = [*zip(u[cost != 0].tolist(), v[cost != 0].tolist(), strict=True), *map(tuple, p.must_join.tolist())]
+    graph.add_edges_from((a, b) for a, b in pairs if labels[a] == labels[b])
+    assert nx.number_connected_components(graph) == len(set(labels.tolist()))
+
+
+def test_what_comes_apart_is_improved_again():
+    # 0 and 1 cost nothing together, 2 repels 0 by as much as it attracts 1: apart, 1 and 2 join.
+    p = gp.SetPartition.from_pairs(3, [(0, 2), (1, 2)], [1.0, -1.0])
+    labels = in_pieces(p, np.array([0, 0, 1], np.int32), Stopping())
+    assert labels.tolist() == [0, 1, 1]
+
+
+def test_larger_components_are_searched_before_the_proof():
+    p = gp.SetPartition.from_matrix(random_signs(80))
+    alone = improve_in_turn(p, None, Stopping())
+    first, again = (auto(p, seed=3) for _ in range(2))
+    assert first.cost < p.evaluate_labels(alone)
+    assert first.labels.tolist() == again.labels.tolist()

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
-from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
 Problem = TypeVar("Problem", bound=PairCosts)
@@ -22,34 +21,17 @@ def connected(n: int, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
 
 def components(p: PairCosts) -> Labels:
     """See SetPartition.components."""
+    return connected_subsets(p, np.zeros(p.n, np.int32))
+
+
+def connected_subsets(p: PairCosts, labels: Labels) -> Labels:
+    """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect.
+
+    O(n + m); for a matrix O(n) if there are few zeros.
+    """
     if p.matrix is not None:
-        found = _components_of_matrix(p)
-        joins = found[p.must_join]
-        if not len(joins):
-            return found
-        return canonical(connected(p.n, joins[:, 0], joins[:, 1])[found])
-    u, v, cost = p.pairs()
-    used = cost != 0
-    joins = p.must_join
-    return connected(p.n, np.concatenate([u[used], joins[:, 0]]), np.concatenate([v[used], joins[:, 1]]))
-
-
-def _components_of_matrix(p: PairCosts) -> Labels:
-    """Breadth-first search that looks at the entries of unreached columns only: O(n) if there are few zeros."""
-    assert p.matrix is not None
-    component = np.empty(p.n, np.int32)
-    unreached = np.arange(p.n)
-    k = 0
-    while len(unreached):
-        reached = [int(unreached[0])]
-        unreached = unreached[1:]
-        for a in reached:
-            component[a] = k
-            near = p.matrix[a, unreached] != 0
-            reached += unreached[near].tolist()
-            unreached = unreached[~near]
-        k += 1
-    return component
+        return _pairs.connected_subsets_of_dense(labels, p.must_join, p.matrix)
+    return _pairs.connected_subsets_of_pairs(labels, p.must_join, *p.pairs())
 
 
 def contract(p: Problem, labels: Labels) -> Problem:
