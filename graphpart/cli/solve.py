@@ -8,8 +8,8 @@ The gap is that between the cost and the proven lower bound, relative to the cos
 with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.
 
 In a factor graph the labels of some variables can be given by --evidence FILE, in the format .evid of UAI; the others
-are then chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe is in the
-format of UAI, too; --initial takes it as well.
+are then chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe or .map
+is in the format of UAI, too; --initial and graphpart evaluate take it as well.
 """
 
 from __future__ import annotations
