@@ -199,10 +199,14 @@ def _share(
                 raise source.error(line, f"found the costs of {other!a}, {problem}: expected the name of one function")
             target, steps = by_name[other], steps + 1
         if target in wanted:
-            raise source.error(line, f"found the costs of {name!a}, which has those of others: expected a table in the end")
+            raise source.error(
+                line, f"found the costs of {name!a}, which has those of others: expected a table in the end"
+            )
         sizes, others = (domains[scope[start[g] : start[g + 1]]].tolist() for g in (f, target))
         if sizes != others:
-            raise source.error(line, f"found the costs of {name!a}, a table of shape {tuple(others)}: expected {tuple(sizes)}")
+            raise source.error(
+                line, f"found the costs of {name!a}, a table of shape {tuple(others)}: expected {tuple(sizes)}"
+            )
         owner[f] = target
     sizes = table_start[owner + 1] - table_start[owner]
     new_start = np.concatenate([[0], np.cumsum(sizes)])

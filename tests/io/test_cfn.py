@@ -228,7 +228,9 @@ def test_shared_costs():
 
 
 def test_without_keys():
-    f = read("[[p <9.5] [[a b c] 2 -3] [[[0 1] 1 [a 0 5.5 2 1 7]] [[2] [0 1 2]] [[0 1] same] same[[x0 x1][1 2 3 4 5 6]]]]")
+    f = read(
+        "[[p <9.5] [[a b c] 2 -3] [[[0 1] 1 [a 0 5.5 2 1 7]] [[2] [0 1 2]] [[0 1] same] same[[x0 x1][1 2 3 4 5 6]]]]"
+    )
     assert f.domains.tolist() == [3, 2, 3] and list(f.variables) == [0, 1, 2]
     assert f.evaluate([0, 0, 0]) == 5.5 + 0 + 1 + 1
 
@@ -239,7 +241,7 @@ def test_names():
 
 
 def test_content_tells_the_format():
-    text = b"# comment\n\n// another\n{ \"problem\": " + HEADER.removeprefix("{problem: ").encode() + b"}}"
+    text = b'# comment\n\n// another\n{ "problem": ' + HEADER.removeprefix("{problem: ").encode() + b"}}"
     assert gp.read(io.BytesIO(text)).n == 2
     assert gp.read(io.BytesIO(gzip.compress(text))).n == gp.read(io.BytesIO(lzma.compress(text))).n == 2
 
@@ -354,7 +356,9 @@ def test_every_prefix_and_some_damage(seed):
 
 
 def test_extreme_costs_are_written_exactly():
-    f = gp.FactorGraph.from_arrays([2, 3], [([[0]], [[1e300, -1e-300]]), ([[1]], [[math.inf, -1e300, 0.1]])], constant=1e-5)
+    f = gp.FactorGraph.from_arrays(
+        [2, 3], [([[0]], [[1e300, -1e-300]]), ([[1]], [[math.inf, -1e300, 0.1]])], constant=1e-5
+    )
     g = read(written(f))
     assert g.tables.tolist() == f.tables.tolist() and g.constant == f.constant
     empty = read(written(gp.FactorGraph()))

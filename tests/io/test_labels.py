@@ -108,7 +108,9 @@ def test_wrong_results_of_uai(text: bytes, message: str) -> None:
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "task"), [("x.mpe", "MPE"), ("x.MAP", "MAP"), ("x.uai.MPE.gz", "MPE"), ("x.map.xz", "MAP")])
+@pytest.mark.parametrize(
+    ("name", "task"), [("x.mpe", "MPE"), ("x.MAP", "MAP"), ("x.uai.MPE.gz", "MPE"), ("x.map.xz", "MAP")]
+)
 def test_results_of_uai_are_written(name: str, task: str, tmp_path: Path) -> None:
     f = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[1.0, 1.0], [0.0, 1.0]]])])
     gp.write_labels(gp.solve(f), tmp_path / name)
@@ -139,3 +141,45 @@ def test_nodes_are_found_by_their_text(nodes: list[object], tmp_path: Path) -> N
     p = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0], nodes)
     gp.write_labels(gp.solve(p), tmp_path / "labels.csv")
     assert gp.read_labels(tmp_path / "labels.csv", p).tolist() == [0, 0, 1]
+
+
+# ---------------------------------------------------------------------------------------------------------- evidence
+
+
+@pytest.mark.parametrize(
+    ("text", "sample", "found"),
+    [
+        (b"2 0 1 2 0\n", 0, {0: 1, 2: 0}),
+        (b"1\n2 0 1 2 0\n", 0, {0: 1, 2: 0}),
+        (b"2\n1 0 1\n2 1 2 0 0\n", 1, {1: 2, 0: 0}),
+        (b"2\n 0 1\n 2 0\n", 0, {0: 1, 2: 0}),
+        (b"1\n 2 0\n", 0, {2: 0}),
+        (b"0\n", 0, {}),
+        (b"1\n0\n", 0, {}),
+    ],
+)
+def test_evidence_in_any_layout(text: bytes, sample: int, found: dict[int, int]) -> None:
+    f = gp.FactorGraph.from_arrays([2, 3, 2], [])
+    assert gp.io.read_evidence(io.BytesIO(text), f, sample) == found
+    assert gp.io.read_evidence(io.BytesIO(text), sample=sample) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", ":1: the file ends: expected k, then k variables"),
+        (b"2\n 0 1\n", ":1: found 2: expected 1, the number of pairs of variable and label"),
+        (b"1\n 0 1\n 1 2\n", ":1: found 1: expected 2, the number of pairs of variable and label"),
+        (b"2\n 0 1\n 0 0\n", ":3: found 0: expected each variable once"),
+        (b"2\n 0 1\n 3 0\n", ":3: found 3: expected a variable, a whole number from 0 to 2"),
+        (b"2\n 0 1\n 2 2\n", ":3: found 2: expected a label of variable 2, a whole number from 0 to 1"),
+        (b"2\n 0 nan\n 2 1\n", "nan"),
+        (b"2\n0 1\n1 2 1\n", ":2: found 0: expected 0.5, the number of pairs"),
+        (b"9999999999\n0 1\n", ":1: found 9999999999: expected the number of samples, a whole number"),
+        (b"\x00\xff", ":1: found"),
+    ],
+)
+def test_wrong_evidence(text: bytes, message: str) -> None:
+    with pytest.raises(gp.FormatError) as caught:
+        gp.io.read_evidence(io.BytesIO(text), gp.FactorGraph.from_arrays([2, 3, 2], []))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
