@@ -331,7 +331,7 @@ def test_convert_keeps_energies(run, folder):
 
 def test_convert_to_what_cannot_hold_it(run, folder):
     status, out, err = run("convert", folder / "a.uai", folder / "x.csv")
-    assert (status, out) == (2, "") and "expected .json, .uai, .wcsp, .qubo, .sparse" in err
+    assert (status, out) == (2, "") and "expected .cfn, .json, .uai, .lg, .wcsp, .qubo, .sparse" in err
     status, out, err = run("convert", folder / "a.uai", folder / "x.qubo")
     assert (status, out) == (1, "") and "format qubo holds binary variables" in err
     assert not (folder / "x.qubo").exists()

@@ -1,7 +1,7 @@
 """Labels: one integer a line, a CSV with the header ``node,label``, or a result of UAI: ``MPE``, then a line of them.
 
-In a result of UAI (2014 and later) the first line is the task, ``MPE`` or ``MAP``; several results are separated by lines
-``-BEGIN-``, and the last one counts. That of 2008 has the number of samples in a line between them.
+In a result of UAI (2014 and later) the first line is the task, ``MPE`` or ``MAP``; several results are separated by
+lines ``-BEGIN-``, and the last one counts. That of 2008 has the number of samples in a line between them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[
     ----------
     path : str, path-like or binary stream
         One integer a line, in the order of the elements; or the header ``node,label``, then one line for each
-        element, in any order; or a line ``MPE`` or ``MAP``, then ``n l1 ... ln`` as in the UAI competitions (with a line
-        ``1``, a number of samples, between them or not; after the last line ``-BEGIN-``, if there are any). ``"-"`` is
-        standard input; data compressed by gzip or xz are recognised.
+        element, in any order; or a line ``MPE`` or ``MAP``, then ``n l1 ... ln`` as in the UAI competitions (with a
+        line ``1``, a number of samples, between them or not; after the last line ``-BEGIN-``, if there is any). ``"-"``
+        is standard input; data compressed by gzip or xz are recognised.
     problem : SetPartition or FactorGraph, optional
         The problem that the labels are for.
 

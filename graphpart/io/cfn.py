@@ -4,21 +4,22 @@
      variables: {x: [a, b, c], y: 2, ...},
      functions: {f: {scope: [x, y], costs: [...]}, {scope: [x], defaultcost: 0, costs: [a, 5]}, ...}}
 
-It means: minimise the sum of the costs, and only labelings that cost less than the bound are allowed; with ``">bound"``
-maximise, and only labelings that are worth more (the manual of toulbar2; Allouche et al. 2016). What is maximised is negated:
-``cost = -value``, and ``objective`` is the value again.
+It means: minimise the sum of the costs, and only labelings that cost less than the bound are allowed; with
+``">bound"`` maximise, and only labelings that are worth more (the manual of toulbar2; Allouche et al. 2016). What is
+maximised is negated: ``cost = -value``, and ``objective`` is the value again.
 
 Quotes, commas and colons may be left out, braces and brackets are the same, and lines that start with ``#`` and what
-follows ``//`` are comments; the order of the fields is fixed. Without the key ``problem`` no field has a key. A variable
-has a list of names of its labels or their number, -k for the numbers 0, ..., k - 1; it can do without a name if all do.
+follows ``//`` are comments; the order of the fields is fixed. Without the key ``problem`` no field has a key. A
+variable has a name, and a list of names of its labels or their number, -k for the numbers 0, ..., k - 1; one without a
+name is ``x`` with its index, or just its index if no variable has a name.
 Costs are decimal numbers without exponent: one for each tuple, the last variable running fastest; with a default cost,
 listed tuples of names or numbers of labels, each with its cost; or the name of another function with the same. Global
 cost functions, which have a ``type``, are not read.
 
 A table entry becomes ``inf`` if it forbids a labeling whatever the other functions say: if with the least costs of all
-others it reaches the bound. That is what toulbar2 makes of it, and where no cost is negative, all entries of at least the
-bound are among them. A labeling that reaches the bound by its sum alone keeps its cost. Costs keep all of their digits;
-toulbar2 drops those that the bound does not have.
+others it reaches the bound. That is what toulbar2 makes of it, and where no cost is negative, all entries of at least
+the bound are among them. A labeling that reaches the bound by its sum alone keeps its cost. Costs keep all of their
+digits; toulbar2 drops those that the bound does not have.
 """
 
 from __future__ import annotations

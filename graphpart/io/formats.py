@@ -59,7 +59,8 @@ class Format:
 FORMATS: tuple[Format, ...] = (
     Format("npz", (".npz",), "partition", "graphpart.io.npz", "NumPy arrays n, u, v, cost or a matrix, compressed"),
     Format("npy", (".npy",), "partition", "graphpart.io.npy", "NumPy symmetric matrix of costs"),
-    Format("cfn", (".cfn",), "crf", "graphpart.io.cfn", "toulbar2's cost function networks: names, decimal costs, tables"),
+    Format("cfn", (".cfn",), "crf", "graphpart.io.cfn",
+           "toulbar2's cost function networks: names, decimal costs, tables"),
     Format("json", (".json",), "either", "graphpart.io.json",
            "networkx node-link: edge attribute cost, or a bipartite factor graph"),
     Format("pace", (".gr",), "partition", "graphpart.io.pace", "PACE 2021 cluster editing, unweighted graph"),

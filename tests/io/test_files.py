@@ -105,7 +105,7 @@ def test_xz_may_not_ask_for_much_memory() -> None:
         data = lzma.compress(TEXT, filters=huge)
     except MemoryError:
         pytest.skip("no memory to make such data")
-    with pytest.raises(gp.FormatError, match="the xz data are damaged or truncated .Memory usage limit"):
+    with pytest.raises(gp.FormatError, match=r"damaged or truncated \(Memory usage limit"):
         gp.read(io.BytesIO(data), "multicut")
 
 
