@@ -281,7 +281,7 @@ def ended(stopping: Stopping, plan: Plan, what: str) -> BaseException:
         return KeyboardInterrupt()
     return TimeLimitReached(
         f"time_limit ended the run after {stopping.seconds:.3g} s: {what} along an order of width {plan.width} take "
-        f"sums of {plan.entries:.3g} entries: expected more time, a better order, or evidence that makes the graph narrow"
+        f"sums of {plan.entries:.3g} entries: expected more time, a better order, or evidence that narrows the graph"
     )
 
 
