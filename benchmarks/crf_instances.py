@@ -9,13 +9,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from measuring import Arrays
 
 import graphpart as gp
+from graphpart.files.source import bare_name
 
+SUFFIXES = tuple(suffix for known in gp.io.FORMATS if known.problem == "crf" for suffix in known.suffixes)
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances"
 
 # ----------------------------------------------------------------------------------------------------------- generated
@@ -112,8 +114,20 @@ def picture(height: int, width: int) -> Arrays:
 # ---------------------------------------------------------------------------------------------------------- from files
 
 
-def best_known(folder: Path) -> dict[str, tuple[float, str]]:
-    """(best known value, file of evidence or "") by file, from best_known.csv of the folder or its parent."""
+class Known(NamedTuple):
+    """What best_known.csv says of an instance: an energy, rounded, or else a value in the convention of its file."""
+
+    value: float
+    evidence: str  #: a file, or ""
+    energy: bool
+
+    def cost(self, sense: float = 1, offset: float = 0) -> float:
+        """As an energy, to be minimised."""
+        return self.value if self.energy else sense * (self.value - offset)
+
+
+def best_known(folder: Path) -> dict[str, Known]:
+    """What is known by file, from best_known.csv of the folder or its parent."""
     out = {}
     for table in (folder.parent / "best_known.csv", folder / "best_known.csv"):
         if table.exists():
@@ -121,33 +135,41 @@ def best_known(folder: Path) -> dict[str, tuple[float, str]]:
                 for line in csv.DictReader(file):
                     value = line.get("energy") or line.get("value")
                     if value and (table.parent / line["file"]).parent == folder:
-                        out[Path(line["file"]).name] = float(value), line.get("evidence") or ""
+                        known = Known(float(value), line.get("evidence") or "", bool(line.get("energy")))
+                        out[Path(line["file"]).name] = known
     return out
 
 
 def real_instances(
     folders: list[Path], seconds: float, most: int | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(name, options of `from_file`) of all factor graphs in the folders, or of the `most` smallest files of each."""
+    """(name, options of `from_file`) of all factor graphs in the folders, or of the `most` smallest files of each.
+
+    Evidence stands beside an instance, under its name with .evid added, if best_known.csv names none.
+    """
     for folder in folders:
         known = best_known(folder)
-        kinds = ("*.uai", "*.uai.gz", "*.wcsp", "*.wcsp.gz")
-        files = sorted((file for kind in kinds for file in folder.glob(kind)), key=lambda file: file.stat().st_size)
+        files = [file for file in folder.glob("*") if bare_name(file).endswith(SUFFIXES)]
+        files.sort(key=lambda file: (file.stat().st_size, file))
         for file in sorted(files[:most]):
-            best, evidence = known.get(file.name, (None, ""))
-            given = {
-                "file": file,
-                "evidence": folder / evidence if evidence else None,
-                "seconds": seconds,
-                "best": best,
-            }
+            best = known.get(file.name)
+            beside = folder / (file.name.removesuffix(".gz").removesuffix(".xz") + ".evid")
+            evidence = folder / best.evidence if best and best.evidence else beside if beside.exists() else None
+            given = {"file": file, "evidence": evidence, "seconds": seconds, "best": best.value if best else None}
             yield f"{folder.name}/{file.name}", given
 
 
-def from_file(file: Path, evidence: Path | None, seconds: float, best: float | None) -> Arrays:
+def from_file(file: Path, evidence: Path | None, seconds: float, best: float | None = None) -> Arrays:
+    return {**arrays_of(given(file, evidence)), "seconds": np.array(seconds)}
+
+
+def given(file: Path, evidence: Path | None) -> gp.FactorGraph:
+    """The factor graph in a file, with its evidence; `sense` and `offset` are those of the file."""
     f = gp.read(file)
-    if evidence is not None:
-        f = f.condition(gp.io.read_evidence(evidence, f))
+    return f if evidence is None else f.condition(gp.io.read_evidence(evidence, f))
+
+
+def arrays_of(f: gp.FactorGraph) -> Arrays:
     return {
         "domains": f.domains,
         "scope_start": f.scope_start,
@@ -155,7 +177,6 @@ def from_file(file: Path, evidence: Path | None, seconds: float, best: float | N
         "table_start": f.table_start,
         "values": f.tables,
         "constant": np.array(f.constant),
-        "seconds": np.array(seconds),
     }
 
 

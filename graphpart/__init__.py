@@ -16,6 +16,7 @@ from graphpart.errors import (
     InvalidProblem,
     MissingDependency,
     SolverError,
+    TimeLimitReached,
 )
 from graphpart.io import read, read_labels, write, write_labels
 from graphpart.partition.problem import SetPartition
@@ -43,6 +44,7 @@ __all__ = [
     "SolverError",
     "Status",
     "Stopping",
+    "TimeLimitReached",
     "crf",
     "generate",
     "learn",

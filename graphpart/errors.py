@@ -19,6 +19,7 @@ __all__ = [
     "InvalidProblem",
     "MissingDependency",
     "SolverError",
+    "TimeLimitReached",
 ]
 
 
@@ -52,6 +53,10 @@ class CyclicGraph(GraphPartError, ValueError):
 
 class SolverError(GraphPartError, RuntimeError):
     """An outside solver failed: it is not installed, it crashed, or its answer contradicts the problem."""
+
+
+class TimeLimitReached(GraphPartError, TimeoutError):
+    """The time of an algorithm is over that has nothing to return before its end; the message says what to do."""
 
 
 class MissingDependency(GraphPartError, ImportError):

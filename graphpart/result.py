@@ -20,6 +20,7 @@ class Status(StrEnum):
     OPTIMAL = "optimal"  #: proven: no solution has a smaller cost
     LOCAL_OPTIMUM = "local_optimum"  #: no transformation that the method knows lowers the cost
     FEASIBLE = "feasible"  #: the method ended by its own rule, without either of the above
+    NOT_FOUND = "not_found"  #: the method ended by its own rule, and a factor forbids the labeling that it has
     TIME_LIMIT = "time_limit"
     ITERATION_LIMIT = "iteration_limit"
     TARGET = "target"  #: the cost asked for was reached

@@ -1,9 +1,11 @@
 """The comparison with peers runs, on small sizes, with those contestants that are there."""
 
+import csv
 import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,132 @@ def test_missing_peer(tmp_path):
     assert line.split()[2:] == ["-"] * 5
     assert any("graphpart graph cut: gap" in line and "not measured" not in line for line in lines)
     assert any("time over PyMaxflow" in line and "not measured" in line for line in lines)
+
+
+SLOW = """
+import time
+class CFN:
+    Option = type("Option", (), {"limited": True})
+    def __init__(self, **options): self.sizes = []
+    def AddVariable(self, name, values): self.sizes.append(len(values))
+    def AddFunction(self, scope, costs): pass
+    def GetDDualBound(self): return -1000.0
+    def Solve(self, timeLimit):
+        print("c something else")
+        time.sleep(60 if max(self.sizes) > 2 else 0)
+        return [0] * len(self.sizes), 0.0, 1
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A folder with a factor graph of each format and what is known of them."""
+    folder = tmp_path / "real"
+    folder.mkdir()
+    grid = gp.generate.factor_grid(3, 3, seed=1).problem
+    best = gp.crf.brute_force(grid).cost
+    gp.write(grid, folder / "grid.uai.xz")
+    labels = gp.FactorGraph.from_arrays([3, 2], [([[0, 1]], [[[5.0, 2.0], [0.0, 1.0], [7.0, 3.0]]])])
+    gp.write(labels, folder / "labels.wcsp")
+    labels.sense = -1
+    gp.write(labels, folder / "most.cfn.gz")
+    (folder / "most.cfn.evid").write_text("1 1 1\n")
+    gp.write(gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[0, 0.0], [0, 2.0]]]), ([[0]], [[0, -1.0]])]),
+             folder / "pair.qubo")  # fmt: skip
+    (folder / "best_known.csv").write_text(f"file,family,evidence,energy\ngrid.uai.xz,grid,,{best - 0.1}\n")
+    (tmp_path / "best_known.csv").write_text("file,value\nreal/labels.wcsp,0\nreal/most.cfn.gz,-1\n")
+    return folder
+
+
+def test_map(tiny, tmp_path):
+    table, picture = tmp_path / "runs.csv", tmp_path / "gaps.png"
+    options = (
+        str(tiny),
+        "--methods",
+        "auto,graph-cut",
+        "--peers",
+        "none",
+        "--seconds",
+        "1",
+        "--csv",
+        str(table),
+    )
+    drawing = ("--plot", str(picture)) if find_spec("matplotlib") else ()
+    done = peers(*options, *drawing, script=PEERS.with_name("map.py"))
+    assert done.returncode == 0, done.stderr
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert not drawing or picture.stat().st_size > 5000
+    assert "graph-cut: does not take" in done.stdout
+    runs = {(row["instance"], row["who"], float(row["limit"])): row for row in rows}
+    for name, best in (("grid.uai.xz", None), ("labels.wcsp", 0), ("most.cfn.gz", 1), ("pair.qubo", -1)):
+        row = runs[f"real/{name}", "auto", 1.0]
+        assert row["proven"] == row["reached"] == "1" and row["over"] == row["killed"] == "0", row
+        assert best is None or float(row["best"]) == float(row["cost"]) == best
+        assert abs(float(row["above"])) < 0.2 and float(row["bound_gap"]) < 1e-9
+    assert float(runs["real/grid.uai.xz", "auto", 1.0]["above"]) > 0  # reached as the value known is rounded
+    assert runs["real/pair.qubo", "auto", 1.0]["best"] == "-1.0"  # of these runs
+    summaries = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| real | ")]
+    (auto,) = (line for line in summaries if line[1:3] == ["1", "auto"])
+    assert auto[3:7] == ["4", "4", "4", "4"]
+
+
+def test_map_kills_what_overruns_and_counts_duels(tiny, tmp_path):
+    """A peer that sleeps where a variable has three labels, and labels all with 0 elsewhere."""
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "pytoulbar2.py").write_text(SLOW)
+    table = tmp_path / "runs.csv"
+    options = (
+        str(tiny),
+        "--peers",
+        "toulbar2",
+        "--seconds",
+        "0.3",
+        "--kill",
+        "1",
+        "--csv",
+        str(table),
+        "--only",
+        "labels",
+        "pair",
+    )
+    done = peers(*options, script=PEERS.with_name("map.py"), first=tmp_path / "first")
+    assert done.returncode == 0, done.stderr
+    with open(table, newline="") as file:
+        runs = {(row["instance"], row["who"]): row for row in csv.DictReader(file)}
+    slept, quick = runs["real/labels.wcsp", "toulbar2"], runs["real/pair.qubo", "toulbar2"]
+    assert (
+        slept["killed"] == slept["over"] == "1" and slept["cost"] == "" and slept["note"].startswith("killed after 2")
+    )
+    assert quick["cost"] == "0.0" and quick["killed"] == quick["reached"] == "0" and quick["bound"] == "-1000.0"
+    assert "| real | 0.3 | auto | toulbar2 | 2 | 2 | 0 | 0 | never |" in done.stdout
+
+
+def test_map_against_the_peers_that_are_there(tiny, tmp_path):
+    pytest.importorskip("pytoulbar2")
+    pytest.importorskip("dwave.samplers")
+    table = tmp_path / "runs.csv"
+    done = peers(
+        str(tiny), "--seconds", "0.5", "--csv", str(table), "--only", "pair", "grid", script=PEERS.with_name("map.py")
+    )
+    assert done.returncode == 0, done.stderr
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(row["who"] for row in rows) == sorted(2 * ["auto", "toulbar2", "tabu", "annealing"])
+    for name in ("real/pair.qubo", "real/grid.uai.xz"):
+        costs = [float(row["cost"]) for row in rows if row["instance"] == name]
+        assert costs == pytest.approx(4 * [costs[0]], abs=1e-4)
+
+
+def test_map_rejects():
+    script = PEERS.with_name("map.py")
+    for options, text in (
+        (("--methods", "none-such"), "expected some of auto"),
+        (("--seconds", "0"), "invalid numbers value"),
+        (("/no-such-folder",), "no instances: expected folders of factor graphs"),
+    ):
+        done = peers(*options, script=script)
+        assert done.returncode == 2 and text in done.stderr
 
 
 def test_pairwise_quick():

@@ -331,7 +331,7 @@ def test_convert_keeps_energies(run, folder):
 
 def test_convert_to_what_cannot_hold_it(run, folder):
     status, out, err = run("convert", folder / "a.uai", folder / "x.csv")
-    assert (status, out) == (2, "") and "expected .json, .uai, .wcsp, .qubo, .sparse" in err
+    assert (status, out) == (2, "") and "expected .cfn, .json, .uai, .lg, .wcsp, .qubo, .sparse" in err
     status, out, err = run("convert", folder / "a.uai", folder / "x.qubo")
     assert (status, out) == (1, "") and "format qubo holds binary variables" in err
     assert not (folder / "x.qubo").exists()
@@ -419,3 +419,43 @@ def test_damaged_evidence_and_labelings_raise_errors_of_their_own(data):
         assert all(0 <= label < f.domains[f.index(v)] for v, label in found.items())
     else:
         f.evaluate(found)
+
+
+# ------------------------------------------------------------------------------------- what cannot be, or is not found
+
+SQUARE = """{problem: {name: square, mustbe: <9}, variables: {a: 3, b: 3, c: 3, d: 3}, functions: {
+ab: {scope: [a b], costs: ne}, ac: {scope: [a c], costs: ne}, ad: {scope: [a d], costs: ne},
+bc: {scope: [b c], costs: ne}, bd: {scope: [b d], costs: ne},
+ne: {scope: [c d], costs: [9 0 0 0 9 0 0 0 9]}, a: {scope: [a], costs: [0.5 0.25 0]}}}"""
+
+
+@pytest.mark.parametrize("method", ["icm", "expansion", "message-passing"])
+def test_no_allowed_labeling_is_found(run, folder, method):
+    """Three colours for four vertices of which all are neighbours."""
+    (folder / "square.cfn").write_text(SQUARE)
+    status, out, err = run("solve", folder / "square.cfn", "--method", method)
+    assert status == 1 and len(out.splitlines()) == 2 and "not_found" in out
+    assert err.count("\n") == 1 and "square.cfn: no allowed labeling was found: factor " in err
+    r = gp.solve(gp.read(folder / "square.cfn"), method)
+    assert r.cost == np.inf and r.status == "not_found"
+    assert re.match(r"no allowed labeling was found: factor \d over \('.', '.'\) forbids this one; ended", r.message)
+
+
+@pytest.mark.parametrize("method", ["elimination", "brute-force", "auto"])
+def test_no_labeling_is_allowed(run, folder, method):
+    """Methods that show it."""
+    (folder / "square.cfn").write_text(SQUARE)
+    status, out, err = run("solve", folder / "square.cfn", "--method", method)
+    assert (status, out) == (1, "") and err.count("\n") == 1 and "square.cfn: every labeling is forbidden: " in err
+    with pytest.raises(gp.InfeasibleProblem, match="every labeling is forbidden: "):
+        gp.solve(gp.read(folder / "square.cfn"), method)
+
+
+@pytest.mark.parametrize("name", ["c.txt", "c", "c.npz.gz", "c.json.txt", "c.csv"])
+def test_name_of_a_certificate(run, folder, name):
+    """Refused before the run starts: nothing is solved, nothing is written."""
+    status, out, err = run("solve", folder / "a.uai", "--certificate", folder / name)
+    assert (status, out) == (2, "") and "is no name of a certificate: expected one that ends in .json or .npz" in err
+    assert not (folder / name).exists()
+    with pytest.raises(gp.InvalidOption, match="is no name of a certificate"):
+        gp.crf.lower_bound(gp.read(folder / "a.uai")).save(folder / name)

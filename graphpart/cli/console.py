@@ -114,6 +114,11 @@ class Batch:
     def __init__(self) -> None:
         self.status = 0
 
+    def fail(self, file: str, text: str) -> None:
+        """Say what is wrong with the result of a file; the exit status is then 1."""
+        say(f"{shown(file)}: {text}")
+        self.status = 1
+
     @contextmanager
     def guard(self, file: str) -> Iterator[None]:
         """Report an error inside the block as one of this file, and go on after the block."""

@@ -33,12 +33,12 @@ def run(args: argparse.Namespace) -> int:
     import csv
     import io
 
-    from graphpart.files.source import opened, replacing
+    from graphpart.files.source import bare_name, opened, replacing
     from graphpart.files.text import numbers
     from graphpart.io.table import TableReader
 
     arguments.check_one_input(args.model, args.pairs)
-    if args.output != "-" and not args.output.lower().removesuffix(".gz").endswith(".csv"):
+    if args.output != "-" and not bare_name(args.output).endswith(".csv"):
         raise InvalidOption(
             f"-o {args.output}: expected a name that ends in .csv; graphpart convert writes other formats"
         )

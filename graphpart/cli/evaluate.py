@@ -1,5 +1,7 @@
 """Check a labels file against an instance, and print the cost of the labels.
 
+LABELS has a label a line, or lines node,label after this header, or is a result of UAI (.mpe, .MAP).
+
 Labels that do not fit the instance, or violate a requirement of it, or that a factor forbids, are an error.
 """
 

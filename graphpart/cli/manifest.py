@@ -26,6 +26,7 @@ def instances_in(paths: Sequence[str]) -> list[str]:
     InvalidOption
         If a folder has no instances.
     """
+    from graphpart.files.source import bare_name
     from graphpart.io import FORMATS
 
     suffixes = tuple(suffix for known in FORMATS for suffix in known.suffixes)
@@ -37,7 +38,7 @@ def instances_in(paths: Sequence[str]) -> list[str]:
         found = [
             os.path.join(path, name)
             for name in sorted(os.listdir(path))
-            if name != MANIFEST and name.lower().removesuffix(".gz").endswith(suffixes)
+            if name != MANIFEST and bare_name(name).endswith(suffixes)
         ]
         if not found:
             raise InvalidOption(f"{path}: no instances there: expected files with the suffixes {', '.join(suffixes)}")

@@ -8,13 +8,15 @@ The gap is that between the cost and the proven lower bound, relative to the cos
 with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.
 
 In a factor graph the labels of some variables can be given by --evidence FILE, in the format .evid of UAI; the others
-are then chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe is in the
-format of UAI, too; --initial takes it as well.
+are then chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe or .map
+is in the format of UAI, too; --initial and graphpart evaluate take it as well. Where a method finds no labeling that
+all factors allow, a line on standard error says so, and the exit status is 1; -o then has its forbidden labels.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
 import graphpart
@@ -35,6 +37,7 @@ from graphpart.cli.kinds import columns, record, size
 from graphpart.cli.manifest import Manifests
 from graphpart.crf import solve_given
 from graphpart.errors import InvalidOption
+from graphpart.files.certificates import check_name
 from graphpart.plotting import check_picture, save_history
 from graphpart.result import Status
 
@@ -73,7 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="labels file that auto and search keep up to date and resume from; one FILE",
     )
     parser.add_argument("--plot", metavar="PATH", help="draw cost and lower bound against time; one FILE only")
-    parser.add_argument("--certificate", metavar="PATH", help="write a lower bound with its proof; one FILE only")
+    parser.add_argument(
+        "--certificate", metavar="PATH", help="write a lower bound with its proof, .json or .npz; one FILE only"
+    )
     arguments.add_options(parser)
     arguments.add_json(parser)
 
@@ -94,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
             check_writable(path)
     if args.plot is not None:
         check_picture(args.plot)
+    if args.certificate is not None:
+        check_name(args.certificate)
     manifests = Manifests()
     shown = COLUMNS.copy()
     if any(manifests.value(file) is not None for file in args.files):
@@ -128,6 +135,8 @@ def run(args: argparse.Namespace) -> int:
                 if args.certificate is not None:
                     with batch.guard(args.certificate):
                         result = write_certificate(problem, result, args.certificate, args.time_limit)
+                if result.cost == math.inf:
+                    batch.fail(file, result.message)
                 facts = record(file, result)
                 if args.json:
                     emit_json(facts)

@@ -17,6 +17,7 @@ MESSAGES = {
     Status.OPTIMAL: "proven optimal",
     Status.LOCAL_OPTIMUM: "no further transformation lowers the cost",
     Status.FEASIBLE: "ended",
+    Status.NOT_FOUND: "ended",
     Status.TIME_LIMIT: "stopped at the time limit",
     Status.ITERATION_LIMIT: "stopped at the iteration limit",
     Status.TARGET: "stopped at the target cost",

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import FormatError
+from graphpart.errors import FormatError, InvalidOption
 from graphpart.files.arrays import DAMAGED, read_data, read_header
 from graphpart.files.json_values import load
-from graphpart.files.source import Source, opened, replacing
+from graphpart.files.source import Source, bare_name, opened, replacing
 
-__all__ = ["HEADER", "Form", "read_certificate", "write_certificate"]
+__all__ = ["HEADER", "Form", "check_name", "read_certificate", "write_certificate"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -63,6 +63,16 @@ class Form:
     row: str = "numbers"
 
 
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Raise InvalidOption unless the name is that of a certificate: it ends in .json, maybe compressed, or .npz.
+
+    ``-``, standard output, gets JSON.
+    """
+    name = os.fspath(path)
+    if name != "-" and not name.endswith(".npz") and not bare_name(name).endswith(".json"):
+        raise InvalidOption(f"{name!r} is no name of a certificate: expected one that ends in .json or .npz")
+
+
 def write_certificate(
     path: str | os.PathLike[str],
     form: Form,
@@ -71,6 +81,7 @@ def write_certificate(
     rows: Callable[[], Iterable[Any]] | None = None,
 ) -> None:
     """Write a certificate, whose attributes are the header: npz if the name ends so, else JSON, by `rows` if given."""
+    check_name(path)
     fields = {"format": form.name, "version": 1} | {name: getattr(certificate, name) for name in HEADER}
     with replacing(path) as stream:
         if os.fspath(path).endswith(".npz"):

@@ -1,10 +1,13 @@
-"""Labels: one integer a line, a CSV with the header ``node,label``, or ``MPE`` and a line of them, of UAI."""
+"""Labels: one integer a line, a CSV with the header ``node,label``, or a result of UAI: ``MPE``, then a line of them.
+
+In a result of UAI (2014 and later) the first line is the task, ``MPE`` or ``MAP``; several results are separated by
+lines ``-BEGIN-``, and the last one counts. That of 2008 has the number of samples in a line between them.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -12,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import GraphPartError, InvalidPartition, InvalidProblem
-from graphpart.files.source import PathOrStream, Source, opened, replacing
+from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.files.stream import LARGEST_COUNT, NumberStream
 from graphpart.files.text import INTEGER, check_text, write_rows
 from graphpart.result import Result
 
 __all__ = ["read_labels", "write_labels"]
+
+TASKS = (b"MPE", b"MAP", b"MMAP", b"PR", b"MAR")  # of UAI; the first two have a label for each variable
 
 
 def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[Hashable, Any]:
@@ -27,8 +32,9 @@ def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[
     ----------
     path : str, path-like or binary stream
         One integer a line, in the order of the elements; or the header ``node,label``, then one line for each
-        element, in any order; or a line ``MPE``, then ``n l1 ... ln`` as in the UAI competitions (with a line ``1``, a
-        number of samples, between them or not). ``"-"`` is standard input; data compressed by gzip are recognised.
+        element, in any order; or a line ``MPE`` or ``MAP``, then ``n l1 ... ln`` as in the UAI competitions (with a
+        line ``1``, a number of samples, between them or not; after the last line ``-BEGIN-``, if there is any). ``"-"``
+        is standard input; data compressed by gzip or xz are recognised.
     problem : SetPartition or FactorGraph, optional
         The problem that the labels are for.
 
@@ -51,7 +57,7 @@ def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[
     """
     with opened(path) as source:
         first = source.head(1 << 16).split(b"\n", 1)[0].strip().replace(b'"', b"")
-        labels: Any = _mpe(source) if first == b"MPE" else _table(source) if b"," in first else _column(source)
+        labels: Any = _result(source) if first in TASKS else _table(source) if b"," in first else _column(source)
         if problem is None:
             return labels  # type: ignore[no-any-return]
         if isinstance(labels, dict):  # nodes are written as their text
@@ -87,10 +93,17 @@ def _column(source: Source) -> NDArray[np.int64]:
     return np.array(labels, np.int64)
 
 
-def _mpe(source: Source) -> NDArray[np.int32]:
-    source.readline()
-    stream = NumberStream(source, "n, the number of variables, then n labels")
+def _result(source: Source) -> NDArray[np.int32]:
+    task = (source.readline() or b"").strip().decode()
+    if task.encode() not in TASKS[:2]:
+        raise source.error(1, f"found a result of the task {task}: expected MPE or MAP, which label all variables")
+    before, separator, last = source.read().rpartition(b"-BEGIN-")
+    lines = b"\n" * before.count(b"\n") + last if separator else last
+    stream = NumberStream(source, "n, the number of variables, then n labels", blocks=[lines])
     n = stream.count("the number of variables")
+    rows = stream.rows()
+    if len(rows) > 2 and n == len(rows) - 1 and rows[0] == (0, 1) and rows[1][1] - 1 > 1:  # a line for each sample
+        raise stream.error(0, "one sample, 1 in this line")
     if n == 1 and len(stream.values) > 2 and stream.line_of(0) < stream.line_of(1):
         n = stream.count("the number of variables")  # what came first was the number of samples
     labels = stream.wholes(n, f"the labels of {n} variables", 0, LARGEST_COUNT)
@@ -127,8 +140,9 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     ----------
     labels : Result, or anything that ``problem.labels`` takes, or array_like of int
     path : str, path-like or binary stream
-        A name that ends in ``.csv`` (or ``.csv.gz``) gets lines ``node,label``, one that ends in ``.mpe`` a line
-        ``MPE`` and then ``n l1 ... ln``, any other one label a line. ``"-"`` is standard output.
+        A name that ends in ``.csv`` gets lines ``node,label``, one that ends in ``.mpe`` or ``.map`` a line ``MPE`` or
+        ``MAP`` and then ``n l1 ... ln``, any other one label a line; so do these with ``.gz`` or ``.xz`` added, which
+        are compressed. ``"-"`` is standard output.
     problem : SetPartition or FactorGraph, optional
         Gives names to the elements; a Result has them itself.
 
@@ -150,9 +164,8 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
             raise InvalidPartition(f"labels have shape {array.shape} and dtype {array.dtype}: expected n integers")
         array, nodes = array.astype(np.int64), range(len(array))
-    name = getattr(path, "name", "") if hasattr(path, "write") else str(path)
-    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1] if isinstance(name, str) else ""
-    if suffix == ".csv":
+    name = bare_name(path)
+    if name.endswith(".csv"):
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["node", "label"])
@@ -164,7 +177,7 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
             stream.write(text.getvalue().encode())
         return
     with replacing(path) as stream:
-        if suffix == ".mpe":
-            stream.write(f"MPE\n{' '.join(map(str, [len(array), *array.tolist()]))}\n".encode())
+        if name.endswith((".mpe", ".map")):
+            stream.write(f"{name[-3:].upper()}\n{' '.join(map(str, [len(array), *array.tolist()]))}\n".encode())
         else:
             write_rows(stream, "", array)

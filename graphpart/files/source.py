@@ -15,21 +15,29 @@ from typing import Any, BinaryIO, cast
 
 from graphpart.errors import FormatError
 
-__all__ = ["Source", "opened", "replacing"]
+__all__ = ["Source", "bare_name", "opened", "replacing"]
 
 BLOCK = 1 << 20
 LONGEST_LINE = 1 << 16
 BOM = b"\xef\xbb\xbf"
+GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"  # how compressed data begin
+XZ_MEMORY = 1 << 28  # bytes that decompression may take, whatever dictionary the data ask for; xz -9 needs 65 MiB
+COMPRESSED = (".gz", ".xz")
 
 PathOrStream = str | os.PathLike[str] | BinaryIO
 
 
-class _Full(io.RawIOBase):
-    """Any stream as a raw one that fills the buffer it is given; damaged gzip data become a FormatError."""
+class _Damaged(Exception):
+    """Compressed data cannot be decompressed."""
 
-    def __init__(self, stream: Any, name: str) -> None:
+
+class _Full(io.RawIOBase):
+    """Any stream as a raw one that fills the buffer it is given; damaged compressed data become a FormatError."""
+
+    def __init__(self, stream: Any, name: str, kind: str = "gzip") -> None:
         self._stream = stream
         self._name = name
+        self._kind = kind
 
     def readable(self) -> bool:
         return True
@@ -41,14 +49,48 @@ class _Full(io.RawIOBase):
             while size < len(view) and (part := self._stream.read(len(view) - size)):
                 view[size : size + len(part)] = part
                 size += len(part)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            found = f"the gzip data are damaged or truncated ({error})"
+        except (EOFError, zlib.error, gzip.BadGzipFile, _Damaged) as error:
+            found = f"the {self._kind} data are damaged or truncated ({error})"
             raise FormatError(self._name, None, f"{found}: expected all of them") from None
         return size
 
 
+class _Xz:
+    """What xz data hold: one or several streams, with zeros between them; never more memory than `XZ_MEMORY`."""
+
+    def __init__(self, stream: Any) -> None:
+        import lzma
+
+        self._stream = stream
+        self._lzma = lzma
+        self._decompressor = self._new()
+
+    def _new(self) -> Any:
+        return self._lzma.LZMADecompressor(self._lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most so many; none at the end."""
+        data = b""
+        try:
+            while not data:
+                raw = b""
+                if self._decompressor.eof:
+                    raw = self._decompressor.unused_data.lstrip(b"\0")
+                    while not raw:
+                        if not (block := self._stream.read(BLOCK)):
+                            return b""
+                        raw = block.lstrip(b"\0")
+                    self._decompressor = self._new()
+                elif self._decompressor.needs_input and not (raw := self._stream.read(BLOCK)):
+                    raise _Damaged("Compressed file ended before the end-of-stream marker was reached")
+                data = self._decompressor.decompress(raw, size)
+        except self._lzma.LZMAError as error:
+            raise _Damaged(error) from None
+        return data
+
+
 class Source:
-    """The bytes of a file, decompressed if they are gzip, without a byte order mark, and with a name for messages.
+    """The bytes of a file, decompressed if they are gzip or xz, without a byte order mark, with a name for messages.
 
     Parameters
     ----------
@@ -71,9 +113,12 @@ class Source:
         self.line = 1
         self.size = _size_of(stream)
         self._stream = io.BufferedReader(_Full(stream, name), BLOCK)
-        if self.head(2) == b"\x1f\x8b":
+        if self.head(len(GZIP)) == GZIP:
             self.size = None
             self._stream = io.BufferedReader(_Full(gzip.GzipFile(fileobj=self._stream), name), BLOCK)
+        elif self.head(len(XZ)) == XZ:
+            self.size = None
+            self._stream = io.BufferedReader(_Full(_Xz(self._stream), name, "xz"), BLOCK)
         if self.head(3) == BOM:
             self._stream.read(3)
 
@@ -109,6 +154,18 @@ class Source:
         return FormatError(self.name, line, problem)
 
 
+def bare_name(path: object) -> str:
+    """The name of a path or stream in small letters, without the suffix that says how it is compressed; "" if none."""
+    if not isinstance(path, str | os.PathLike):
+        path = getattr(path, "name", "")
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
+    lower = (name if isinstance(name, str) else os.fsdecode(name)).lower()
+    for suffix in COMPRESSED:
+        if lower.endswith(suffix):
+            return lower.removesuffix(suffix)
+    return lower
+
+
 def _size_of(stream: Any) -> int | None:
     try:
         status = os.fstat(stream.fileno())
@@ -134,8 +191,8 @@ def opened(path: PathOrStream) -> Iterator[Source]:
 def replacing(path: PathOrStream) -> Iterator[BinaryIO]:
     """A stream to write a file, ``"-"`` for standard output, or a given stream.
 
-    A file appears under its name only when all of it is written, also if the process is interrupted; a name that ends
-    in ``.gz`` is compressed. Devices and pipes are written directly.
+    A file appears under its name only when all of it is written, also if the process is interrupted; one whose name
+    ends in ``.gz`` or ``.xz`` is compressed. Devices and pipes are written directly.
     """
     if hasattr(path, "write"):
         yield cast(BinaryIO, path)
@@ -156,9 +213,14 @@ def replacing(path: PathOrStream) -> Iterator[BinaryIO]:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     try:
         with os.fdopen(handle, "wb") as stream:
-            if target.endswith(".gz"):
+            if target.lower().endswith(".gz"):
                 with gzip.GzipFile("", "wb", 6, stream, mtime=0) as packed:
                     yield packed  # type: ignore[misc]
+            elif target.lower().endswith(".xz"):
+                import lzma
+
+                with lzma.LZMAFile(stream, "wb") as smaller:
+                    yield smaller  # type: ignore[misc]
             else:
                 yield stream
             stream.flush()

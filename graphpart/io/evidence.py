@@ -1,6 +1,7 @@
 """Evidence of the UAI inference competitions: the labels of some variables, ``k v1 l1 ... vk lk``, variables from 0.
 
-There are two layouts: one line for the only sample; or a first line with the number of samples, then a line for each.
+There are three layouts: one line for the only sample; a first line with the number of samples, then a line for each
+(UAI 2008 and 2010); a first line with k, then k lines with a variable and its label (as the manual of toulbar2 has it).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def read_evidence(path: PathOrStream, problem: FactorGraph | None = None, sample
     Parameters
     ----------
     path : str, path-like or binary stream
-        An ``.evid`` file of UAI, in either layout. ``"-"`` is standard input; data compressed by gzip are recognised.
+        An ``.evid`` file of UAI, in any layout. ``"-"`` is standard input; data compressed by gzip or xz are
+        recognised.
     problem : FactorGraph, optional
         The factor graph that the evidence is for.
     sample : int
@@ -78,6 +80,8 @@ def _samples(source: Source, problem: FactorGraph | None) -> list[dict[int, int]
             stream.end("the end of the file, as there are 0 samples")
             return [{}]
         rows = rows[1:]
+        if rows and all(end - first == 2 for first, end in rows):  # a sample has an odd number of numbers
+            return [_sample(stream, 0, len(stream.values), problem, several)]
         if len(rows) < several:
             raise stream.error(len(stream.values), f"{several} lines, one for each sample")
         if len(rows) > several:
@@ -87,9 +91,12 @@ def _samples(source: Source, problem: FactorGraph | None) -> list[dict[int, int]
     return [_sample(stream, first, end, problem) for first, end in rows]
 
 
-def _sample(stream: NumberStream, first: int, end: int, problem: FactorGraph | None) -> dict[int, int]:
+def _sample(
+    stream: NumberStream, first: int, end: int, problem: FactorGraph | None, k: int | None = None
+) -> dict[int, int]:
     n = LARGEST_COUNT if problem is None else problem.n
-    k = stream.count("the number of variables with evidence", 0, n)
+    if k is None:
+        k = stream.count("the number of variables with evidence", 0, n)
     if end - first - 1 != 2 * k:
         raise stream.error(first, f"{(end - first - 1) / 2:g}, the number of pairs of variable and label in this line")
     stream.take(2 * k, FORM)

@@ -11,14 +11,13 @@ A new format is one file with three functions, and one line here:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, BinaryIO
 
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
-from graphpart.files.source import PathOrStream, Source, opened, replacing
+from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.partition.problem import as_problem
 
 __all__ = ["FORMATS", "Format", "find_format", "read", "write"]
@@ -60,12 +59,15 @@ class Format:
 FORMATS: tuple[Format, ...] = (
     Format("npz", (".npz",), "partition", "graphpart.io.npz", "NumPy arrays n, u, v, cost or a matrix, compressed"),
     Format("npy", (".npy",), "partition", "graphpart.io.npy", "NumPy symmetric matrix of costs"),
+    Format("cfn", (".cfn",), "crf", "graphpart.io.cfn",
+           "toulbar2's cost function networks: names, decimal costs, tables"),
     Format("json", (".json",), "either", "graphpart.io.json",
            "networkx node-link: edge attribute cost, or a bipartite factor graph"),
     Format("pace", (".gr",), "partition", "graphpart.io.pace", "PACE 2021 cluster editing, unweighted graph"),
     Format("multicut", (".multicut", ".mc"), "partition", "graphpart.io.multicut",
            "lines i j w after MULTICUT, weight of cut edges"),
     Format("uai", (".uai",), "crf", "graphpart.io.uai", "MARKOV or BAYES: product of tables, maximised"),
+    Format("lg", (".lg",), "crf", "graphpart.io.lg", "MARKOV or BAYES: sum of tables of logarithms, maximised"),
     Format("wcsp", (".wcsp",), "crf", "graphpart.io.wcsp", "cost functions listed by tuples"),
     Format("csv", (".csv",), "partition", "graphpart.io.csv", "edge list u,v,cost or u,v,weight or u,v,sign"),
     Format("qubo", (".qubo", ".sparse"), "crf", "graphpart.io.qubo",
@@ -91,10 +93,7 @@ def find_format(name: str) -> Format:
 
 
 def _by_suffix(path: PathOrStream) -> tuple[Format, ...]:
-    if not isinstance(path, str | os.PathLike):
-        path = getattr(path, "name", "")
-        path = path if isinstance(path, str) else ""
-    name = os.fspath(path).lower().removesuffix(".gz")
+    name = bare_name(path)
     return tuple(known for known in FORMATS if name.endswith(known.suffixes))
 
 
@@ -129,7 +128,7 @@ def read(path: PathOrStream, format: str | None = None) -> Any:
     Parameters
     ----------
     path : str, path-like or binary stream
-        ``"-"`` is standard input. Data compressed by gzip are recognised.
+        ``"-"`` is standard input. Data compressed by gzip or xz are recognised.
     format : str, optional
         The name of a format; by default the suffix tells it, or else the content.
 
@@ -176,7 +175,7 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     ----------
     problem : SetPartition, networkx graph or FactorGraph
     path : str, path-like or binary stream
-        ``"-"`` is standard output. A name that ends in ``.gz`` is compressed by gzip.
+        ``"-"`` is standard output. A file whose name ends in ``.gz`` or ``.xz`` is compressed.
     format : str, optional
         The name of a format; by default the suffix tells it.
 

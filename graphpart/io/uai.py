@@ -12,12 +12,13 @@ constant of a problem is written as a table with an empty scope. Exponentials an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidProblem
+from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.stream import NumberStream, table_sizes
 from graphpart.files.text import numbers
 from graphpart.io._records import counted_records
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from graphpart.files.source import Source
 
 Positions = NDArray[np.int64]
+Domains = NDArray[np.int32]
+Entries = NDArray[np.float64]
 
 KINDS = (b"MARKOV", b"BAYES")
 ENTRIES = 1 << 16  # table entries written at a time
@@ -42,6 +45,16 @@ def read(source: Source) -> FactorGraph:
     """Read a problem."""
     from graphpart.crf.problem import FactorGraph
 
+    domains, start, scope, entries, wrong = read_network(source)
+    if len(entries) and not entries.min() >= 0:
+        raise wrong(int(np.flatnonzero(~(entries >= 0))[0]), "a factor of a product, at least 0")
+    if len(entries) and entries.max() == np.inf:
+        raise wrong(int(entries.argmax()), "a finite number")
+    return FactorGraph.from_csr(domains, start, scope, 0.0 - log(entries), sense=-1)
+
+
+def read_network(source: Source) -> tuple[Domains, Positions, Domains, Entries, Callable[[int, str], FormatError]]:
+    """Domains, starts of scopes, scopes, table entries, and what makes an error about the entry at a position."""
     _header(source)
     stream = NumberStream(source, "counts, domains, scopes and tables")
     n = stream.count("the number of variables")
@@ -61,13 +74,8 @@ def read(source: Source) -> FactorGraph:
     if len(wrong):
         f = int(wrong[0])
         raise stream.error(int(table_at[f]), f"{sizes[f]:.0f} entries for the scope of table {f}")
-    entries = stream.values[_inside(table_at)]
-    if len(entries) and not entries.min() >= 0:
-        bad = int(np.flatnonzero(~(entries >= 0))[0])
-        raise stream.error(int(_inside(table_at)[bad]), "a factor of a product, at least 0")
-    if len(entries) and entries.max() == np.inf:
-        raise stream.error(int(_inside(table_at)[int(entries.argmax())]), "a finite number")
-    return FactorGraph.from_csr(domains, start, scope, 0.0 - log(entries), sense=-1)
+    inside = _inside(table_at)
+    return domains, start, scope, stream.values[inside], lambda i, expected: stream.error(int(inside[i]), expected)
 
 
 def _header(source: Source) -> None:
@@ -104,6 +112,11 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
     if len(lost) or constant == 0 or np.isinf(constant):
         cost = problem.tables[lost[0]] if len(lost) else problem.constant
         raise InvalidProblem(f"format uai holds exp(-cost): the cost {cost} has no such number between 0 and inf")
+    write_network(problem, entries, constant, stream)
+
+
+def write_network(problem: FactorGraph, entries: Entries, constant: float, stream: BinaryIO) -> None:
+    """Write the tables of a problem as these entries, and its constant, unless it is 0, as this one."""
     m, start = problem.m, problem.scope_start.tolist()
     extra = problem.constant != 0
     stream.write(f"MARKOV\n{problem.n}\n{' '.join(map(str, problem.domains.tolist()))}\n{m + extra}\n".encode())

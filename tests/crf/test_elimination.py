@@ -272,7 +272,7 @@ def test_degenerate_problems():
                 elimination(impossible, memory_limit=limit)
         else:
             r = elimination(impossible, memory_limit=limit)
-            assert r.cost == math.inf and "forbidden by factor" in r.message and r.lower_bound <= 0.0
+            assert r.cost == math.inf and "no allowed labeling was found: factor" in r.message and r.lower_bound <= 0.0
 
 
 # ------------------------------------------------------------------------------------------------- orders and memory

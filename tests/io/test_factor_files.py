@@ -4,6 +4,8 @@ import contextlib
 import io
 import json
 import math
+import subprocess
+import sys
 
 import networkx as nx
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 import graphpart as gp
 
-FORMATS = ("uai", "wcsp", "qubo", "json")
+FORMATS = ("uai", "lg", "wcsp", "cfn", "qubo", "json")
 
 
 def read(text, format):
@@ -63,6 +65,23 @@ def test_uai_round_trip(f):
 
 
 @settings(max_examples=150)
+@given(f=factor_graphs(), constant=st.floats(-5, 5))
+def test_lg_round_trip(f, constant):
+    f.add_constant(constant)
+    same_energies(f, read(written(f, "lg"), "lg"), 1e-12)
+
+
+@settings(max_examples=150)
+@given(f=factor_graphs(), constant=st.floats(-5, 5), sense=st.sampled_from([1, -1]))
+def test_cfn_round_trip(f, constant, sense):
+    f.add_constant(constant)
+    f.sense = sense
+    g = read(written(f, "cfn"), "cfn")
+    same_energies(f, g)
+    assert g.sense == sense
+
+
+@settings(max_examples=150)
 @given(f=factor_graphs(whole=True), constant=st.integers(0, 5))
 def test_wcsp_round_trip(f, constant):
     f.add_constant(constant)
@@ -101,6 +120,30 @@ def test_uai_convention():
     assert f.objective(f.evaluate([0, 1, 0])) == pytest.approx(math.log(0.125))
 
 
+def test_lg_convention():
+    """Natural logarithms of what a .uai file has."""
+    text = "MARKOV\n2\n2 2\n2\n1 0\n2 0 1\n\n2\n {} {}\n\n4\n {} {}\n {} {}\n"
+    entries = [0.5, 0.25, 3.0, 1.0, 0.0, 0.125]
+    logs = [math.log(x) if x else -math.inf for x in entries]
+    f, g = read(text.format(*entries), "uai"), read(text.format(*logs), "lg")
+    same_energies(f, g, 1e-12)
+    assert g.objective(g.evaluate([0, 1])) == math.log(0.5) and g.evaluate([1, 0]) == math.inf
+
+
+def test_toulbar2_takes_logarithms_as_natural_ones(tmp_path):
+    """In a process of its own: what it has read before decides how it reads."""
+    pytest.importorskip("pytoulbar2")
+    f = gp.FactorGraph.from_arrays([2], [([[0]], [[0.75, 2.0]])])
+    script = "import sys, pytoulbar2; c = pytoulbar2.CFN(); c.Read(sys.argv[1]); c.Dump(sys.argv[2])"
+    for name in ("x.uai", "x.LG"):
+        gp.write(f, tmp_path / name)
+        dump = tmp_path / f"{name}.wcsp"
+        subprocess.run([sys.executable, "-c", script, tmp_path / name, dump], check=True, capture_output=True)
+        lines = dump.read_text().split("\n")
+        (cost,) = (int(line.split()[1]) for line in lines if line.startswith("1 ") and line.count(" ") == 1)
+        assert cost == pytest.approx(1.25e7, abs=2)  # what label 1 costs more, in units of 1e-7
+
+
 def test_bayes_files_read_the_same():
     assert read(UAI.replace("MARKOV", "BAYES"), "uai").evaluate([0, 0, 0]) == pytest.approx(-math.log(0.5))
 
@@ -133,7 +176,7 @@ def test_equal_entries_add_up():
     assert read("2 3\n1 2 1\n2 1 1\n1 2 1\n", "qubo").evaluate([1, 1]) == 6
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", [format for format in FORMATS if format != "lg"])
 def test_content_tells_the_format(format):
     f = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[0.0, 1.0], [2.0, 3.0]]]), ([[0]], [[0.0, 4.0]])])
     same_energies(f, gp.read(io.BytesIO(written(f, format))), 1e-9)
@@ -142,7 +185,7 @@ def test_content_tells_the_format(format):
 @pytest.mark.parametrize("format", FORMATS)
 def test_suffix_tells_the_format(format, tmp_path):
     f = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[0.0, 1.0], [2.0, 3.0]]])])
-    for suffix in ("", ".gz"):
+    for suffix in ("", ".gz", ".xz", ".XZ"):
         gp.write(f, tmp_path / f"model.{format}{suffix}")
         same_energies(f, gp.read(tmp_path / f"model.{format}{suffix}"), 1e-9)
 
@@ -168,6 +211,11 @@ MISTAKES = [
     ("uai", "MARKOV\n1\n2\n1\n1 0\n2\n1 x\n", 7, "found 'x': expected"),
     ("uai", "MARKOV\n1\n2\n1\n1 0\n2\n1 1\n9\n", 8, "found 9: expected the end of the file"),
     ("uai", "MARKOV\n1\n2\n99999999\n1 0\n2\n1 1\n", 8, "the file ends: expected a scope, its size first"),
+    ("lg", "MARKOV\n1\n2\n1\n1 0\n2\n1 inf\n", 7, "found inf: expected a logarithm, a number or -inf"),
+    ("lg", "MARKOV\n1\n2\n1\n1 0\n2\n1 nan\n", 7, "nan"),
+    ("lg", "MARKOV\n1\n2\n1\n1 0\n3\n1 1 1\n", 6, "found 3: expected 2 entries for the scope of table 0"),
+    ("lg", "MARKOV\n1\n2\n1\n1 0\n2\n1\n", 8, "the file ends: expected a table"),
+    ("lg", "LOG\n1\n", 1, "found 'LOG': expected MARKOV or BAYES"),
     ("wcsp", "", None, "the file ends without a header: expected name n largest-domain m top"),
     ("wcsp", "name 1 2\n", 1, "found 'name 1 2': expected name n largest-domain m top"),
     ("wcsp", "name 99999999999 2 1 10\n", 1, "99999999999 variables: expected at most 2147483646"),

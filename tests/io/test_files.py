@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import lzma
 import os
 import stat
 import sys
@@ -82,6 +83,46 @@ def test_standard_streams(monkeypatch: pytest.MonkeyPatch) -> None:
         gp.read_labels("-")
 
 
+def test_xz() -> None:
+    for data in (lzma.compress(TEXT), lzma.compress(TEXT[:12]) + bytes(8) + lzma.compress(TEXT[12:])):
+        assert gp.read(io.BytesIO(data)).n == 3
+        for size in range(7, len(data)):
+            if bytes(8) not in data or size > 90:
+                with pytest.raises(
+                    gp.FormatError, match=r"the xz data are damaged or truncated .*expected all of them"
+                ):
+                    gp.read(io.BytesIO(data[:size]), "multicut")
+        for at in range(8, len(data), 5):
+            damaged = data[:at] + bytes([data[at] ^ 64]) + data[at + 1 :]
+            with pytest.raises(gp.FormatError):
+                gp.read(io.BytesIO(damaged), "multicut")
+
+
+def test_xz_may_not_ask_for_much_memory() -> None:
+    """A dictionary of 1.5 GB is asked for in the header, whatever the data are."""
+    huge = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 29}]
+    try:
+        data = lzma.compress(TEXT, filters=huge)
+    except MemoryError:
+        pytest.skip("no memory to make such data")
+    with pytest.raises(gp.FormatError, match=r"damaged or truncated \(Memory usage limit"):
+        gp.read(io.BytesIO(data), "multicut")
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("content", [b" ", b"\n", b"0", b"x"])
+@pytest.mark.parametrize("format", ["uai", "lg", "cfn", "qubo", "multicut"])
+def test_what_expands_without_end(compress, content, format) -> None:
+    """Up to sixteen million equal bytes take no more memory than a few times their own size."""
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(gp.FormatError):
+        gp.read(io.BytesIO(compress(content * (1 << (20 if content == b"\n" else 24)))), format)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 600 << 10  # KiB
+
+
 class Dripping:
     """A stream that gives at most three bytes at a time."""
 
@@ -109,7 +150,7 @@ def write_and_raise(path: Path, error: type[BaseException]) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".csv.xz"])
 def test_nothing_half_written(error: type[BaseException], suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"x{suffix}"
     for before in (None, b"precious"):
@@ -153,10 +194,11 @@ def test_devices_are_written_directly() -> None:
 def test_writing_is_deterministic(tmp_path: Path) -> None:
     for known in FORMATS:
         if known.holds("partition") and known.name != "pace":
-            for name in ("x", "y"):
-                gp.write(P, tmp_path / f"{name}{known.suffixes[0]}.gz")
-            x, y = ((tmp_path / f"{name}{known.suffixes[0]}.gz").read_bytes() for name in ("x", "y"))
-            assert x == y
+            for packed in (".gz", ".xz"):
+                for name in ("x", "y"):
+                    gp.write(P, tmp_path / f"{name}{known.suffixes[0]}{packed}")
+                x, y = ((tmp_path / f"{name}{known.suffixes[0]}{packed}").read_bytes() for name in ("x", "y"))
+                assert x == y
 
 
 @pytest.mark.parametrize(

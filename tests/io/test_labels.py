@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from strategies import partitions
 
 import graphpart as gp
+from graphpart.files.source import opened
 
 P = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.5, 2.0], ["a", "b", "c"])
 
@@ -65,6 +66,59 @@ def test_round_trip(p: gp.SetPartition, data: st.DataObject, suffix: str, tmp_pa
         assert gp.read_labels(path, p).tolist() == p.labels(labels).tolist()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"MPE\n3 0 2 1\n",
+        b"MAP\n3 0 2 1\n",
+        b"MPE\r\n1\r\n3 0 2 1\r\n",
+        b"MPE\n3\n0\n2\n1\n",
+        b"MPE\n3 0 0 0\n-BEGIN-\n3 1 1 1\n-BEGIN-\n3 0 2 1\n",
+        b"MPE\n-BEGIN-\n1\n3 0 2 1",
+    ],
+)
+def test_results_of_uai(text: bytes) -> None:
+    f = gp.FactorGraph.from_arrays([2, 3, 2], [])
+    assert gp.read_labels(io.BytesIO(text), f).tolist() == [0, 2, 1]
+    assert gp.read_labels(io.BytesIO(text)).tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"MPE\n", ":2: the file ends: expected the number of variables"),
+        (b"MPE\n3 0 1\n", ":3: the file ends: expected the labels of 3 variables"),
+        (b"MPE\n3 0 1 1 0\n", ":2: found 0: expected the end of the file, as 3 labels are read"),
+        (b"MPE\n3 0 -1 0\n", ":2: found -1: expected the labels of 3 variables, a whole number from 0"),
+        (b"MPE\n3 0 0.5 0\n", ":2: found 0.5: expected the labels of 3 variables, a whole number from 0"),
+        (b"MPE\n3 0 nan 0\n", "nan"),
+        (b"MPE\n99999999999 0\n", ":2: found 99999999999: expected the number of variables, a whole number"),
+        (b"MPE\n2\n3 0 1 0\n3 0 0 0\n", ":2: found 2: expected one sample, 1 in this line"),
+        (b"MPE\n3 0 1 0\n-BEGIN-\n\n3 0 1\n", ":6: the file ends: expected the labels of 3 variables"),
+        (b"MPE\n3 0 3 0\n", "expected"),
+        (b"MAR\n3 2 0.5 0.5\n", ":1: found a result of the task MAR: expected MPE or MAP"),
+        (b"MMAP\n1 0 1\n", ":1: found a result of the task MMAP: expected MPE or MAP"),
+        (b"MPE\n\x00\xff\n", ":2: found"),
+    ],
+)
+def test_wrong_results_of_uai(text: bytes, message: str) -> None:
+    f = gp.FactorGraph.from_arrays([2, 3, 2], [])
+    with pytest.raises(gp.FormatError) as caught:
+        gp.read_labels(io.BytesIO(text), f)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "task"), [("x.mpe", "MPE"), ("x.MAP", "MAP"), ("x.uai.MPE.gz", "MPE"), ("x.map.xz", "MAP")]
+)
+def test_results_of_uai_are_written(name: str, task: str, tmp_path: Path) -> None:
+    f = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[1.0, 1.0], [0.0, 1.0]]])])
+    gp.write_labels(gp.solve(f), tmp_path / name)
+    with opened(tmp_path / name) as source:
+        assert source.read() == f"{task}\n2 1 0\n".encode()
+    assert gp.read_labels(tmp_path / name, f).tolist() == [1, 0]
+
+
 def test_result(tmp_path: Path) -> None:
     r = gp.partition.greedy_joining(P)
     gp.write_labels(r, tmp_path / "x.csv")
@@ -87,3 +141,45 @@ def test_nodes_are_found_by_their_text(nodes: list[object], tmp_path: Path) -> N
     p = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0], nodes)
     gp.write_labels(gp.solve(p), tmp_path / "labels.csv")
     assert gp.read_labels(tmp_path / "labels.csv", p).tolist() == [0, 0, 1]
+
+
+# ---------------------------------------------------------------------------------------------------------- evidence
+
+
+@pytest.mark.parametrize(
+    ("text", "sample", "found"),
+    [
+        (b"2 0 1 2 0\n", 0, {0: 1, 2: 0}),
+        (b"1\n2 0 1 2 0\n", 0, {0: 1, 2: 0}),
+        (b"2\n1 0 1\n2 1 2 0 0\n", 1, {1: 2, 0: 0}),
+        (b"2\n 0 1\n 2 0\n", 0, {0: 1, 2: 0}),
+        (b"1\n 2 0\n", 0, {2: 0}),
+        (b"0\n", 0, {}),
+        (b"1\n0\n", 0, {}),
+    ],
+)
+def test_evidence_in_any_layout(text: bytes, sample: int, found: dict[int, int]) -> None:
+    f = gp.FactorGraph.from_arrays([2, 3, 2], [])
+    assert gp.io.read_evidence(io.BytesIO(text), f, sample) == found
+    assert gp.io.read_evidence(io.BytesIO(text), sample=sample) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", ":1: the file ends: expected k, then k variables"),
+        (b"2\n 0 1\n", ":1: found 2: expected 1, the number of pairs of variable and label"),
+        (b"1\n 0 1\n 1 2\n", ":1: found 1: expected 2, the number of pairs of variable and label"),
+        (b"2\n 0 1\n 0 0\n", ":3: found 0: expected each variable once"),
+        (b"2\n 0 1\n 3 0\n", ":3: found 3: expected a variable, a whole number from 0 to 2"),
+        (b"2\n 0 1\n 2 2\n", ":3: found 2: expected a label of variable 2, a whole number from 0 to 1"),
+        (b"2\n 0 nan\n 2 1\n", "nan"),
+        (b"2\n0 1\n1 2 1\n", ":2: found 0: expected 0.5, the number of pairs"),
+        (b"9999999999\n0 1\n", ":1: found 9999999999: expected the number of samples, a whole number"),
+        (b"\x00\xff", ":1: found"),
+    ],
+)
+def test_wrong_evidence(text: bytes, message: str) -> None:
+    with pytest.raises(gp.FormatError) as caught:
+        gp.io.read_evidence(io.BytesIO(text), gp.FactorGraph.from_arrays([2, 3, 2], []))
+    assert message in str(caught.value) and "\n" not in str(caught.value)

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.bucket_elimination import _descend
-from graphpart.crf.bucket_elimination.inference import _prepare
-from graphpart.crf.bucket_elimination.plan import collect
+from graphpart.crf.bucket_elimination.inference import _collect, _prepare, ended
 from graphpart.crf.problem import as_factor_graph
 from graphpart.errors import InvalidOption
 
 __all__ = ["Labelings", "m_best"]
+
+WHAT = "the m best labelings"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,7 @@ def m_best(
     memory_limit: int | float | str | None = None,
     order: Any = None,
     seed: int | None = None,
+    time_limit: float | None = None,
 ) -> Labelings:
     """The m labelings of least energy, all different, in order; fewer if only fewer are not forbidden.
 
@@ -70,6 +72,8 @@ def m_best(
         Number of labelings.
     memory_limit, order, seed
         As for :func:`elimination`.
+    time_limit : float, optional
+        Seconds. Nothing is returned if they do not suffice.
 
     Returns
     -------
@@ -82,11 +86,14 @@ def m_best(
     InvalidOption
         If the tables need more memory than allowed, which is noticed before they are allocated; or if m is not a whole
         number of at least 0.
+    TimeLimitReached
+        If the time does not suffice.
 
     Notes
     -----
     The time of :func:`elimination`, and for each labeling O(sum of domains * tables of each variable). Energies
-    that differ by rounding only may change places with those beyond the m-th. Can be ended by Ctrl-C only.
+    that differ by rounding only may change places with those beyond the m-th. Ctrl-C ends the run
+    with KeyboardInterrupt.
 
     Examples
     --------
@@ -99,16 +106,14 @@ def m_best(
     f = as_factor_graph(problem)
     if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 0:
         raise InvalidOption(f"m is {m!r}: expected a whole number of at least 0")
-    plan, stopping = _prepare(f, memory_limit, order, seed, "the m best labelings", back=False)
-    messages = collect(f, plan, stopping, keep=True)
-    if messages.done < len(plan.variable):
-        raise KeyboardInterrupt
+    plan, stopping = _prepare(f, memory_limit, order, seed, time_limit, WHAT, back=False)
+    messages = _collect(f, plan, stopping, WHAT)
     optimum = math.fsum([f.constant, *messages.taken.tolist()])
     few = float(np.log2(f.domains).sum()) < 62
     labels = np.zeros((min(int(m), math.prod(f.domains.tolist())) if few else int(m), f.n), np.int32)
     rows = _descend.best(f._flat(), plan, messages.values, optimum, labels, stopping)
-    if stopping.reason is not None:
-        raise KeyboardInterrupt
+    if rows < len(labels) and stopping.reason is not None:
+        raise ended(stopping, plan, WHAT)
     labels = labels[:rows]
     costs = np.array([f.evaluate_labels(row) for row in labels])
     sequence = np.argsort(costs, kind="stable")

@@ -21,7 +21,8 @@ from graphpart.crf.exact_solvers.min_sum import Marginals
 from graphpart.crf.exact_solvers.min_sum import marginals as of_forest
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import LabelVectors, least_entries, places
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, TimeLimitReached
+from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["log_partition", "marginals", "min_marginals", "samples"]
@@ -30,7 +31,12 @@ CHUNK = 2**20  # uniform numbers at a time
 
 
 def min_marginals(
-    problem: Any, *, memory_limit: int | float | str | None = None, order: Any = None, seed: int | None = None
+    problem: Any,
+    *,
+    memory_limit: int | float | str | None = None,
+    order: Any = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
 ) -> LabelVectors:
     """The least energy with each label of each variable, for factor graphs of small width.
 
@@ -39,6 +45,8 @@ def min_marginals(
     problem : FactorGraph or bipartite networkx.Graph
     memory_limit, order, seed
         As for :func:`elimination`.
+    time_limit : float, optional
+        Seconds. Nothing is returned if they do not suffice.
 
     Returns
     -------
@@ -51,11 +59,13 @@ def min_marginals(
         If every labeling is forbidden.
     InvalidOption
         If the tables need more memory than allowed, which is noticed before they are allocated.
+    TimeLimitReached
+        If the time does not suffice.
 
     Notes
     -----
     Two passes, each about as long as :func:`elimination`; all messages are kept, and room for those that one node uses.
-    Can be ended by Ctrl-C only.
+    Ctrl-C ends them with KeyboardInterrupt.
 
     Examples
     --------
@@ -66,16 +76,22 @@ def min_marginals(
     array([0., 2.])
     """
     f = as_factor_graph(problem)
-    plan, stopping = _prepare(f, memory_limit, order, seed, "min-marginals", back=True)
-    messages = _collect(f, plan, stopping, soft=False)
+    plan, stopping = _prepare(f, memory_limit, order, seed, time_limit, "min-marginals", back=True)
+    messages = _collect(f, plan, stopping, "min-marginals", soft=False)
     labels = np.zeros(f.n, np.int32)
     there, none = np.ones(len(plan.variable), np.uint8), np.zeros(1, np.int64)
     _descend.descend(f._flat(), plan, messages.values, there, none, messages.choices, labels)
-    return LabelVectors(f, _distribute_all(f, plan, messages, stopping, soft=False) + f.evaluate_labels(labels))
+    values = _distribute_all(f, plan, messages, stopping, "min-marginals", soft=False)
+    return LabelVectors(f, values + f.evaluate_labels(labels))
 
 
 def marginals(
-    problem: Any, *, memory_limit: int | float | str | None = None, order: Any = None, seed: int | None = None
+    problem: Any,
+    *,
+    memory_limit: int | float | str | None = None,
+    order: Any = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
 ) -> Marginals:
     """The probabilities of all labels under ``P(y) = exp(-H(y)) / Z``, and ``log Z``, for factor graphs of small width.
 
@@ -84,6 +100,8 @@ def marginals(
     problem : FactorGraph or bipartite networkx.Graph
     memory_limit, order, seed
         As for :func:`elimination`.
+    time_limit : float, optional
+        Seconds. Nothing is returned if they do not suffice.
 
     Returns
     -------
@@ -91,7 +109,7 @@ def marginals(
 
     Raises
     ------
-    InfeasibleProblem, InvalidOption
+    InfeasibleProblem, InvalidOption, TimeLimitReached
         As for :func:`min_marginals`.
 
     Notes
@@ -111,11 +129,13 @@ def marginals(
     """
     f = as_factor_graph(problem)
     if f.is_acyclic and order is None:
+        if Stopping(time_limit).check(math.inf):
+            raise TimeLimitReached(f"time_limit is {time_limit}: expected some time for marginals")
         return of_forest(f)
-    plan, stopping = _prepare(f, memory_limit, order, seed, "marginals", back=True)
-    messages = _collect(f, plan, stopping, soft=True)
+    plan, stopping = _prepare(f, memory_limit, order, seed, time_limit, "marginals", back=True)
+    messages = _collect(f, plan, stopping, "marginals", soft=True)
     log_z = -math.fsum([f.constant, *messages.taken.tolist()])
-    values = _distribute_all(f, plan, messages, stopping, soft=True)
+    values = _distribute_all(f, plan, messages, stopping, "marginals", soft=True)
     start = places(f)
     if f.n:
         values /= np.repeat(np.add.reduceat(values, start[:-1]), f.domains)
@@ -123,7 +143,12 @@ def marginals(
 
 
 def log_partition(
-    problem: Any, *, memory_limit: int | float | str | None = None, order: Any = None, seed: int | None = None
+    problem: Any,
+    *,
+    memory_limit: int | float | str | None = None,
+    order: Any = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
 ) -> float:
     """``log Z``, the logarithm of the sum of ``exp(-H(y))`` over all labelings, for factor graphs of small width.
 
@@ -132,10 +157,12 @@ def log_partition(
     problem : FactorGraph or bipartite networkx.Graph
     memory_limit, order, seed
         As for :func:`elimination`.
+    time_limit : float, optional
+        Seconds. Nothing is returned if they do not suffice.
 
     Raises
     ------
-    InfeasibleProblem, InvalidOption
+    InfeasibleProblem, InvalidOption, TimeLimitReached
         As for :func:`min_marginals`.
 
     Examples
@@ -147,8 +174,8 @@ def log_partition(
     True
     """
     f = as_factor_graph(problem)
-    plan, stopping = _prepare(f, memory_limit, order, seed, "log Z", back=False)
-    messages = _collect(f, plan, stopping, soft=True)
+    plan, stopping = _prepare(f, memory_limit, order, seed, time_limit, "log Z", back=False)
+    messages = _collect(f, plan, stopping, "log Z", soft=True)
     return -math.fsum([f.constant, *messages.taken.tolist()])
 
 
@@ -159,6 +186,7 @@ def samples(
     *,
     memory_limit: int | float | str | None = None,
     order: Any = None,
+    time_limit: float | None = None,
 ) -> NDArray[np.int32]:
     """Independent exact samples from ``P(y) = exp(-H(y)) / Z``, for factor graphs of small width.
 
@@ -172,6 +200,8 @@ def samples(
         on it, and a larger `size` continues a smaller one.
     memory_limit, order
         As for :func:`elimination`.
+    time_limit : float, optional
+        Seconds. Nothing is returned if they do not suffice.
 
     Returns
     -------
@@ -180,7 +210,7 @@ def samples(
 
     Raises
     ------
-    InfeasibleProblem, InvalidOption
+    InfeasibleProblem, InvalidOption, TimeLimitReached
         As for :func:`min_marginals`; also if the size is not a whole number of at least 0.
 
     Notes
@@ -204,24 +234,31 @@ def samples(
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0") from None
-    plan, stopping = _prepare(f, memory_limit, order, None, "samples", back=False)
-    messages = _collect(f, plan, stopping, soft=True)
+    plan, stopping = _prepare(f, memory_limit, order, None, time_limit, "samples", back=False)
+    messages = _collect(f, plan, stopping, "samples", soft=True)
     labels = np.zeros((int(size), f.n), np.int32)
     rows = max(1, CHUNK // max(1, f.n))
     for begin in range(0, int(size), rows):
         part = labels[begin : begin + rows]
         done = _descend.sample(f._flat(), plan, messages.values, rng.random(part.shape), part, stopping)
         if done < len(part):
-            raise KeyboardInterrupt
+            raise ended(stopping, plan, "samples")
     return labels
 
 
 def _prepare(
-    f: FactorGraph, memory_limit: Any, order: Any, seed: int | None, what: str, *, back: bool
+    f: FactorGraph,
+    memory_limit: Any,
+    order: Any,
+    seed: int | None,
+    time_limit: float | None,
+    what: str,
+    *,
+    back: bool,
 ) -> tuple[Plan, Stopping]:
     limit = memory_of(memory_limit)
+    stopping = Stopping(time_limit)
     least_entries(f)
-    stopping = Stopping()
     found = order_of(f, order, seed, stopping, limit)
     if found.plan is None:
         raise InvalidOption(
@@ -233,22 +270,34 @@ def _prepare(
         raise InvalidOption(
             f"memory_limit is {text_of(limit)}: {what} along an order of width {found.width} need {text_of(needed)}"
         )
+    if stopping.check(math.inf):
+        raise ended(stopping, found.plan, what)
     return found.plan, stopping
 
 
-def _collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, soft: bool) -> Messages:
+def ended(stopping: Stopping, plan: Plan, what: str) -> BaseException:
+    """The exception that tells why a run was stopped before its end."""
+    if stopping.reason is not Status.TIME_LIMIT:
+        return KeyboardInterrupt()
+    return TimeLimitReached(
+        f"time_limit ended the run after {stopping.seconds:.3g} s: {what} along an order of width {plan.width} take "
+        f"sums of {plan.entries:.3g} entries: expected more time, a better order, or evidence that narrows the graph"
+    )
+
+
+def _collect(f: FactorGraph, plan: Plan, stopping: Stopping, what: str, *, soft: bool = False) -> Messages:
     messages = collect(f, plan, stopping, keep=True, soft=soft)
     if messages.done < len(plan.variable):
-        raise KeyboardInterrupt
+        raise ended(stopping, plan, what)
     return messages
 
 
 def _distribute_all(
-    f: FactorGraph, plan: Plan, messages: Messages, stopping: Stopping, *, soft: bool
+    f: FactorGraph, plan: Plan, messages: Messages, stopping: Stopping, what: str, *, soft: bool
 ) -> NDArray[np.float64]:
     values = _distribute.distribute(
         f._flat(), plan, messages.values, messages.taken, np.empty(plan.scratch), places(f), soft, stopping
     )
     if values is None:
-        raise KeyboardInterrupt
+        raise ended(stopping, plan, what)
     return values

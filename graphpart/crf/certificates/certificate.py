@@ -153,7 +153,10 @@ class Certificate(Proof):
         self._compare(proven, "messages")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast)."""
+        """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast).
+
+        Raises InvalidOption for another name.
+        """
         write_certificate(path, FORM, self, {name: array.ravel() for name, array in _arrays(self).items()})
 
     @staticmethod

@@ -74,7 +74,8 @@ def expansion(
     Returns
     -------
     LabelingResult
-        Never worse than the start. With status ``local_optimum`` once a whole round did not improve; `iterations`
+        Never worse than the start. With status ``local_optimum`` once a whole round did not improve, ``not_found`` if
+        a factor forbids the labeling that this leaves; `iterations`
         counts moves tried; ``info["fusions"]`` those that were not submodular. The lower bound is the sum of the
         smallest entries of all tables.
 

@@ -70,7 +70,8 @@ def icm(
     Returns
     -------
     LabelingResult
-        With status ``local_optimum``: no single change lowers the energy; `iterations` counts changes. The lower bound
+        With status ``local_optimum``: no single change lowers the energy; ``not_found`` if a factor forbids the
+        labeling that it ends with. `iterations` counts changes. The lower bound
         is the sum of the smallest entries of all tables.
 
     Raises

@@ -31,15 +31,21 @@ def finish(
     lower_bound: float = -math.inf,
     info: dict[str, Any] | None = None,
 ) -> LabelingResult:
-    """A result for labels, with the cost recomputed; `status` holds unless the run was stopped early."""
+    """A result for labels, with the cost recomputed; `status` holds unless the run was stopped early.
+
+    Where the labels are forbidden, whatever the method, the message starts with "no allowed labeling was found", and
+    the status of a run that was not stopped is `not_found`.
+    """
     cost = f.evaluate_labels(labels)
     status = status if status == Status.OPTIMAL else stopping.reason or status
     if status == Status.OPTIMAL:
         lower_bound = cost
+    if cost == math.inf and status in (Status.LOCAL_OPTIMUM, Status.FEASIBLE):
+        status = Status.NOT_FOUND
     text = message or MESSAGES[status]
     if cost == math.inf:
         bad = _structure.first_forbidding(*f._flat(), labels)
-        text += f"; the labeling is forbidden by factor {bad} over {forbidden_by(f, bad)}"
+        text = f"no allowed labeling was found: factor {bad} over {forbidden_by(f, bad)} forbids this one; {text}"
     stopping.record(cost)
     stopping.reraise()
     return result_of(LabelingResult, f, labels, cost, stopping, method, status, text, lower_bound, info)

@@ -107,7 +107,10 @@ class Certificate(Proof):
         self._compare(proven, "multipliers")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast)."""
+        """Write the certificate to a file: ``.json`` (for people and other programs) or ``.npz`` (small and fast).
+
+        Raises InvalidOption for another name.
+        """
         certificate_file.write(path, self, self.inequalities, self.multipliers)
 
     @staticmethod
