@@ -113,10 +113,12 @@ cdef class Search:
     def open_nodes(self):
         return self.heap_size
 
-    def offer(self, labels, int64_t value, double cost):
+    def offer(self, const int32_t[::1] labels, int64_t value, double cost):
         """Take a labeling from elsewhere, and what it costs here."""
+        cdef int i
         if value < self.s.top:
-            self.best[:] = labels
+            for i in range(self.s.n):
+                self.best[i] = labels[i]
             self.known = True
             self.s.top = value - self.gap + 1
             self.cost = cost

@@ -248,8 +248,8 @@ class _Run:
         trees = [part.tree for part in self.parts if part.tree is not None]
         return {
             "nodes": sum(tree.nodes for tree in trees),
-            "dives": sum(tree.search.dives for tree in trees),
-            "open": sum(tree.search.open_nodes for tree in trees),
+            "dives": sum(tree.dives for tree in trees),
+            "open": sum(tree.open_nodes for tree in trees),
             "bounds": tuple((seconds, bound) for seconds, bound in self.bounds),
         }
 

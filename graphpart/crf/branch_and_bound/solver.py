@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.branch_and_bound._search import Search
+from graphpart.crf.branch_and_bound.cliques import with_cliques
+from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN, shrunk
 from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import merge, rows_of
@@ -21,7 +24,6 @@ __all__ = ["BranchAndBound"]
 
 BITS = 44  # of the sum of the largest entries of all tables
 FINEST = 16  # at most so many of these for parts of a common step of all costs
-FORBIDDEN = 1 << 60
 ROOM = 2**26  # bytes for open nodes, or twice the tables
 
 Labels = NDArray[np.int32]
@@ -67,11 +69,6 @@ class Units:
         scaled = np.rint(given / self.step) * self.parts if self.step else np.floor(np.ldexp(given, self.exponent))
         return np.where(finite, scaled, float(FORBIDDEN)).astype(np.int64)
 
-    def amounts(self, messages: NDArray[np.float64]) -> Wholes:
-        """Messages in units, rounded in some way."""
-        scaled = messages * (self.parts / self.step) if self.step else np.ldexp(messages, self.exponent)
-        return np.rint(np.clip(np.nan_to_num(scaled), -(2.0**BITS), 2.0**BITS)).astype(np.int64)
-
     def bound(self, units: int) -> float:
         """A lower bound on all energies, if all are at least so many units."""
         if self.step:
@@ -111,86 +108,88 @@ class BranchAndBound:
         self.labels, self.cost = labels.copy(), f.evaluate_labels(labels)
         self.bound, self.proven = -math.inf, False
         self._stopping = stopping
-        self._merged = g = merge(f)
+        g = merge(f)
         self.units = Units(g)
-        ascent = Ascent(g, stopping, self.labels.copy(), tightening=False)
+        self._small = small = shrunk(g, self.units.whole(g.tables))
+        self._cliques = with_cliques(small.problem)
+        self._problem = p = small.problem if self._cliques is None else self._cliques.problem
+        if small.constant >= FORBIDDEN:
+            raise InfeasibleProblem("every labeling is forbidden: elimination of variables leaves none")
+        self._flat = _flat(p)
+        ascent = Ascent(p, stopping, self._inside(self.labels), tightening=False)
         ascent.run()
-        self._take(ascent.labels)
+        self._take(self._outside(ascent.labels))
         messages, _ = ascent.passes.messages()
-        self._prepare(g, np.ldexp(messages, ascent.passes.exponent), ascent.passes.several)
+        self._nodes = self._dives = 0
+        self._relaxed = False
+        self.search = self._search(np.ldexp(messages, ascent.passes.exponent))
 
-    def _prepare(self, g: FactorGraph, messages: NDArray[np.float64], several: NDArray[np.int64]) -> None:
-        units = self.units
-        whole = units.whole(g.tables)
-        first = places(g)
-        alone = np.flatnonzero(np.diff(g.scope_start) == 1)
-        unary = np.zeros(int(first[-1]), np.int64)
-        starts, entries = rows_of(g.table_start, whole, alone)
-        variables = g.scope[g.scope_start[alone]]
-        inside = np.arange(len(entries)) + np.repeat(first[variables] - starts[:-1], g.domains[variables])
-        np.add.at(unary, inside, np.minimum(entries, FORBIDDEN >> 12))
-        forbidden = np.zeros(len(unary), bool)
-        forbidden[inside[entries >= FORBIDDEN]] = True
-        scope_start, scope = rows_of(g.scope_start, g.scope, several)
-        table_start, tables = rows_of(g.table_start, whole, several)
-        self._unary, self._forbidden = unary.copy(), forbidden
-        self._tables, self._table_start, self._scope, self._scope_start = tables, table_start, scope, scope_start
-        self._first = first
-        finite = np.where(tables < FORBIDDEN, tables, -FORBIDDEN)
-        most = int(np.maximum.reduceat(finite, table_start[:-1]).sum()) if len(several) else 0
-        allowed = np.where(forbidden, -FORBIDDEN, unary)
-        self._top = most + (int(np.maximum.reduceat(allowed, first[:-1]).sum()) if g.n else 0) + units.parts
-        amounts = units.amounts(messages)
-        sizes = g.domains[scope].astype(np.int64)
+    def _inside(self, labels: Labels) -> Labels:
+        """Labels of the problem that is searched."""
+        inner = labels[self._small.variables]
+        return inner if self._cliques is None else self._cliques.extend(inner)
+
+    def _outside(self, labels: Labels) -> Labels:
+        return self._small.lift(labels[: self._small.problem.n])
+
+    def _search(self, messages: NDArray[np.float64]) -> Search:
+        """A search that sets out from a reparametrisation."""
+        p, units, flat = self._problem, self.units, self._flat
+        amounts = np.rint(np.clip(np.nan_to_num(messages), -(2.0**BITS), 2.0**BITS)).astype(np.int64)
+        unary = flat.unary.copy()
+        sizes = p.domains[flat.scope].astype(np.int64)
         begins = np.cumsum(sizes) - sizes
-        np.add.at(unary, np.arange(len(amounts)) + np.repeat(first[scope] - begins, sizes), amounts)
-        unary[forbidden] = FORBIDDEN
-        top = self._top
-        if self.cost < math.inf:
-            top = min(top, self._value(self.labels) - units.parts + 1)
-        self.search = Search(
-            g.domains, scope_start, scope, table_start, tables, unary, amounts, np.arange(g.n, dtype=np.int32),
-            top, units.parts, max(ROOM, 2 * tables.nbytes), self._found, self.cost + self.others,
+        np.add.at(unary, np.arange(len(amounts)) + np.repeat(flat.first[flat.scope] - begins, sizes), amounts)
+        unary[flat.forbidden] = FORBIDDEN
+        search = Search(
+            p.domains, flat.scope_start, flat.scope, flat.table_start, flat.tables, unary, amounts,
+            np.arange(p.n, dtype=np.int32), flat.highest + units.parts, units.parts,
+            max(ROOM, 2 * flat.tables.nbytes), self._found, self.cost + self.others,
         )  # fmt: skip
         if self.cost < math.inf:
-            self.search.offer(self.labels, self._value(self.labels), self.cost + self.others)
+            self._tell(search)
+        return search
 
-    def _value(self, labels: Labels) -> int:
-        """What an allowed labeling costs in units."""
-        return int(self._unary[self._first[:-1] + labels].sum()) + int(self._tables[self._selected(labels)].sum())
-
-    def _selected(self, labels: Labels) -> Wholes:
-        arity = np.diff(self._scope_start)
-        within = np.zeros(len(arity), np.int64)
-        for j in range(int(arity.max(initial=0))):
-            some = np.flatnonzero(arity > j)
-            v = self._scope[self._scope_start[some] + j]
-            within[some] = within[some] * self.f.domains[v] + labels[v]
-        return self._table_start[:-1] + within
+    def _tell(self, search: Search) -> None:
+        labels = self._inside(self.labels)
+        value = self._flat.value(labels)
+        if value < FORBIDDEN:
+            search.offer(labels, value, self.cost + self.others)
 
     def _found(self, labels: Labels, value: int) -> float:
-        if value != self._value(labels):
-            raise AssertionError(f"search gave {value} for a labeling of {self._value(labels)} units")
-        self._take(labels)
+        if value != self._flat.value(labels):
+            raise AssertionError(f"search gave {value} for a labeling of {self._flat.value(labels)} units")
+        self._take(self._outside(labels))
         return self.cost + self.others
 
     def _take(self, labels: Labels) -> None:
         cost = self.f.evaluate_labels(labels)
         if cost < self.cost or self.cost == math.inf:
             self.labels, self.cost = labels.copy(), cost
-            self._stopping.record(cost + self.others)
+            if cost < math.inf:
+                self._stopping.record(cost + self.others)
 
     @property
     def nodes(self) -> int:
         """Nodes of the search so far."""
-        return self.search.nodes
+        return self._nodes + self.search.nodes
+
+    @property
+    def dives(self) -> int:
+        """Turns of the search from an open node on."""
+        return self._dives + self.search.dives
+
+    @property
+    def open_nodes(self) -> int:
+        """Nodes that are left."""
+        return self.search.open_nodes
 
     def offer(self, labels: Labels) -> None:
         """Take a labeling that something else found, if it is the best."""
         cost = self.f.evaluate_labels(labels)
         if cost < self.cost:
             self.labels, self.cost = labels.copy(), cost
-            self.search.offer(labels, self._value(labels), cost + self.others)
+            self._tell(self.search)
 
     def run(self, stopping: Stopping, nodes: int = -1) -> bool:
         """Search on until all is searched, or `stopping` says so, or for so many nodes; True if all is searched."""
@@ -199,6 +198,57 @@ class BranchAndBound:
         if done and self.cost == math.inf:
             raise InfeasibleProblem("every labeling is forbidden: branch and bound finds none that is not")
         self.proven = done
-        least = self.search.bound + (self.units.parts - 1 if done else 0)
+        least = self.search.bound + (self.units.parts - 1 if done else 0) + self._small.constant
         self.bound = max(self.bound, min(self.cost, self.f.constant + self.units.bound(least)))
         return done
+
+
+@dataclass
+class _Flat:
+    """Whole costs: sums of unary ones, and the tables of larger factors."""
+
+    domains: Labels
+    first: Wholes
+    unary: Wholes
+    forbidden: NDArray[np.bool_]
+    scope_start: Wholes
+    scope: Labels
+    table_start: Wholes
+    tables: Wholes
+    highest: int  # no allowed labeling costs more
+
+    def value(self, labels: Labels) -> int:
+        """What a labeling costs."""
+        at = self.first[:-1] + labels
+        if self.forbidden[at].any():
+            return FORBIDDEN
+        arity = np.diff(self.scope_start)
+        within = np.zeros(len(arity), np.int64)
+        for j in range(int(arity.max(initial=0))):
+            some = np.flatnonzero(arity > j)
+            v = self.scope[self.scope_start[some] + j]
+            within[some] = within[some] * self.domains[v] + labels[v]
+        entries = self.tables[self.table_start[:-1] + within]
+        return FORBIDDEN if (entries >= FORBIDDEN).any() else int(self.unary[at].sum()) + int(entries.sum())
+
+
+def _flat(p: FactorGraph) -> _Flat:
+    whole = np.where(np.isfinite(p.tables), p.tables, float(FORBIDDEN)).astype(np.int64)
+    first = places(p)
+    arity = np.diff(p.scope_start)
+    alone, several = np.flatnonzero(arity == 1), np.flatnonzero(arity > 1)
+    unary = np.zeros(int(first[-1]), np.int64)
+    forbidden = np.zeros(len(unary), bool)
+    starts, entries = rows_of(p.table_start, whole, alone)
+    variables = p.scope[p.scope_start[alone]]
+    inside = np.arange(len(entries)) + np.repeat(first[variables] - starts[:-1], p.domains[variables])
+    forbidden[inside[entries >= FORBIDDEN]] = True
+    np.add.at(unary, inside, np.where(entries < FORBIDDEN, entries, 0))
+    scope_start, scope = rows_of(p.scope_start, p.scope, several)
+    table_start, tables = rows_of(p.table_start, whole, several)
+    highest = 0
+    if len(several):
+        highest += int(np.maximum.reduceat(np.where(tables < FORBIDDEN, tables, -(2**BITS)), table_start[:-1]).sum())
+    if p.n:
+        highest += int(np.maximum.reduceat(np.where(forbidden, -(2**BITS), unary), first[:-1]).sum())
+    return _Flat(p.domains, first, unary, forbidden, scope_start, scope, table_start, tables, highest)
