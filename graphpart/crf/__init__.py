@@ -1,8 +1,8 @@
 """Factor graphs (conditional graphical models) and minimisation of their energy.
 
 `problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
-`branch_and_bound` find labelings; `bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto`
-chooses among all; `hard_component` is what it does where nothing is exact, `balls` a part of that; `evidence` solves
+`branch_and_bound` find labelings; `bounds` and `certificates` prove how good they are; `reduction` is what is known
+beforehand. `auto` chooses among all; `hard_component` is what it does where nothing is exact, `balls` a part of that; `evidence` solves
 with some labels given.
 """
 

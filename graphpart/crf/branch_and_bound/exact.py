@@ -4,7 +4,10 @@
    first: by elimination where the sums of tables are small, else as follows.
 2. Costs become whole numbers of a small unit: exactly where all are multiples of one number, else rounded down. So no
    sum in the search is ever rounded, and what it proves holds for the energies.
-3. Message passing gives a first labeling and a reparametrisation (see `message_passing`) from which the search sets out.
+3. What can be eliminated without larger tables goes (see `shrinking`); labels of which one at most can be chosen get
+   a variable that says which (see `cliques`). Message passing gives a first labeling and a reparametrisation (see
+   `message_passing`) from which the search sets out. If the search is long, the prices of the linear relaxation give
+   another one, which is optimal; with that it begins anew (Cooper, de Givry & Schiex 2007).
 4. A node is made consistent: costs move between factors and labels until the bound rises no more, labels that cost too
    much are left out, variables with two neighbours are eliminated (see `_consistency`). A node whose bound reaches the
    best energy known is closed; else it is divided into two: a variable has a certain label, or another one.
@@ -27,9 +30,9 @@ from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
+from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.bucket_elimination.elimination import elimination, lowered
 from graphpart.crf.bucket_elimination.order import find_order
-from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
@@ -153,9 +156,7 @@ class _Part:
 class _Run:
     """All components of a factor graph, and cost and bound as sums."""
 
-    def __init__(
-        self, f: FactorGraph, labels: Labels, cost: float, stopping: Stopping, max_nodes: int | None
-    ) -> None:
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float, stopping: Stopping, max_nodes: int | None) -> None:
         self.f, self.labels, self.cost, self.stopping, self.max_nodes = f, labels, cost, stopping, max_nodes
         self.proven = False
         self.parts: list[_Part] = []

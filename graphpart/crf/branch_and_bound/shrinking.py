@@ -1,7 +1,7 @@
 """A smaller problem with the same optimum: variables whose elimination makes no larger tables go, tables are joined.
 
-All costs are whole numbers, so nothing is rounded. A variable is eliminated if the table over its neighbours has at most
-as many entries as the tables that it replaces, or few (Bertele & Brioschi 1972). A table over some of the variables of
+All costs are whole numbers, so nothing is rounded. A variable is eliminated if the table over its neighbours has few
+entries, or at most as many as the tables that it replaces (Bertele & Brioschi 1972). A table over some of the variables of
 another one is added to that: message passing and local consistency then see both at once.
 """
 

@@ -14,6 +14,8 @@ from graphpart.crf.branch_and_bound._search import Search
 from graphpart.crf.branch_and_bound.cliques import with_cliques
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN, shrunk
 from graphpart.crf.certificates.certificate import common_step
+from graphpart.crf.exact_solvers.ilp import relaxation
+from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import merge, rows_of
 from graphpart.crf.problem.labeling import places
@@ -24,6 +26,9 @@ __all__ = ["BranchAndBound"]
 
 BITS = 44  # of the sum of the largest entries of all tables
 FINEST = 16  # at most so many of these for parts of a common step of all costs
+LATER = 5000  # nodes after which the linear relaxation is solved,
+RELAXED = 100_000  # if so many entries at most are finite,
+RELAXING = 0.4  # in this share of the time that is left
 ROOM = 2**26  # bytes for open nodes, or twice the tables
 
 Labels = NDArray[np.int32]
@@ -121,7 +126,7 @@ class BranchAndBound:
         self._take(self._outside(ascent.labels))
         messages, _ = ascent.passes.messages()
         self._nodes = self._dives = 0
-        self._relaxed = False
+        self._relaxed, self._root = False, 0
         self.search = self._search(np.ldexp(messages, ascent.passes.exponent))
 
     def _inside(self, labels: Labels) -> Labels:
@@ -194,13 +199,42 @@ class BranchAndBound:
     def run(self, stopping: Stopping, nodes: int = -1) -> bool:
         """Search on until all is searched, or `stopping` says so, or for so many nodes; True if all is searched."""
         self._stopping = stopping
-        done = self.search.run(stopping, nodes)
+        if not self.nodes:
+            self.search.run(stopping, 0)
+            self._root = self.search.bound
+        until = self.nodes + nodes if nodes >= 0 else -1
+        if not self._relaxed:
+            before = LATER if until < 0 else min(LATER, until)
+            if not self.search.run(stopping, max(0, before - self.nodes)) and self.nodes >= LATER:
+                self._relax(stopping)
+        done = self.search.run(stopping, max(0, until - self.nodes) if until >= 0 else -1)
         if done and self.cost == math.inf:
             raise InfeasibleProblem("every labeling is forbidden: branch and bound finds none that is not")
         self.proven = done
         least = self.search.bound + (self.units.parts - 1 if done else 0) + self._small.constant
         self.bound = max(self.bound, min(self.cost, self.f.constant + self.units.bound(least)))
         return done
+
+    def _relax(self, stopping: Stopping) -> None:
+        """Set out anew from the prices of the linear relaxation, if that raises the bound at the root."""
+        self._relaxed = True
+        p = self._problem
+        if int(np.isfinite(p.tables).sum()) > RELAXED or stopping.check(self.cost + self.others):
+            return
+        from graphpart import milp
+
+        seconds = None if stopping.remaining is None else RELAXING * stopping.remaining
+        inner = Stopping(seconds, callback=lambda seconds, cost: stopping.check(self.cost + self.others))
+        found = relaxation(p, milp.pick_solver(), inner, self.cost + self.others)
+        if found is None:
+            return
+        labels, messages = found
+        self.offer(improve(self.f, self._outside(labels), inner, "sweep")[0])
+        other = self._search(messages)
+        done = other.run(stopping, 0)
+        if done or other.bound > self._root:
+            self._nodes, self._dives = self.nodes, self.dives
+            self.search = other
 
 
 @dataclass
