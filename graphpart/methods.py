@@ -122,7 +122,7 @@ METHODS: tuple[Method, ...] = (
            "sums of tables along an order of the variables: exact where they fit the memory",
            frozenset({"seed"}), exact=True),
     Method("exact", "crf", "graphpart.crf.branch_and_bound.exact:exact",
-           "branch and bound with soft local consistency, best first", frozenset({"initial", "target"}), exact=True),
+           "branch and bound with soft local consistency, best first", LOCAL, exact=True),
     Method("ilp", "crf", "graphpart.crf.exact_solvers.ilp:ilp",
            "local polytope with integer indicators, through PuLP", frozenset({"initial"}), exact=True, largest=100),
     Method("brute-force", "crf", "graphpart.crf.exact_solvers.brute_force:brute_force",

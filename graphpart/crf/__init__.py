@@ -2,8 +2,8 @@
 
 `problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
 `branch_and_bound` find labelings; `bounds` and `certificates` prove how good they are; `reduction` is what is known
-beforehand. `auto` chooses among all; `hard_component` is what it does where nothing is exact, `balls` a part of that; `evidence` solves
-with some labels given.
+beforehand. `auto` chooses among all; `hard_component` is what it does where nothing is exact, `balls` a part of that;
+`evidence` solves with some labels given.
 """
 
 from graphpart.crf.auto import auto

@@ -62,7 +62,7 @@ def exact(
     *,
     initial: Any = None,
     time_limit: float | None = None,
-    max_nodes: int | None = None,
+    max_iterations: int | None = None,
     target: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
@@ -75,8 +75,8 @@ def exact(
         A labeling from which local search starts; the result is not worse.
     time_limit : float, optional
         Seconds in total.
-    max_nodes : int, optional
-        Nodes of the search in each component, after which it ends.
+    max_iterations : int, optional
+        Nodes of the search, about.
     target : float, optional
         Stop as soon as the energy is at most this.
     callback : callable, optional
@@ -122,12 +122,13 @@ def exact(
             cost = run.cost
         return callback and callback(seconds, cost)
 
+    Stopping(None, max_iterations, callback=callback)  # refuses what is no callback
     stopping = Stopping(time_limit, None, target, tell)
     start = np.zeros(f.n, np.int32) if initial is None else f.labels(initial)
     labels, cost = improve(f, start, stopping)
     stopping.iterations = 0
     stopping.record(cost)
-    run = _Run(f, labels, cost, stopping, max_nodes)
+    run = _Run(f, labels, cost, stopping, max_iterations)
     run.solve()
     bound = round_up(run.lower_bound(), common_step(f))
     info = run.info()
@@ -156,8 +157,8 @@ class _Part:
 class _Run:
     """All components of a factor graph, and cost and bound as sums."""
 
-    def __init__(self, f: FactorGraph, labels: Labels, cost: float, stopping: Stopping, max_nodes: int | None) -> None:
-        self.f, self.labels, self.cost, self.stopping, self.max_nodes = f, labels, cost, stopping, max_nodes
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float, stopping: Stopping, most: int | None) -> None:
+        self.f, self.labels, self.cost, self.stopping, self.most = f, labels, cost, stopping, most
         self.proven = False
         self.parts: list[_Part] = []
         self.bounds: list[tuple[float, float]] = [(stopping.seconds, trivial_bound(f))]
@@ -179,11 +180,13 @@ class _Run:
                     return
                 self._turn(part, 1.0 / (len(waiting) - k))
                 self.note()
-            waiting = [part for part in waiting if not part.proven and not self._spent(part)]
+            waiting = [part for part in waiting if not part.proven]
         self.proven = all(part.proven for part in self.parts)
 
-    def _spent(self, part: _Part) -> bool:
-        return self.max_nodes is not None and part.tree is not None and part.tree.nodes >= self.max_nodes
+    @property
+    def nodes(self) -> int:
+        """Of all searches so far."""
+        return sum(part.tree.nodes for part in self.parts if part.tree is not None)
 
     def _turn(self, part: _Part, share: float) -> None:
         others = math.inf if math.isinf(self.cost) or math.isinf(part.cost) else self.cost - part.cost
@@ -195,11 +198,13 @@ class _Run:
             part.tree = BranchAndBound(part.f, part.labels, self._inner(seconds), others)
         tree = part.tree
         nodes = FIRST << part.turns
-        if self.max_nodes is not None:
-            nodes = min(nodes, self.max_nodes - tree.nodes)
+        if self.most is not None:
+            nodes = min(nodes, self.most - self.nodes)
         part.turns += 1
         part.proven = tree.run(self._inner(), nodes)
         part.labels, part.cost, part.bound = tree.labels, tree.cost, max(part.bound, tree.bound)
+        if self.most is not None and self.nodes >= self.most:
+            self.stopping.stop(Status.ITERATION_LIMIT)
 
     def _eliminate(self, part: _Part, share: float) -> bool:
         """Whether a component was minimised by elimination."""

@@ -1,8 +1,8 @@
 """A smaller problem with the same optimum: variables whose elimination makes no larger tables go, tables are joined.
 
 All costs are whole numbers, so nothing is rounded. A variable is eliminated if the table over its neighbours has few
-entries, or at most as many as the tables that it replaces (Bertele & Brioschi 1972). A table over some of the variables of
-another one is added to that: message passing and local consistency then see both at once.
+entries, or at most as many as the tables that it replaces (Bertele & Brioschi 1972). A table over some of the variables
+of another one is added to that: message passing and local consistency then see both at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from graphpart.crf.problem import FactorGraph
 __all__ = ["FORBIDDEN", "Shrunk", "shrunk"]
 
 FORBIDDEN = 1 << 60  # an entry from here on forbids
-LARGEST = 20_000  # variables, up to which this is tried
+LARGEST = 20_000  # variables,
+MOST = 200_000  # and factors, up to which this is tried
+NARY = 60  # variables of a factor: those with one label are left out where there are more
 FEW = 64  # entries of a table that are always few
 OPERATIONS = 2**16  # for the elimination of a variable
 ARITY = 8
@@ -63,8 +65,12 @@ class Shrunk:
 
 def shrunk(f: FactorGraph, whole: Wholes) -> Shrunk:
     """The factor graph with whole entries, smaller if that is within reach."""
+    small = f.n <= LARGEST and f.m <= MOST
+    if not small and np.diff(f.scope_start).max(initial=0) <= NARY:
+        tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
+        return Shrunk(FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables, None), 0, np.arange(f.n), [], f.n)
     run = _Shrinking(f, whole)
-    if f.n <= LARGEST:
+    if small:
         run.eliminate()
         run.absorb()
     return run.result()
@@ -84,7 +90,7 @@ class _Shrinking:
         scopes, starts = f.scope.tolist(), f.scope_start.tolist()
         begins = f.table_start.tolist()
         for k in range(f.m):
-            scope = tuple(scopes[starts[k] : starts[k + 1]])
+            scope = tuple(v for v in scopes[starts[k] : starts[k + 1]] if self.domains[v] > 1)
             self.add(scope, whole[begins[k] : begins[k + 1]].reshape([self.domains[v] for v in scope]))
 
     def add(self, scope: tuple[int, ...], table: Wholes) -> None:
