@@ -9,4 +9,5 @@ cdef enum Outcome:
 
 
 cdef void first_amounts(Store* s) noexcept nogil
+cdef void queue_all(Store* s) noexcept nogil
 cdef Outcome propagate(Store* s, Stopping stopping, double cost) noexcept nogil

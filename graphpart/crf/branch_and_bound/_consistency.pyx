@@ -169,7 +169,7 @@ cdef bint existential(Store* s, int x) noexcept nogil:
 
 
 cdef void first_amounts(Store* s) noexcept nogil:
-    """At the start, costs of any sign: make them such that none is negative, and let all wait to be looked at."""
+    """At the start, costs of any sign: make them such that none is negative, and let all wait."""
     cdef int64_t k, at, size, cost, begin, end
     cdef int64_t labels[NARY]
     cdef int f, i, j, arity, a
@@ -201,9 +201,6 @@ cdef void first_amounts(Store* s) noexcept nogil:
                 s.delta[s.place[begin] + a] += s.least[a]
                 if s.unary[s.first[i] + a] < s.forbidden:
                     s.unary[s.first[i] + a] += s.least[a]
-        if s.free[f] < 2:
-            s.ending[s.ending_size] = f
-            s.ending_size += 1
     for i in range(s.n):
         cost = 2 * s.forbidden
         for k in range(s.first[i], s.first[i + 1]):
@@ -214,8 +211,19 @@ cdef void first_amounts(Store* s) noexcept nogil:
         s.base[i] = cost
         s.c0 += cost
         s.highest[i] = 4 * s.forbidden
+    queue_all(s)
+
+
+cdef void queue_all(Store* s) noexcept nogil:
+    """All waits to be looked at."""
+    cdef int f, i
+    for f in range(s.m):
+        if 0 <= s.free[f] < 2:
+            s.ending[s.ending_size] = f
+            s.ending_size += 1
+    for i in range(s.n):
         queue_nc(s, i)
-        if s.count[i] > 1:
+        if s.count[i] > 1 and not s.gone[i]:
             queue_ac(s, i)
             queue_dac(s, i)
             queue_eac(s, i)

@@ -54,7 +54,7 @@ cdef void eliminate(Store* s, int x) noexcept nogil:
     for f in range(sides):
         s.views[2 * at + f] = views[f]
         save(s, &s.free[views[f].f])
-        s.free[views[f].f] = 0
+        s.free[views[f].f] = -1
         queue_out(s, views[f].y)
 
 
@@ -117,7 +117,7 @@ cdef bint to_factor(Store* s, int x, View* views) noexcept nogil:
             row[c] = 2 * s.forbidden if least >= s.forbidden else least
     if joined:
         save(s, &s.free[g])
-        s.free[g] = 0
+        s.free[g] = -1
     place = s.delta_fixed + 2 * min(s.largest, WIDEST) * s.made
     save(s, &s.arena_used)
     s.arena_used += wide * deep

@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from graphpart.crf.branch_and_bound._consistency cimport CONFLICT, CONSISTENT, STOPPED, Outcome, first_amounts, propagate
+from graphpart.crf.branch_and_bound._consistency cimport CONFLICT, CONSISTENT, STOPPED, Outcome, first_amounts, propagate, queue_all
 from graphpart.crf.branch_and_bound._elimination cimport last_labels
 from graphpart.crf.branch_and_bound._store cimport Store, allocate, clear, is_live, release, remove, undo
 from graphpart.stopping cimport Stopping
@@ -129,7 +129,7 @@ cdef class Search:
         cdef Node node
         cdef Outcome outcome
         with nogil:
-            if self.root < 0:
+            if self.root < 0 and not self.done:
                 self.start(stopping)
             while not self.done and self.root >= 0 and not self.s.failed:
                 if self.heap_size == 0 or self.heap[0].bound >= self.s.top:
@@ -156,6 +156,8 @@ cdef class Search:
         if self.root == -1:
             first_amounts(&self.s)
             self.root = -2
+        else:  # it was stopped
+            queue_all(&self.s)
         outcome = propagate(&self.s, stopping, self.cost)
         self.least = self.s.c0
         if outcome == CONFLICT:

@@ -48,7 +48,7 @@ cdef struct Store:
     int64_t* base
     int64_t* highest        # n: no label costs more
     int64_t* count          # n: labels left, which come first in live
-    int64_t* free           # m: variables of the factor with several labels; below 2: it is done with
+    int64_t* free           # m: variables of the factor with several labels; below 2: it is done with, -1: eliminated
     int64_t* gone           # n: eliminated
     int64_t* delta
     int64_t c0

@@ -156,6 +156,7 @@ class BranchAndBound:
         return search
 
     def _tell(self, search: Search) -> None:
+        self._take(self._outside(self._inside(self.labels)))  # where those that were eliminated may be better
         labels = self._inside(self.labels)
         value = self._flat.value(labels)
         if value < FORBIDDEN:
