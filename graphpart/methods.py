@@ -121,6 +121,8 @@ METHODS: tuple[Method, ...] = (
     Method("elimination", "crf", "graphpart.crf.bucket_elimination.elimination:elimination",
            "sums of tables along an order of the variables: exact where they fit the memory",
            frozenset({"seed"}), exact=True),
+    Method("exact", "crf", "graphpart.crf.branch_and_bound.exact:exact",
+           "branch and bound with soft local consistency, best first", LOCAL, exact=True),
     Method("ilp", "crf", "graphpart.crf.exact_solvers.ilp:ilp",
            "local polytope with integer indicators, through PuLP", frozenset({"initial"}), exact=True, largest=100),
     Method("brute-force", "crf", "graphpart.crf.exact_solvers.brute_force:brute_force",

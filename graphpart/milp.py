@@ -385,6 +385,11 @@ class Program:
         absolute, relative = gaps[0] * self.unit, min(gaps[1], 1.0)
         return value - absolute - (relative / (1 - relative) * abs(value) if relative < 1 else math.inf)
 
+    @property
+    def prices(self) -> Vector:
+        """Of the rows in the last relaxation, in the unit of the costs; 0 before."""
+        return self._prices * self.unit
+
     def reduced_costs(self) -> Vector:
         """``costs - A' prices``, by the prices of the rows in the last relaxation."""
         prices = np.where(self._equal, self._prices, np.minimum(self._prices, 0.0)) * self.unit

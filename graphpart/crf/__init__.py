@@ -1,14 +1,15 @@
 """Factor graphs (conditional graphical models) and minimisation of their energy.
 
-`problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination` and `exact_solvers`
-find labelings; `bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto`
-chooses among all; `hard_component` is what it does where nothing is exact, `balls` a part of that; `evidence` solves
-with some labels given.
+`problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
+`branch_and_bound` find labelings; `bounds` and `certificates` prove how good they are; `reduction` is what is known
+beforehand. `auto` chooses among all; `hard_component` is what it does where nothing is exact, `balls` a part of that;
+`evidence` solves with some labels given.
 """
 
 from graphpart.crf.auto import auto
 from graphpart.crf.bounds.lower_bound import lower_bound
 from graphpart.crf.bounds.message_passing import message_passing
+from graphpart.crf.branch_and_bound.exact import exact
 from graphpart.crf.bucket_elimination.best import Labelings, m_best
 from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import log_partition, marginals, min_marginals, samples
@@ -39,6 +40,7 @@ __all__ = [
     "brute_force",
     "elimination",
     "elimination_order",
+    "exact",
     "expansion",
     "graph_cut",
     "icm",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.derive import split
+from graphpart.crf.problem.derive import rows_of, split
 from graphpart.crf.problem.labeling import finish, trivial_bound
 from graphpart.errors import InfeasibleProblem
 from graphpart.result import LabelingResult, Status
@@ -30,7 +30,7 @@ from graphpart.stopping import Stopping, interruptible
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["ilp", "solve_component"]
+__all__ = ["ilp", "relaxation", "solve_component"]
 
 RESOLUTION = 1e-7  # relative to the largest cost: differences that solvers do not resolve
 
@@ -147,6 +147,27 @@ def solve_component(
         if best <= bound + resolution:
             return labels, min(bound, best), True
     return labels, min(bound, best), False
+
+
+def relaxation(
+    f: FactorGraph, solver: Any, stopping: Stopping, cost: float
+) -> tuple[NDArray[np.int32], NDArray[np.float64]] | None:
+    """Labels by rounding the relaxation, and its prices; None if it was not solved to the end.
+
+    The prices are amounts that factors of at least two variables send to labels, in the order of `Certificate`: they
+    prove the best bound that such amounts can prove (Cooper, de Givry & Schiex 2007).
+    """
+    from graphpart import milp
+
+    costs, matrix, rhs, _, entries = _program(f)
+    program = milp.Program(costs, solver, np.arange(len(costs)) < len(costs) - len(entries))
+    program.add_rows(matrix, rhs, equal=True)
+    answer = program.solve(stopping, cost, relaxed=True)
+    if answer.status != "optimal" or answer.values is None:
+        return None
+    several = np.flatnonzero(np.diff(f.scope_start) > 1)
+    _, scope = rows_of(f.scope_start, f.scope, several)
+    return _labels(f, answer.values), program.prices[f.n : f.n + int(f.domains[scope].sum())]
 
 
 def _program(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:

@@ -1,0 +1,402 @@
+"""Hybrid best-first search: depth first up to a number of conflicts, then on from the open node with the least bound.
+
+A node is a list of decisions, each that a variable has a label or has not. The best open node is searched depth first;
+after so many conflicts all that is left of it becomes open nodes. That number doubles or halves such that the time for
+going back to open nodes stays a small share of the whole (Allouche, de Givry, Katsirelos, Schiex & Zytnicki 2015). The
+least bound of all open nodes is a lower bound at any time.
+
+The next variable is that of the last conflict if it still has several labels (Lecoutre, Sais, Tabary & Vidal 2009), else
+the one with the fewest labels for its weight; its label is that of the best labeling, or else the cheapest.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from graphpart.crf.branch_and_bound._consistency cimport CONFLICT, CONSISTENT, STOPPED, Outcome, first_amounts, propagate, queue_all
+from graphpart.crf.branch_and_bound._elimination cimport last_labels
+from graphpart.crf.branch_and_bound._store cimport Store, allocate, clear, is_live, release, remove, undo
+from graphpart.stopping cimport Stopping
+
+cdef struct Node:           # an open one
+    int64_t bound
+    int64_t number
+    int length
+    int32_t* path           # 2 * (place of the label) + (whether it is left out)
+
+cdef struct Level:
+    int64_t mark            # of the trail
+    int64_t bound
+    int length              # of the path
+    int variable
+    int label
+
+
+cdef class Search:
+    """The search of one factor graph with whole costs.
+
+    Parameters
+    ----------
+    domains, scope_start, scope, table_start : ndarrays
+        As in a factor graph, without factors of one variable.
+    tables : ndarray of int64
+        Entries from 2**59 on forbid.
+    unary, delta : ndarray of int64
+        Costs of labels, and what factors have sent to them, which is in these costs already.
+    rank : ndarray of int32, shape (n,)
+    top : int
+        Labelings that cost so much or more are of no interest.
+    gap : int
+        Energies differ by at least so much, if at all.
+    room : int
+        Bytes for open nodes.
+    report : callable
+        ``report(labels)`` takes a better labeling and returns its energy.
+
+    Attributes
+    ----------
+    nodes, dives : int
+    bound : int
+    done : bool
+    """
+
+    cdef Store s
+    cdef object keep, report, error
+    cdef Node* heap
+    cdef Level* levels
+    cdef int32_t* path
+    cdef int32_t[::1] best
+    cdef bint known
+    cdef int64_t heap_size, heap_room, path_bytes, room, number, root, gap, least, limit, spent, replayed
+    cdef readonly int64_t nodes, dives, conflicts
+    cdef readonly bint done
+    cdef double cost
+    cdef int last, path_length, depth, deepest
+
+    def __cinit__(
+        self, domains, scope_start, scope, table_start, tables, unary, delta, rank, int64_t top, int64_t gap,
+        int64_t room, report, double cost,
+    ):  # fmt: skip
+        cdef int i
+        self.keep = tables
+        self.report, self.cost = report, cost
+        allocate(&self.s, domains, scope_start, scope, table_start, tables, unary, delta, rank, min(1 << 20, max(len(tables), 1 << 12)))
+        self.s.top = top
+        self.gap, self.room, self.limit, self.last = gap, room, 1, -1
+        self.deepest = 64
+        self.levels = <Level*>malloc(self.deepest * sizeof(Level))
+        self.path = <int32_t*>malloc((len(unary) + 1) * sizeof(int32_t))
+        if self.levels == NULL or self.path == NULL:
+            raise MemoryError("no memory for the search")
+        self.best = np.zeros(len(domains), np.int32)
+        self.root = -1
+        for i in range(self.s.n):
+            self.s.weight[i] = max(1.0, self.s.near_count[i])
+
+    def __dealloc__(self):
+        cdef int64_t k
+        for k in range(self.heap_size):
+            free(self.heap[k].path)
+        free(self.heap)
+        free(self.levels)
+        free(self.path)
+        release(&self.s)
+
+    @property
+    def bound(self):
+        """The least bound of all that is open; `top` if nothing is."""
+        return min(self.s.top, self.heap[0].bound) if self.heap_size else (self.s.top if self.done else self.least)
+
+    @property
+    def open_nodes(self):
+        return self.heap_size
+
+    def offer(self, const int32_t[::1] labels, int64_t value, double cost):
+        """Take a labeling from elsewhere, and what it costs here."""
+        cdef int i
+        if value < self.s.top:
+            for i in range(self.s.n):
+                self.best[i] = labels[i]
+            self.known = True
+            self.s.top = value - self.gap + 1
+            self.cost = cost
+
+    def run(self, Stopping stopping, int64_t more=-1):
+        """Go on until all is searched, or stopped, or for so many nodes more; True if all is searched."""
+        cdef int64_t until = self.nodes + more if more >= 0 else <int64_t>1 << 62
+        cdef Node node
+        cdef Outcome outcome
+        with nogil:
+            if self.root < 0 and not self.done:
+                self.start(stopping)
+            while not self.done and self.root >= 0 and not self.s.failed:
+                if self.heap_size == 0 or self.heap[0].bound >= self.s.top:
+                    self.done = True
+                    break
+                if self.nodes >= until or stopping.look(self.cost):
+                    break
+                self.pop(&node)
+                outcome = self.dive(&node, stopping, until)
+                free(node.path)
+                if outcome == STOPPED:
+                    break
+        if self.s.failed:
+            raise MemoryError("no memory for the search")
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        return self.done
+
+    cdef void start(self, Stopping stopping) noexcept nogil:
+        """Consistency at the root: what is found there is never undone."""
+        cdef Node node
+        cdef Outcome outcome
+        if self.root == -1:
+            first_amounts(&self.s)
+            self.root = -2
+        else:  # it was stopped
+            queue_all(&self.s)
+        outcome = propagate(&self.s, stopping, self.cost)
+        self.least = self.s.c0
+        if outcome == CONFLICT:
+            self.done = True
+        elif outcome == CONSISTENT:
+            self.s.trail_size = 0
+            self.root = 0
+            node.bound, node.length, node.path = self.s.c0, 0, NULL
+            self.push(&node)
+
+    # ------------------------------------------------------------------------------------------------- open nodes
+
+    cdef bint before(self, Node* a, Node* b) noexcept nogil:
+        if a.bound != b.bound:
+            return a.bound < b.bound
+        if a.length != b.length:
+            return a.length > b.length
+        return a.number < b.number
+
+    cdef void push(self, Node* node) noexcept nogil:
+        cdef int64_t k = self.heap_size, up
+        cdef Node* more
+        if k == self.heap_room:
+            more = <Node*>realloc(self.heap, (2 * k + 64) * sizeof(Node))
+            if more == NULL:
+                self.s.failed = True
+                return
+            self.heap, self.heap_room = more, 2 * k + 64
+        node.number = self.number
+        self.number += 1
+        self.heap_size += 1
+        self.path_bytes += node.length * 4 + 64
+        while k > 0:
+            up = (k - 1) // 2
+            if not self.before(node, &self.heap[up]):
+                break
+            self.heap[k] = self.heap[up]
+            k = up
+        self.heap[k] = node[0]
+
+    cdef void pop(self, Node* node) noexcept nogil:
+        cdef int64_t k = 0, down, size
+        cdef Node* moved
+        node[0] = self.heap[0]
+        self.path_bytes -= node.length * 4 + 64
+        self.heap_size -= 1
+        size = self.heap_size
+        moved = &self.heap[size]
+        while True:
+            down = 2 * k + 1
+            if down >= size:
+                break
+            if down + 1 < size and self.before(&self.heap[down + 1], &self.heap[down]):
+                down += 1
+            if not self.before(&self.heap[down], moved):
+                break
+            self.heap[k] = self.heap[down]
+            k = down
+        self.heap[k] = moved[0]
+
+    cdef void open_path(self, int length, int extra, int64_t bound) noexcept nogil:
+        """An open node from the first decisions of the path, and another one if `extra` is not -1."""
+        cdef Node node
+        if bound >= self.s.top:
+            return
+        node.length = length + (extra >= 0)
+        node.bound = bound
+        node.path = <int32_t*>malloc((node.length + 1) * sizeof(int32_t))
+        if node.path == NULL:
+            self.s.failed = True
+            return
+        memcpy(node.path, self.path, length * sizeof(int32_t))
+        if extra >= 0:
+            node.path[length] = extra
+        self.push(&node)
+
+    cdef void leave(self, int64_t bound) noexcept nogil:
+        """All levels become open nodes."""
+        cdef int d
+        cdef Level* l
+        for d in range(self.depth - 1, -1, -1):
+            l = &self.levels[d]
+            self.open_path(l.length, <int>(2 * (self.s.first[l.variable] + l.label) + 1), max(bound, l.bound))
+        self.depth = 0
+
+    # --------------------------------------------------------------------------------------------------- one dive
+
+    cdef void decide(self, int i, int a, bint out) noexcept nogil:
+        cdef Store* s = &self.s
+        cdef int64_t k
+        if not is_live(s, i, a):
+            if not out:
+                s.conflict = True
+            return
+        if out:
+            remove(s, i, a)
+            return
+        for k in range(s.count[i] - 1, -1, -1):
+            if s.live[s.first[i] + k] != a and not s.conflict:
+                remove(s, i, s.live[s.first[i] + k])
+
+    cdef int variable_of(self, int64_t place) noexcept nogil:
+        cdef int low = 0, high = self.s.n, middle
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.s.first[middle] <= place:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    cdef Outcome dive(self, Node* node, Stopping stopping, int64_t until) noexcept nogil:
+        cdef Store* s = &self.s
+        cdef Outcome outcome
+        cdef int64_t until_conflict = self.conflicts + self.limit, began = self.nodes
+        cdef int k, i, a
+        cdef Level* l
+        cdef Level* more
+        undo(s, self.root)
+        clear(s)
+        self.depth = 0
+        self.path_length = node.length
+        memcpy(self.path, node.path, node.length * sizeof(int32_t))
+        for k in range(node.length):
+            i = self.variable_of(node.path[k] >> 1)
+            self.decide(i, <int>((node.path[k] >> 1) - s.first[i]), node.path[k] & 1)
+            if s.conflict:
+                break
+        outcome = propagate(s, stopping, self.cost)
+        self.dives += 1
+        self.replayed += 1 + node.length // 4
+        if outcome == STOPPED:
+            self.open_path(self.path_length, -1, node.bound)
+            return STOPPED
+        while True:
+            if outcome == CONSISTENT:
+                self.nodes += 1
+                i = self.choose(&a)
+                if i < 0:
+                    self.solution()
+                else:
+                    if self.depth == self.deepest:
+                        more = <Level*>realloc(self.levels, 2 * self.deepest * sizeof(Level))
+                        if more == NULL:
+                            s.failed = True
+                            return STOPPED
+                        self.levels, self.deepest = more, 2 * self.deepest
+                    l = &self.levels[self.depth]
+                    l.mark, l.bound, l.length, l.variable, l.label = s.trail_size, s.c0, self.path_length, i, a
+                    self.depth += 1
+                    self.path[self.path_length] = <int32_t>(2 * (s.first[i] + a))
+                    self.path_length += 1
+                    s.current = -1
+                    self.decide(i, a, False)
+                    outcome = propagate(s, stopping, self.cost)
+                    if outcome == STOPPED:
+                        self.open_path(self.path_length, -1, max(node.bound, l.bound))
+                        self.leave(node.bound)
+                        return STOPPED
+                    continue
+            # A conflict: the other branch of the deepest level.
+            if self.depth == 0:
+                break
+            self.conflicts += 1
+            if self.nodes >= until or stopping.look(self.cost):
+                self.leave(node.bound)
+                return STOPPED
+            if self.conflicts >= until_conflict and self.path_bytes < self.room:
+                self.leave(node.bound)
+                break
+            self.depth -= 1
+            l = &self.levels[self.depth]
+            undo(s, l.mark)
+            self.path_length = l.length
+            self.last = l.variable
+            if l.bound >= s.top:
+                outcome = CONFLICT
+                continue
+            self.path[self.path_length] = <int32_t>(2 * (s.first[l.variable] + l.label) + 1)
+            self.path_length += 1
+            s.current = -1
+            self.decide(l.variable, l.label, True)
+            outcome = propagate(s, stopping, self.cost)
+            if outcome == STOPPED:
+                self.open_path(self.path_length, -1, max(node.bound, l.bound))
+                self.leave(node.bound)
+                return STOPPED
+        if self.replayed * 10 > self.nodes and self.limit < 1 << 14:
+            self.limit *= 2
+        elif self.replayed * 20 < self.nodes and self.limit > 1:
+            self.limit //= 2
+        return CONFLICT
+
+    cdef int choose(self, int* label) noexcept nogil:
+        """The variable to decide about, or -1 if all have one label."""
+        cdef Store* s = &self.s
+        cdef int i, chosen = -1, a
+        cdef int64_t k, cost, least
+        cdef double score, best = 0.0
+        if self.last >= 0 and s.count[self.last] > 1 and not s.gone[self.last]:
+            chosen = self.last
+        else:
+            for i in range(s.n):
+                if s.count[i] > 1 and not s.gone[i]:
+                    score = s.weight[i] / s.count[i]
+                    if score > best or (score == best and s.highest[i] > s.highest[chosen]):
+                        best = score
+                        chosen = i
+            if chosen < 0:
+                return -1
+        if self.known and is_live(s, chosen, self.best[chosen]):
+            label[0] = self.best[chosen]
+            return chosen
+        label[0] = s.eac[chosen]
+        if is_live(s, chosen, s.eac[chosen]) and s.unary[s.first[chosen] + s.eac[chosen]] == s.base[chosen]:
+            return chosen
+        least = 4 * s.forbidden
+        for k in range(s.count[chosen]):
+            a = s.live[s.first[chosen] + k]
+            cost = s.unary[s.first[chosen] + a]
+            if cost < least:
+                least = cost
+                label[0] = a
+        return chosen
+
+    cdef void solution(self) noexcept nogil:
+        cdef Store* s = &self.s
+        cdef int i
+        for i in range(s.n):
+            self.best[i] = s.live[s.first[i]]
+        last_labels(s, &self.best[0])
+        self.known = True
+        s.top = s.c0 - self.gap + 1
+        with gil:
+            self.tell()
+
+    cdef void tell(self):
+        try:
+            self.cost = self.report(np.array(self.best), self.s.c0)
+        except BaseException as error:
+            self.error = error
+            self.s.failed = True

@@ -1,0 +1,224 @@
+"""The state of the search (see `_store.pxd`): memory, the trail, removal of labels."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memset
+
+
+cdef void grow(Store* s) noexcept nogil:
+    """More room on the trail; sets `failed` if there is none."""
+    cdef int64_t room = 2 * s.trail_room + 1024
+    cdef Trail* more = <Trail*>realloc(s.trail, room * sizeof(Trail))
+    if more == NULL:
+        s.failed = True
+        s.conflict = True
+    else:
+        s.trail = more
+        s.trail_room = room
+
+
+cdef bint view_of(Store* s, int f, View* v) noexcept nogil:
+    """A factor as one over its two variables with several labels; False if it has not just two."""
+    cdef int64_t k, begin = s.scope_start[f], end = s.scope_start[f + 1]
+    cdef int i, a, found = 0
+    if s.free[f] != 2:
+        return False
+    v.f = f
+    v.table = s.table[f]
+    v.sent = 0
+    if end - begin == 2:
+        v.x, v.y = s.scope[begin], s.scope[begin + 1]
+        v.px, v.py = s.place[begin], s.place[begin + 1]
+        v.sx, v.sy = s.stride[begin], 1
+        return True
+    for k in range(begin, end):
+        i = s.scope[k]
+        if s.count[i] == 1:
+            a = s.live[s.first[i]]
+            v.table += a * s.stride[k]
+            v.sent += s.delta[s.place[k] + a]
+        elif found == 0:
+            v.x, v.px, v.sx = i, s.place[k], s.stride[k]
+            found = 1
+        else:
+            v.y, v.py, v.sy = i, s.place[k], s.stride[k]
+            found += 1
+    return found == 2
+
+
+cdef void remove(Store* s, int i, int a) noexcept nogil:
+    """Leave out a label. If one is left, factors have one variable less."""
+    cdef int64_t first = s.first[i], at = s.where[first + a], last = s.count[i] - 1, k
+    cdef int other = s.live[first + last], f
+    s.live[first + at] = other
+    s.where[first + other] = <int32_t>at
+    s.live[first + last] = a
+    s.where[first + a] = <int32_t>last
+    save(s, &s.count[i])
+    s.count[i] = last
+    if last == 0:
+        s.conflict = True
+        return
+    if s.unary[first + a] == s.base[i]:
+        queue_nc(s, i)
+    queue_ac(s, i)
+    if last > 1:
+        return
+    for k in range(s.near_start[i], s.near_start[i] + s.near_count[i]):
+        f = s.near[k]
+        if s.free[f] >= 2:
+            save(s, &s.free[f])
+            s.free[f] -= 1
+            if s.free[f] == 1:
+                s.ending[s.ending_size] = f
+                s.ending_size += 1
+            elif s.free[f] == 2:
+                for at in range(s.scope_start[f], s.scope_start[f + 1]):
+                    if s.count[s.scope[at]] > 1:
+                        queue_out(s, s.scope[at])
+
+
+cdef void clear(Store* s) noexcept nogil:
+    """Nothing waits any more."""
+    cdef int k
+    for k in range(s.nc_size):
+        s.in_nc[s.nc[k]] = 0
+    for k in range(s.out_size):
+        s.in_out[s.out[k]] = 0
+    s.nc_size = s.out_size = s.ending_size = 0
+    if s.ac_size:
+        memset(s.in_ac, 0, s.n)
+    if s.eac_size:
+        memset(s.in_eac, 0, s.n)
+    if s.dac_highest >= 0:
+        memset(s.in_dac, 0, s.n)
+    s.ac_begin = s.ac_size = s.eac_begin = s.eac_size = 0
+    s.dac_highest = -1
+    s.risen = s.conflict = False
+
+
+cdef void* claim(Py_ssize_t count, Py_ssize_t size) except NULL:
+    cdef void* p = calloc(count + 1, size)
+    if p == NULL:
+        raise MemoryError("no memory for the search")
+    return p
+
+
+cdef void allocate(
+    Store* s, const int32_t[::1] domains, const int64_t[::1] scope_start, const int32_t[::1] scope,
+    const int64_t[::1] table_start, int64_t[::1] tables, int64_t[::1] unary, int64_t[::1] delta,
+    const int32_t[::1] rank, int64_t most_arena) except *:
+    """Take over a problem: all factors have at least two variables, and the arrays stay where they are.
+
+    `delta` are the first amounts; unary costs have them added already. `release` must follow, whatever happens.
+    """
+    cdef int n = domains.shape[0], m = scope_start.shape[0] - 1, i, f, most = m + n
+    cdef int64_t labels, k, j, size, places = scope.shape[0], amounts = delta.shape[0], made_amounts
+    memset(s, 0, sizeof(Store))
+    s.n, s.m, s.fixed, s.most = n, m, m, most
+    s.forbidden = <int64_t>1 << 59
+    s.top = s.forbidden
+    s.current = -1
+    s.dac_highest = -1
+    s.bump = 1.0
+    s.first = <int64_t*>claim(n + 1, 8)
+    for i in range(n):
+        s.first[i + 1] = s.first[i] + domains[i]
+        s.largest = max(s.largest, domains[i])
+    labels = s.first[n]
+    s.arena_room = most_arena
+    s.delta_fixed = amounts
+    made_amounts = 2 * <int64_t>min(s.largest, 64) * n
+    s.scope_start = <int64_t*>claim(most + 1, 8)
+    s.scope = <int32_t*>claim(places + 2 * n, 4)
+    s.stride = <int64_t*>claim(places + 2 * n, 8)
+    s.place = <int64_t*>claim(places + 2 * n, 8)
+    s.table = <int64_t**>claim(most, sizeof(int64_t*))
+    s.near_start = <int64_t*>claim(n + 1, 8)
+    s.near_count = <int64_t*>claim(n, 8)
+    s.rank = <int32_t*>claim(n, 4)
+    s.by_rank = <int32_t*>claim(n, 4)
+    s.unary = <int64_t*>claim(labels, 8)
+    s.base = <int64_t*>claim(n, 8)
+    s.highest = <int64_t*>claim(n, 8)
+    s.count = <int64_t*>claim(n, 8)
+    s.free = <int64_t*>claim(most, 8)
+    s.gone = <int64_t*>claim(n, 8)
+    s.delta = <int64_t*>claim(amounts + made_amounts, 8)
+    s.support = <int32_t*>claim(amounts + made_amounts, 4)
+    s.full = <int32_t*>claim(amounts + made_amounts, 4)
+    s.live = <int32_t*>claim(labels, 4)
+    s.where = <int32_t*>claim(labels, 4)
+    s.eac = <int32_t*>claim(n, 4)
+    s.in_nc = <uint8_t*>claim(n, 1)
+    s.in_ac = <uint8_t*>claim(n, 1)
+    s.in_dac = <uint8_t*>claim(n, 1)
+    s.in_eac = <uint8_t*>claim(n, 1)
+    s.in_out = <uint8_t*>claim(n, 1)
+    s.nc = <int32_t*>claim(n, 4)
+    s.ac = <int32_t*>claim(n, 4)
+    s.eac_queue = <int32_t*>claim(n, 4)
+    s.out = <int32_t*>claim(n, 4)
+    s.ending = <int32_t*>claim(most, 4)
+    s.eliminated = <int32_t*>claim(n, 4)
+    s.sides = <int*>claim(n, sizeof(int))
+    s.views = <View*>claim(2 * n, sizeof(View))
+    s.arena = <int64_t*>claim(most_arena, 8)
+    s.cost_x = <int64_t*>claim(s.largest, 8)
+    s.cost_y = <int64_t*>claim(s.largest, 8)
+    s.least = <int64_t*>claim(s.largest, 8)
+    s.chosen = <int*>claim(s.largest, sizeof(int))
+    s.weight = <double*>claim(n, 8)
+    for i in range(n):
+        s.rank[i] = rank[i]
+        s.by_rank[rank[i]] = i
+        s.count[i] = domains[i]
+        s.weight[i] = 1.0
+        for k in range(domains[i]):
+            s.live[s.first[i] + k] = <int32_t>k
+            s.where[s.first[i] + k] = <int32_t>k
+    for k in range(labels):
+        s.unary[k] = unary[k]
+    for k in range(amounts):
+        s.delta[k] = delta[k]
+    size = 0
+    for f in range(m):
+        s.scope_start[f + 1] = scope_start[f + 1]
+        s.table[f] = &tables[0] + table_start[f]
+        j = 1
+        for k in range(scope_start[f + 1] - 1, scope_start[f] - 1, -1):
+            i = scope[k]
+            s.scope[k] = i
+            s.stride[k] = j
+            j *= domains[i]
+            s.near_start[i + 1] += 1
+        for k in range(scope_start[f], scope_start[f + 1]):
+            s.place[k] = size
+            size += domains[scope[k]]
+            s.free[f] += domains[scope[k]] > 1
+    for f in range(m, most):
+        s.scope_start[f + 1] = s.scope_start[f] + 2
+    for i in range(n):
+        s.near_start[i + 1] = s.near_start[i] + 2 * s.near_start[i + 1] + 4  # room for factors to come
+    s.near = <int32_t*>claim(s.near_start[n], 4)
+    for f in range(m):
+        for k in range(scope_start[f], scope_start[f + 1]):
+            i = scope[k]
+            s.near[s.near_start[i] + s.near_count[i]] = f
+            s.near_count[i] += 1
+
+
+cdef void release(Store* s) noexcept:
+    """Free all memory."""
+    for p in (
+        <size_t>s.first, <size_t>s.scope_start, <size_t>s.scope, <size_t>s.stride, <size_t>s.place, <size_t>s.table,
+        <size_t>s.near_start, <size_t>s.near, <size_t>s.near_count, <size_t>s.rank, <size_t>s.by_rank,
+        <size_t>s.unary, <size_t>s.base, <size_t>s.highest, <size_t>s.count, <size_t>s.free, <size_t>s.gone,
+        <size_t>s.delta, <size_t>s.support, <size_t>s.full, <size_t>s.live, <size_t>s.where, <size_t>s.eac,
+        <size_t>s.in_nc, <size_t>s.in_ac, <size_t>s.in_dac, <size_t>s.in_eac, <size_t>s.in_out, <size_t>s.nc,
+        <size_t>s.ac, <size_t>s.eac_queue, <size_t>s.out, <size_t>s.ending, <size_t>s.eliminated, <size_t>s.sides,
+        <size_t>s.views, <size_t>s.arena, <size_t>s.cost_x, <size_t>s.cost_y, <size_t>s.least, <size_t>s.chosen, <size_t>s.weight,
+        <size_t>s.trail,
+    ):  # fmt: skip
+        free(<void*><size_t>p)
+    memset(s, 0, sizeof(Store))

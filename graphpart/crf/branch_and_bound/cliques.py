@@ -1,0 +1,138 @@
+"""Labels of which at most one can be chosen: a variable of their own says which.
+
+Where tables forbid each pair of labels out of a set, of different variables, message passing and local consistency see
+the pairs only, and let each label be chosen by half. A new variable that names the chosen one, or none, with a table
+to each of the old ones that says the same, makes them see that the sum is at most one, as the clique inequality does
+in integer programs (Padberg 1973). Energies stay as they are.
+
+The sets are found greedily: from a forbidden pair that no set has yet, labels are added that are forbidden with all of
+the set, first those with the most such pairs. Tables that only forbid, and forbid nothing else, are dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.derive import rows_of
+from graphpart.crf.problem.labeling import places
+
+__all__ = ["Cliques", "with_cliques"]
+
+LABELS = 6000  # in all, up to which sets are looked for: there is a matrix of them
+FEWEST = 3  # labels of a set
+MOST = 4  # times the number of variables: sets, at most
+
+
+@dataclass(frozen=True)
+class Cliques:
+    """A factor graph with more variables, one for each set.
+
+    Attributes
+    ----------
+    problem : FactorGraph
+        The first variables are those of the original, in order.
+    members : list of ndarray of int64
+        The labels of each set, by their place among the labels of all variables.
+    variable, label : ndarray
+        The variable of each place, and the label that it is.
+    """
+
+    problem: FactorGraph
+    members: list[NDArray[np.int64]]
+    variable: NDArray[np.int64]
+    label: NDArray[np.int64]
+
+    def extend(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Labels of all variables from those of the first ones, if they are allowed."""
+        chosen = labels[self.variable] == self.label
+        more = [int(np.argmax(hit)) + 1 if (hit := chosen[m]).any() else 0 for m in self.members]
+        return np.concatenate([labels, np.array(more, np.int32)]).astype(np.int32)
+
+
+def with_cliques(f: FactorGraph) -> Cliques | None:
+    """A factor graph in which factors over the same variables are merged, with such variables; None without any."""
+    first = places(f)
+    size = int(first[-1])
+    if not f.has_forbidden or size > LABELS:
+        return None
+    pairs = np.flatnonzero(np.diff(f.scope_start) == 2)
+    i, j = f.scope[f.scope_start[pairs]], f.scope[f.scope_start[pairs] + 1]
+    starts, entries = rows_of(f.table_start, f.tables, pairs)
+    number = np.repeat(np.arange(len(pairs)), np.diff(starts))
+    inside = np.arange(len(entries)) - starts[number]
+    bad = np.flatnonzero(np.isposinf(entries))
+    wide = f.domains[j].astype(np.int64)
+    of = number[bad]
+    u = first[i[of]] + inside[bad] // wide[of]
+    v = first[j[of]] + inside[bad] % wide[of]
+    conflict = np.zeros((size, size), bool)
+    conflict[u, v] = conflict[v, u] = True
+    members, covered = _sets(conflict, u, v, MOST * f.n)
+    if not members:
+        return None
+    # A pair is dropped if all it does is to forbid what sets forbid.
+    zero = np.ones(len(pairs), bool)
+    zero[number[(entries != 0) & ~np.isposinf(entries)]] = False
+    zero[of[~covered[u, v]]] = False
+    zero[np.setdiff1d(np.arange(len(pairs)), of)] = False
+    stays = np.ones(f.m, bool)
+    stays[pairs[zero]] = False
+    variable = np.repeat(np.arange(f.n), f.domains)
+    label = np.arange(size) - first[variable]
+    return Cliques(_built(f, np.flatnonzero(stays), members, variable, label), members, variable, label)
+
+
+def _sets(
+    conflict: NDArray[np.bool_], u: NDArray[np.int64], v: NDArray[np.int64], most: int
+) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
+    """Sets that cover forbidden pairs, and which pairs they cover."""
+    covered = np.zeros_like(conflict)
+    degree = conflict.sum(axis=1)
+    found: list[NDArray[np.int64]] = []
+    order = np.argsort(-(degree[u] + degree[v]), kind="stable")
+    for k in order.tolist():
+        a, b = int(u[k]), int(v[k])
+        if covered[a, b] or len(found) >= most:
+            continue
+        members = [a, b]
+        open_ = conflict[a] & conflict[b]
+        fresh = (~covered[a] & conflict[a]).astype(np.int64) + (~covered[b] & conflict[b])
+        while open_.any():
+            at = np.flatnonzero(open_)
+            c = int(at[np.argmax(fresh[at] * len(degree) + degree[at])])
+            members.append(c)
+            open_ &= conflict[c]
+            fresh += ~covered[c] & conflict[c]
+        if len(members) >= FEWEST:
+            row = np.sort(np.array(members, np.int64))
+            covered[np.ix_(row, row)] = True
+            found.append(row)
+    return found, covered
+
+
+def _built(
+    f: FactorGraph, stays: NDArray[np.int64], members: list[NDArray[np.int64]], variable: NDArray[np.int64],
+    label: NDArray[np.int64],
+) -> FactorGraph:  # fmt: skip
+    start, scope = rows_of(f.scope_start, f.scope, stays)
+    _, tables = rows_of(f.table_start, f.tables, stays)
+    scopes, more, domains = [scope], [tables], [f.domains]
+    count = 0
+    for k, row in enumerate(members):
+        domains.append(np.array([len(row) + 1], np.int32))
+        for position, place in enumerate(row.tolist()):
+            table = np.zeros((int(f.domains[variable[place]]), len(row) + 1))
+            table[:, position + 1] = np.inf
+            table[label[place], :] = np.inf
+            table[label[place], position + 1] = 0.0
+            scopes.append(np.array([variable[place], f.n + k], np.int32))
+            more.append(table.ravel())
+            count += 1
+    start = np.concatenate([start, start[-1] + 2 * np.arange(1, count + 1)])
+    return FactorGraph.from_csr(
+        np.concatenate(domains), start, np.concatenate(scopes), np.concatenate(more), None, constant=f.constant
+    )

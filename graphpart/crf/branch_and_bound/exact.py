@@ -1,0 +1,273 @@
+"""Branch and bound: the best labeling of any factor graph, with a proof that there is no better one.
+
+1. Factors over the same variables are merged. Acyclic components are minimised by min-sum, others apart, the smallest
+   first: by elimination where the sums of tables are small, else as follows.
+2. Costs become whole numbers of a small unit: exactly where all are multiples of one number, else rounded down. So no
+   sum in the search is ever rounded, and what it proves holds for the energies.
+3. What can be eliminated without larger tables goes (see `shrinking`); labels of which one at most can be chosen get
+   a variable that says which (see `cliques`). Message passing gives a first labeling and a reparametrisation (see
+   `message_passing`) from which the search sets out. If the search is long, the prices of the linear relaxation give
+   another one, which is optimal; with that it begins anew (Cooper, de Givry & Schiex 2007).
+4. A node is made consistent: costs move between factors and labels until the bound rises no more, labels that cost too
+   much are left out, variables with two neighbours are eliminated (see `_consistency`). A node whose bound reaches the
+   best energy known is closed; else it is divided into two: a variable has a certain label, or another one.
+5. The search goes depth first for a while, then on from the open node with the least bound (see `_search`).
+
+4 and 5 follow the solver toulbar2 in outline (Cooper, de Givry, Sanchez, Schiex, Zytnicki & Werner 2010; Hurley et al.
+2016). 1 stands here, 2 and 3 in `solver`. A line per second goes to the logger ``graphpart.crf.exact``, at level INFO.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.finishing import MESSAGES
+from graphpart.common.steps import round_up
+from graphpart.crf.branch_and_bound.solver import BranchAndBound
+from graphpart.crf.bucket_elimination.elimination import elimination, lowered
+from graphpart.crf.bucket_elimination.order import find_order
+from graphpart.crf.certificates.certificate import common_step
+from graphpart.crf.local_search.icm import improve
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.derive import merge, split
+from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.machine import memory
+from graphpart.result import LabelingResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["exact"]
+
+LOGGER = logging.getLogger("graphpart.crf.exact")
+ENTRIES = 2**26  # of all tables of a component that is eliminated, about a nanosecond each,
+SPEED = 2**26  # or so many for each second that is left
+MEMORY = 2**31  # bytes for them, or a quarter of what the machine has
+ORDER = 0.05  # share of the time that is left for an order of elimination,
+LONGEST = 1.0  # but so many seconds at most
+PASSING = 0.1  # share of the time that is left for message passing
+FIRST = 1000  # nodes of each component in its first turn, twice as many in each further one
+
+Labels = NDArray[np.int32]
+
+
+@interruptible
+def exact(
+    problem: Any,
+    *,
+    initial: Any = None,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    target: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> LabelingResult:
+    """Minimise the energy to proven optimality by branch and bound.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    initial : Result, labels or mapping from names to labels, optional
+        A labeling from which local search starts; the result is not worse.
+    time_limit : float, optional
+        Seconds in total.
+    max_iterations : int, optional
+        Nodes of the search, about.
+    target : float, optional
+        Stop as soon as the energy is at most this.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+
+    Returns
+    -------
+    LabelingResult
+        With status ``optimal`` if no labeling costs less: exactly if the constant and all costs are multiples of one
+        number (see `graphpart.crf.Certificate`), else by more than ``2**-42`` of the sum of the largest absolute
+        entries of all tables for each factor. Otherwise the best labeling found and a valid lower bound. `iterations`
+        counts the nodes of the search; `info` has ``nodes``, ``dives``, ``open`` (nodes left) and ``bounds``, the
+        (seconds, lower bound) pairs.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If every labeling is forbidden.
+    InvalidPartition, InvalidOption
+        If the initial labeling or an option is not as described.
+
+    Notes
+    -----
+    Exponential time at worst. One thread. Beside the tables, about three more of their size, and what open nodes take:
+    64 MB or twice the tables; when that is used up, the search goes depth first.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> differ = [[0.0, 1.0], [1.0, 0.0]]
+    >>> unary = ([[0], [1], [2]], [[0.0, 3.0], [1.0, 0.5], [2.0, 0.0]])
+    >>> f = gp.FactorGraph.from_arrays([2] * 3, [unary, ([[0, 1], [1, 2], [0, 2]], [differ] * 3)])
+    >>> r = exact(f)
+    >>> r.labels.tolist(), r.cost, str(r.status)
+    ([0, 1, 1], 2.5, 'optimal')
+    """
+    f = as_factor_graph(problem)
+    run: _Run | None = None
+
+    def tell(seconds: float, cost: float) -> object:  # what runs inside knows a part of the cost only
+        if run is not None:
+            run.log()
+            cost = run.cost
+        return callback and callback(seconds, cost)
+
+    Stopping(None, max_iterations, callback=callback)  # refuses what is no callback
+    stopping = Stopping(time_limit, None, target, tell)
+    start = np.zeros(f.n, np.int32) if initial is None else f.labels(initial)
+    labels, cost = improve(f, start, stopping)
+    stopping.iterations = 0
+    stopping.record(cost)
+    run = _Run(f, labels, cost, stopping, max_iterations)
+    run.solve()
+    bound = round_up(run.lower_bound(), common_step(f))
+    info = run.info()
+    found = finish(f, run.labels, stopping, "exact", Status.OPTIMAL, lower_bound=bound, info=info)
+    # What is proven does not depend on why the run ended.
+    status = Status.OPTIMAL if run.proven else (stopping.reason or Status.FEASIBLE)
+    return replace(
+        found,
+        status=status,
+        message=f"{MESSAGES[status]} ({info['nodes']} nodes, {info['open']} open)",
+        lower_bound=found.cost if run.proven else min(bound, found.cost),
+        iterations=info["nodes"],
+    )
+
+
+class _Part:
+    """A component: its variables, what is known, and its search once there is one."""
+
+    def __init__(self, variables: NDArray[np.int64], f: FactorGraph, labels: Labels) -> None:
+        self.variables, self.f, self.labels = variables, f, labels
+        self.cost, self.bound, self.proven = f.evaluate_labels(labels), trivial_bound(f), False
+        self.tree: BranchAndBound | None = None
+        self.turns = 0
+
+
+class _Run:
+    """All components of a factor graph, and cost and bound as sums."""
+
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float, stopping: Stopping, most: int | None) -> None:
+        self.f, self.labels, self.cost, self.stopping, self.most = f, labels, cost, stopping, most
+        self.proven = False
+        self.parts: list[_Part] = []
+        self.bounds: list[tuple[float, float]] = [(stopping.seconds, trivial_bound(f))]
+        self._logged = 0
+
+    def solve(self) -> None:
+        """Each component in turn, until all are proven or there is no time left."""
+        f, stopping = self.f, self.stopping
+        if stopping.check(self.cost):
+            return
+        simple = merge(f)
+        pieces = split(simple, simple.components())
+        self.parts = [_Part(variables, part, self.labels[variables]) for variables, part in pieces]
+        self.parts.sort(key=lambda part: len(part.f.tables))
+        waiting = list(self.parts)
+        while waiting:
+            for k, part in enumerate(waiting):
+                if stopping.check(self.cost):
+                    return
+                self._turn(part, 1.0 / (len(waiting) - k))
+                self.note()
+            waiting = [part for part in waiting if not part.proven]
+        self.proven = all(part.proven for part in self.parts)
+
+    @property
+    def nodes(self) -> int:
+        """Of all searches so far."""
+        return sum(part.tree.nodes for part in self.parts if part.tree is not None)
+
+    def _turn(self, part: _Part, share: float) -> None:
+        others = math.inf if math.isinf(self.cost) or math.isinf(part.cost) else self.cost - part.cost
+        if part.tree is None:
+            if self._eliminate(part, share):
+                return
+            remaining = self.stopping.remaining
+            seconds = None if remaining is None else PASSING * share * remaining
+            part.tree = BranchAndBound(part.f, part.labels, self._inner(seconds), others)
+        tree = part.tree
+        nodes = FIRST << part.turns
+        if self.most is not None:
+            nodes = min(nodes, self.most - self.nodes)
+        part.turns += 1
+        part.proven = tree.run(self._inner(), nodes)
+        part.labels, part.cost, part.bound = tree.labels, tree.cost, max(part.bound, tree.bound)
+        if self.most is not None and self.nodes >= self.most:
+            self.stopping.stop(Status.ITERATION_LIMIT)
+
+    def _eliminate(self, part: _Part, share: float) -> bool:
+        """Whether a component was minimised by elimination."""
+        remaining = self.stopping.remaining
+        seconds = LONGEST / ORDER if remaining is None else share * remaining
+        limit = min(MEMORY, memory() // 4)
+        order = find_order(part.f, None, self._inner(min(LONGEST, ORDER * seconds)))
+        if order.memory > limit or order.entries > max(ENTRIES, SPEED * seconds):
+            return False
+        inside = self._inner()
+        r = elimination(
+            part.f, order=order, memory_limit=limit, time_limit=inside.remaining,
+            callback=lambda seconds, cost: self.stopping.check(self.cost),
+        )  # fmt: skip
+        part.labels, part.cost, part.bound = r.labels, r.cost, r.lower_bound
+        part.proven = r.status == Status.OPTIMAL
+        if part.proven:
+            part.bound = lowered(part.f, r.cost, 3 * (part.f.m + part.f.n))
+        return part.proven
+
+    def _inner(self, seconds: float | None = None) -> Stopping:
+        """For what runs inside: it ends when the whole run does."""
+        remaining = self.stopping.remaining
+        if remaining is not None:
+            seconds = remaining if seconds is None else min(seconds, remaining)
+        return Stopping(seconds, callback=lambda seconds, cost: self.stopping.check(self.cost))
+
+    def note(self) -> None:
+        """Cost and bound from those of the components."""
+        for part in self.parts:
+            self.labels[part.variables] = part.labels
+        before, self.cost = self.cost, self.f.evaluate_labels(self.labels)
+        if self.cost < before:
+            self.stopping.record(self.cost)
+        bound = self.lower_bound()
+        if bound > self.bounds[-1][1]:
+            self.bounds.append((self.stopping.seconds, bound))
+
+    def lower_bound(self) -> float:
+        """The sum of the bounds of the components, rounded down."""
+        if not self.parts:
+            return self.bounds[-1][1]
+        value = math.fsum([self.f.constant, *(part.bound for part in self.parts)])
+        return max(self.bounds[-1][1], min(self.cost, lowered(self.f, value, 4)))
+
+    def info(self) -> dict[str, Any]:
+        trees = [part.tree for part in self.parts if part.tree is not None]
+        return {
+            "nodes": sum(tree.nodes for tree in trees),
+            "dives": sum(tree.dives for tree in trees),
+            "open": sum(tree.open_nodes for tree in trees),
+            "bounds": tuple((seconds, bound) for seconds, bound in self.bounds),
+        }
+
+    def log(self) -> None:
+        """A line, if none was written in this second."""
+        second = int(self.stopping.seconds)
+        if second > self._logged and LOGGER.isEnabledFor(logging.INFO):
+            self._logged = second
+            bound = self.bounds[-1][1]
+            gap = 100 * (self.cost - bound) / abs(self.cost or math.nan)
+            work = self.info()
+            LOGGER.info(
+                "%d s  cost %.10g  lower bound %.10g  gap %.3g%%  %d nodes, %d open",
+                second, self.cost, bound, gap, work["nodes"], work["open"],
+            )  # fmt: skip
