@@ -56,7 +56,7 @@ cdef extern from *:
             int32_t free = INT32_MAX, all = INT32_MAX;                                                           \\
             for (k = b; k < b + GP_BLOCK; k++) {                                                                 \\
                 const int32_t d = gain[k] + (ENTRY)(row[k] * (ENTRY)(spins[k] * spin));                          \\
-                const int32_t f = until[k] > now ? INT32_MAX : d;                                                \\
+                const int32_t bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);            \\
                 gain[k] = d;                                                                                     \\
                 all = d < all ? d : all;                                                                         \\
                 free = f < free ? f : free;                                                                      \\
@@ -68,7 +68,7 @@ cdef extern from *:
             int32_t free = INT32_MAX, all = INT32_MAX;                                                           \\
             for (k = b; k < n; k++) {                                                                            \\
                 const int32_t d = gain[k] + (ENTRY)(row[k] * (ENTRY)(spins[k] * spin));                          \\
-                const int32_t f = until[k] > now ? INT32_MAX : d;                                                \\
+                const int32_t bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);            \\
                 gain[k] = d;                                                                                     \\
                 all = d < all ? d : all;                                                                         \\
                 free = f < free ? f : free;                                                                      \\

@@ -53,13 +53,13 @@ cdef extern from *:
         int32_t free = INT32_MAX, all = INT32_MAX, k;
         if (count == GP_BLOCK) {
             for (k = 0; k < GP_BLOCK; k++) {
-                const int32_t d = gain[k], f = until[k] > now ? INT32_MAX : d;
+                const int32_t d = gain[k], bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);
                 all = d < all ? d : all;
                 free = f < free ? f : free;
             }
         } else {
             for (k = 0; k < count; k++) {
-                const int32_t d = gain[k], f = until[k] > now ? INT32_MAX : d;
+                const int32_t d = gain[k], bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);
                 all = d < all ? d : all;
                 free = f < free ? f : free;
             }

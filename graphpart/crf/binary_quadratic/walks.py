@@ -10,7 +10,7 @@ much. In random complete graphs, a spin glass freezes at a quarter of it (Sherri
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ Spins = NDArray[np.int8]  # 1 for label 1, -1 for label 0
 FOREVER = 2**31 - 1  # a variable that is tabu until then stays tabu
 VARIATES = 65536  # exponential variates in a table, a power of 2
 DENSEST = 0.25  # of all pairs coupled, from which a matrix is faster
+FEW = 6  # couplings for each variable, on average
 LARGEST_MATRIX = 2**30  # bytes
 
 
@@ -65,6 +66,26 @@ class Walker:
         sizes = sizes[sizes > 0]
         return float(np.median(sizes)) if len(sizes) else 1.0
 
+    @cached_property
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """Each pair once, with its coupling as an integer."""
+        upper = self.q.rows < self.q.neighbours
+        couplings = self.q.integers.couplings[upper].astype(np.int64)
+        return self.q.rows[upper], self.q.neighbours[upper], couplings
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether the energy stays the same if all variables flip."""
+        integers = self.q.integers
+        fields = 2 * integers.linear.astype(np.int64)
+        np.add.at(fields, self.q.rows, integers.couplings)
+        return not fields.any()
+
+    @property
+    def few_neighbours(self) -> bool:
+        """Whether labelings differ in more than one region, and agree in many."""
+        return self.q.m < FEW * self.q.n
+
     @property
     def sweep_work(self) -> float:
         """About how many nanoseconds a sweep of annealing takes."""
@@ -80,6 +101,11 @@ class Walker:
     def energy(self, spins: Spins) -> int:
         """The energy of spins, in integers, without the constant. O(n + m)"""
         return int(self.kernel.energy_and_gains(*self.arrays, spins)[0])
+
+    def gains(self, spins: Spins) -> NDArray[np.int64]:
+        """The change of energy by each flip, in integers. O(n + m)"""
+        gains: NDArray[Any] = self.kernel.energy_and_gains(*self.arrays, spins)[1]
+        return gains.astype(np.int64)
 
     def anneal(self, start: Spins, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping) -> Spins:
         """The best spins met when the temperature falls geometrically from `hot` to `cold` units, and a descent."""
