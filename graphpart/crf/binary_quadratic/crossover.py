@@ -27,38 +27,25 @@ __all__ = ["Contraction", "best_of_regions"]
 
 def best_of_regions(walker: Walker, best: Spins, other: Spins) -> Spins:
     """The first labeling, with all regions from the second in which that is better; equal ones stay. O(n + m)"""
-    q = walker.q
     apart = best != other
+    if walker.symmetric and 2 * int(apart.sum()) > walker.n:
+        apart = ~apart
     if not apart.any():
         return best
-    if walker.symmetric and 2 * int(apart.sum()) > q.n:
-        apart = ~apart
     u, v, couplings = walker.pairs
     inside = apart[u] & apart[v]
     u, v, couplings = u[inside], v[inside], couplings[inside]
-    region = _pairs.connected_components(q.n, u, v)
-    energies, gains = _regions(walker, best, region, u, v, couplings)
-    better = (energies < 0)[region] & apart
+    region = _pairs.connected_components(walker.n, u, v)
+    count = int(region.max(initial=-1)) + 1
+    change = _sums(region, walker.gains(best), count) + _sums(region[u], couplings * (best[u] * best[v]), count)
+    better = (change < 0)[region] & apart
     return np.where(better, -best, best).astype(np.int8) if better.any() else best
 
 
-def _regions(
-    walker: Walker, spins: Spins, region: NDArray[np.int32], u: Any, v: Any, couplings: Any
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The change of energy by a flip of each region, given the pairs within regions."""
-    gains = walker.gains(spins)
-    count = int(region.max(initial=-1)) + 1
-    change = _sums(region, gains, count)
-    change += _sums(region[u], couplings * (spins[u] * spins[v]), count)
-    return change, gains
-
-
-def _sums(places: NDArray[np.int32], values: NDArray[Any], count: int) -> NDArray[np.int64]:
-    """Sums of integers at equal places: of two halves in float64, which is exact."""
-    low = values & 0xFFFFFFFF
-    high = values >> 32
-    out = np.bincount(places, low, count).astype(np.int64)
-    out += np.bincount(places, high, count).astype(np.int64) << 32
+def _sums(places: NDArray[np.int32], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Sums of integers at equal places; those of their halves are exact in float64."""
+    out = np.bincount(places, values & 0xFFFFFFFF, count).astype(np.int64)
+    out += np.bincount(places, values >> 32, count).astype(np.int64) << 32
     return out
 
 
@@ -73,42 +60,57 @@ class Contraction:
 
     Attributes
     ----------
-    q : QuadraticForm
-        One variable for each part; label 1 flips it. In units of the walker's integers.
+    walker : Walker
+        Of a form with one variable for each part; label 1 flips it.
     """
 
     def __init__(self, walker: Walker, elite: list[Spins]) -> None:
-        spins = elite[0]
+        self.spins = elite[0]
+        (self._contract if walker.few_neighbours else self._fix)(walker, elite)
+
+    def _contract(self, walker: Walker, elite: list[Spins]) -> None:
+        spins = self.spins
         u, v, couplings = walker.pairs
-        if walker.few_neighbours:
-            together = np.ones(len(u), bool)
-            for other in elite[1:]:
-                together &= (spins[u] == other[u]) == (spins[v] == other[v])
-            part = _pairs.connected_components(walker.q.n, u[together], v[together])
-        else:
-            apart = np.zeros(walker.q.n, bool)
-            for other in elite[1:]:
-                apart |= spins != other
-            part = np.zeros(walker.q.n, np.int32)
-            part[apart] = np.arange(1, int(apart.sum()) + 1)
-        a, b = part[u], part[v]
-        inside = a == b
+        together = np.ones(len(u), bool)
+        relation = spins[u] == spins[v]
+        for other in elite[1:]:
+            together &= relation == (other[u] == other[v])
+        self.part = part = _pairs.connected_components(walker.n, u[together], v[together])
         count = int(part.max(initial=-1)) + 1
-        products = couplings * (spins[u] * spins[v])
-        change = _sums(part, walker.gains(spins), count)
-        change += _sums(a[inside], products[inside], count)
-        self.spins, self.part = spins, part
-        outside = ~inside
-        self.q = QuadraticForm.from_pairs(
-            change.astype(np.float64), a[outside], b[outside], products[outside].astype(np.float64)
+        a, b = part[u], part[v]
+        outside = np.flatnonzero(a != b)
+        products = couplings * np.where(relation, 1, -1)
+        change = _sums(part, walker.gains(spins), count) + _sums(a, products, count)
+        change -= _sums(a[outside], products[outside], count)
+        self.walker = Walker(
+            QuadraticForm.from_pairs(
+                change.astype(np.float64), a[outside], b[outside], products[outside].astype(np.float64)
+            )
         )
+
+    def _fix(self, walker: Walker, elite: list[Spins]) -> None:
+        spins = self.spins
+        apart = np.zeros(walker.n, bool)
+        for other in elite[1:]:
+            differs = spins != other
+            apart |= ~differs if walker.symmetric and 2 * int(differs.sum()) > walker.n else differs
+        free = np.flatnonzero(apart)
+        self.part = np.full(walker.n, len(free), np.int32)  # beyond the last one: fixed
+        self.part[free] = np.arange(len(free))
+        linear, mine = walker.gains(spins)[free], spins[free]
+        if walker.dense:
+            matrix = walker.arrays[0][np.ix_(free, free)]
+            matrix *= mine
+            matrix *= mine[:, None]
+            self.walker = Walker.of_matrix(matrix, linear.astype(np.int32))
+            return
+        u, v, couplings = walker.pairs
+        inside = np.flatnonzero(apart[u] & apart[v])
+        u, v, couplings = u[inside], v[inside], couplings[inside] * (spins[u[inside]] * spins[v[inside]])
+        form = QuadraticForm.from_pairs(linear.astype(np.float64), self.part[u], self.part[v], couplings.astype(float))
+        self.walker = Walker(form)
 
     def lift(self, flips: Spins) -> Spins:
         """The labeling that flips of parts lead to."""
-        return np.where(flips[self.part] > 0, -self.spins, self.spins).astype(np.int8)
-
-    def flips(self, spins: Spins) -> Spins:
-        """The flips that lead to one of the elite."""
-        out = np.full(self.q.n, -1, np.int8)
-        out[self.part[spins != self.spins]] = 1
-        return out
+        flipped = np.append(flips > 0, False)[self.part]
+        return np.where(flipped, -self.spins, self.spins).astype(np.int8)

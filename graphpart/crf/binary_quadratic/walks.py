@@ -43,59 +43,71 @@ class Walker:
     """
 
     def __init__(self, q: QuadraticForm, dense: bool | None = None) -> None:
-        self.q = q
         integers = q.integers
+        linear, couplings = integers.linear, integers.couplings
+        self.q: QuadraticForm | None = q
         self.scale, self.exact = integers.scale, integers.exact
-        largest = int(np.abs(integers.couplings).max(initial=0))
-        entry = np.int16 if largest < 2**15 else np.int32
+        squares = np.bincount(q.rows, couplings.astype(np.float64) ** 2, q.n)
+        entry = np.int16 if int(np.abs(couplings).max(initial=0)) < 2**15 else np.int32
         if dense is None:
             dense = q.density >= DENSEST and q.n * q.n * np.dtype(entry).itemsize <= LARGEST_MATRIX
-        self.dense = dense and integers.linear.dtype == np.int32
-        self.kernel: Any = _dense if self.dense else _sparse
-        if self.dense:
+        if dense and linear.dtype == np.int32:
             matrix = np.zeros((q.n, q.n), entry)
-            matrix[q.rows, q.neighbours] = integers.couplings
-            self.arrays: tuple[Any, ...] = (matrix, integers.linear)
+            matrix[q.rows, q.neighbours] = couplings
+            self._use((matrix, linear), squares, q.m)
         else:
-            self.arrays = (q.starts, q.neighbours, integers.couplings, integers.linear)
-        self.unit = self._unit(integers.linear, integers.couplings)
+            self._use((q.starts, q.neighbours, couplings, linear), squares, q.m)
 
-    def _unit(self, linear: NDArray[Any], couplings: NDArray[Any]) -> float:
-        squares = np.bincount(self.q.rows, couplings.astype(np.float64) ** 2, self.q.n)
+    @classmethod
+    def of_matrix(cls, matrix: NDArray[Any], linear: NDArray[np.int32]) -> Walker:
+        """From a matrix of integers, int16 or int32, with a zero diagonal."""
+        self = cls.__new__(cls)
+        self.q, self.scale, self.exact = None, 1.0, True
+        wide = matrix.astype(np.float32)
+        self._use((matrix, linear), np.einsum("ij,ij->i", wide, wide).astype(np.float64), matrix.size // 2)
+        return self
+
+    def _use(self, arrays: tuple[Any, ...], squares: NDArray[np.float64], m: int) -> None:
+        linear = arrays[-1]
+        self.n, self.m, self.arrays = len(linear), m, arrays
+        self.dense = len(arrays) == 2
+        self.kernel: Any = _dense if self.dense else _sparse
         sizes = np.sqrt(np.where(squares > 0, squares, linear.astype(np.float64) ** 2))
         sizes = sizes[sizes > 0]
-        return float(np.median(sizes)) if len(sizes) else 1.0
+        self.unit = float(np.median(sizes)) if len(sizes) else 1.0
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """Each pair once, with its coupling as an integer."""
+        assert self.q is not None
         upper = self.q.rows < self.q.neighbours
         couplings = self.q.integers.couplings[upper].astype(np.int64)
         return self.q.rows[upper], self.q.neighbours[upper], couplings
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether the energy stays the same if all variables flip."""
+        """Whether the energy stays the same if all variables flip, up to rounding."""
+        assert self.q is not None
         integers = self.q.integers
-        fields = 2 * integers.linear.astype(np.int64)
-        np.add.at(fields, self.q.rows, integers.couplings)
-        return not fields.any()
+        fields = 2 * integers.linear.astype(np.int64) + _row_sums(self.q, integers.couplings)
+        rounding = 0 if self.exact else 2 + np.diff(self.q.starts)
+        return bool((np.abs(fields) <= rounding).all())
 
     @property
     def few_neighbours(self) -> bool:
         """Whether labelings differ in more than one region, and agree in many."""
-        return self.q.m < FEW * self.q.n
+        return not self.dense and self.m < FEW * self.n
 
     @property
     def sweep_work(self) -> float:
         """About how many nanoseconds a sweep of annealing takes."""
-        n, m = self.q.n, self.q.m
+        n, m = self.n, self.m
         return 2.0 * n + 0.02 * n * n if self.dense else 2.0 * n + 0.6 * m
 
     @property
     def move_work(self) -> float:
         """About how many nanoseconds a move of tabu search takes."""
-        n, m = self.q.n, self.q.m
+        n, m = self.n, self.m
         return 50 + 0.4 * n if self.dense else 100 + 0.05 * n + 10 * m / max(n, 1)
 
     def energy(self, spins: Spins) -> int:
@@ -122,7 +134,7 @@ class Walker:
         self, start: Spins, moves: int, patience: int, seed: int, stopping: Stopping, tenure: int | None = None
     ) -> Spins:
         """The best spins met by tabu search."""
-        n = self.q.n
+        n = self.n
         spins, until = start.copy(), np.zeros(n, np.int32)
         tenure = min(n // 4, max(1, n // 100) + 10) if tenure is None else tenure  # Palubeckis; Lü, Glover & Hao
         self.kernel.tabu(*self.arrays, spins, until, min(moves, 2**30), patience, tenure, 10, 0, seed, stopping)
@@ -140,6 +152,13 @@ class Walker:
         if moves > 0:
             self.kernel.tabu(*self.arrays, spins, until, moves, moves, moves, 1, first, seed, stopping)
         return spins
+
+
+def _row_sums(q: QuadraticForm, values: NDArray[Any]) -> NDArray[np.int64]:
+    totals = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, dtype=np.int64, out=totals[1:])
+    sums: NDArray[np.int64] = totals[q.starts[1:]] - totals[q.starts[:-1]]
+    return sums
 
 
 @cache
