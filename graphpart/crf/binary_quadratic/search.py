@@ -45,7 +45,10 @@ WORK = 5e6  # nanoseconds of annealing one labeling at first
 SWEEPS = (30, 1000)  # fewest and most sweeps at first
 HOT, COLD = 0.25, 0.02  # temperatures, see walks.py
 WARM = 0.1  # where annealing starts after labelings were combined
-SLOWER = 4  # rounds in a row without improvement, after which annealing takes twice as long
+AGAIN = 0.25  # times as many sweeps then
+SLOWER = 2.0  # rounds after which annealing takes twice as long
+LONGEST = 2e9  # nanoseconds of annealing one labeling at most
+FITS = 0.9  # of the time that is left, what a round may take
 MOVES = 10  # of tabu search, for each variable, at first
 FRESH = 2  # every so many rounds, one task begins with the best labeling
 BLOCK = 6  # levels of families at most
@@ -113,7 +116,8 @@ class BinarySearch:
         self.problem, self.q = problem, q
         self.seed, self.threads = int(seed), threads or processors()
         self.walker = Walker(q)
-        self.rounds = self.idle = self.level = 0
+        self.rounds = self.idle = 0
+        self.pace = 0.0  # seconds that a round took for each sweep of its annealing
         self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
         self.best = _spins(np.zeros(q.n, np.int32) if labels is None else labels)
         self.energy = self.walker.energy(self.best)
@@ -148,15 +152,14 @@ class BinarySearch:
             self._take(self.walker.descend(self.best, self._child(stopping)))
         with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
             while not stopping.check(self.cost):
-                tasks = self._plan()
+                begun, tasks = stopping.seconds, self._plan(stopping.remaining)
                 child = [self._child(stopping) for _ in tasks]
                 futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, child, strict=True)]
                 improved = self._attend(tasks, futures, child, stopping)
                 self.rounds += 1
                 self.idle = 0 if improved else self.idle + 1
-                if self.idle and self.idle % SLOWER == 0:
-                    self.level += 1
                 stopping.step(self.cost)
+                self.pace = (stopping.seconds - begun) / tasks[0].sweeps
 
     def _child(self, stopping: Stopping) -> Stopping:
         """For a part of the run: it calls nobody back."""
@@ -209,12 +212,15 @@ class BinarySearch:
             self.waiting.append([])
         self.waiting[level].append(spins)
 
-    def _plan(self) -> list[_Task]:
+    def _plan(self, remaining: float | None) -> list[_Task]:
         rng = np.random.default_rng([self.seed, self.rounds])
         seeds = rng.integers(2**62, size=TASKS).tolist()
-        walker, slower = self.walker, 2.0 ** min(self.level, 40)
-        sweeps = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work)) * slower
-        moves = int(min(1e9, MOVES * self.q.n * slower)) if not walker.few_neighbours else 0
+        walker = self.walker
+        first = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work))
+        sweeps = min(first * 2.0 ** min(self.rounds / SLOWER, 40.0), max(first, LONGEST / walker.sweep_work))
+        if remaining is not None and self.pace:  # a round that ends too late is worth nothing
+            sweeps = max(SWEEPS[0], min(sweeps, remaining * FITS / self.pace))
+        moves = int(min(1e9, MOVES * self.q.n * sweeps / first)) if not walker.few_neighbours else 0
         tasks = []
         for k, seed in enumerate(seeds):
             due = [level for level, ready in enumerate(self.waiting) if len(ready) >= FAMILY]
@@ -253,7 +259,7 @@ class BinarySearch:
             start = np.full(open_.walker.n, -1, np.int8)
             flips = open_.walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
             spins = open_.lift(flips)
-            spins = walker.anneal(spins, task.sweeps // 4, WARM, COLD, _seed(rng), stopping)
+            spins = walker.anneal(spins, int(task.sweeps * AGAIN), WARM, COLD, _seed(rng), stopping)
             if walker.few_neighbours:
                 for other in elite:
                     spins = best_of_regions(walker, spins, other)
