@@ -26,7 +26,7 @@ cdef extern from *:
     #define GP_FLIPS 16   /* variables looked at together when annealing */
     #define GP_BLOCK 32   /* variables of which the least gain is kept */
 
-    /* Whether a block has a variable that flips; thresholds stay below 2**30. */
+    /* Whether a block has a variable that flips; thresholds stay below 2**31. */
     GP_CLONES
     static int32_t gp_any_flips(const int32_t *GP_RESTRICT gain, const float *GP_RESTRICT variates, float heat) {
         int32_t any = 0, k;
@@ -99,7 +99,7 @@ cdef extern from *:
         GP_FLIPS
         GP_BLOCK
 
-cdef double HOTTEST = 2.0**25  # variates stay below 2**5
+cdef double HOTTEST = 2.0**27  # variates stay below 2**4
 
 
 cdef int64_t fill_gains(

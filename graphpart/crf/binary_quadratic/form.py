@@ -26,9 +26,8 @@ from graphpart.kernels import _pairs
 __all__ = ["Integers", "QuadraticForm", "quadratic_form"]
 
 Floats = NDArray[np.float64]
-ROOM = 2.0**29  # 32-bit sums of one variable stay below, so that differences fit, too
+ROOM = 2.0**28  # 32-bit sums of one variable stay below, and so do temperatures
 FINE = 2.0**12  # units that a typical coupling has at least, where costs are rounded to 32-bit integers
-DENSEST = 0.2  # of all pairs coupled, from which a matrix is faster; see walks.py for how much memory it may take
 
 
 @dataclass(frozen=True)
@@ -129,8 +128,8 @@ class QuadraticForm:
         exponent = math.frexp(largest)[1]
         costs = np.abs(self.couplings if len(self.couplings) else self.linear)
         typical = float(np.median(costs[costs > 0])) if costs.any() else largest
-        if math.ldexp(typical, max(-1100, 28 - exponent)) >= FINE:
-            return self._integers(np.int32, math.ldexp(1.0, min(1000, 28 - exponent)), False)
+        if math.ldexp(typical, max(-1100, 27 - exponent)) >= FINE:
+            return self._integers(np.int32, math.ldexp(1.0, min(1000, 27 - exponent)), False)
         return self._integers(np.int64, math.ldexp(1.0, min(1000, 58 - exponent)), False)
 
     def _integers(self, kind: type[np.signedinteger[Any]], scale: float, exact: bool) -> Integers:
