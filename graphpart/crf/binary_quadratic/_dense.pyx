@@ -34,6 +34,18 @@ cdef extern from *:
         return any;
     }
 
+    /* The sum of a row over variables with label 1. */
+    #define GP_SUM(NAME, ENTRY)                                                                                  \\
+    GP_CLONES                                                                                                    \\
+    static int32_t NAME(Py_ssize_t n, const ENTRY *GP_RESTRICT row, const int8_t *GP_RESTRICT spins) {           \\
+        int32_t sum = 0;                                                                                         \\
+        Py_ssize_t k;                                                                                            \\
+        for (k = 0; k < n; k++) sum += row[k] & -(int32_t)(spins[k] > 0);                                        \\
+        return sum;                                                                                              \\
+    }
+    GP_SUM(gp_sum_16, int16_t)
+    GP_SUM(gp_sum_32, int32_t)
+
     /* A flip of a variable with this spin: what it does to all gains. */
     #define GP_ADD(NAME, ENTRY)                                                                                  \\
     GP_CLONES                                                                                                    \\
@@ -81,6 +93,8 @@ cdef extern from *:
     GP_STEP(gp_step_32, int32_t)
     """
     int32_t any_flips "gp_any_flips" (const int32_t* gain, const float* variates, float heat) noexcept nogil
+    int32_t sum_16 "gp_sum_16" (Py_ssize_t n, const int16_t* row, const int8_t* spins) noexcept nogil
+    int32_t sum_32 "gp_sum_32" (Py_ssize_t n, const int32_t* row, const int8_t* spins) noexcept nogil
     void add_16 "gp_add_16" (
         Py_ssize_t n, const int16_t* row, const int8_t* spins, int32_t spin, int32_t* gain
     ) noexcept nogil
@@ -106,13 +120,14 @@ cdef int64_t fill_gains(
     const entry_t[:, ::1] matrix, const int32_t[::1] linear, const int8_t[::1] spins, int32_t[::1] gains
 ) noexcept nogil:
     """The change of energy by each flip; returns the energy."""
-    cdef Py_ssize_t n = linear.shape[0], i, j
+    cdef Py_ssize_t n = linear.shape[0], i
     cdef int32_t g
     cdef int64_t twice = 0
     for i in range(n):
-        g = 0
-        for j in range(n):
-            g += matrix[i, j] * ((spins[j] + 1) >> 1)
+        if entry_t is int16_t:
+            g = sum_16(n, &matrix[i, 0], &spins[0])
+        else:
+            g = sum_32(n, &matrix[i, 0], &spins[0])
         if spins[i] > 0:
             twice += 2 * <int64_t>linear[i] + g
         g += linear[i]

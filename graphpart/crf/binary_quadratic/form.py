@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.steps import step_of
+from graphpart.common.steps import LARGEST_WHOLE, step_of
 from graphpart.crf.problem import FactorGraph
 from graphpart.kernels import _pairs
 
@@ -27,6 +27,7 @@ __all__ = ["Integers", "QuadraticForm", "quadratic_form"]
 
 Floats = NDArray[np.float64]
 ROOM = 2.0**28  # 32-bit sums of one variable stay below, and so do temperatures
+FEW = 1000  # costs that are looked at first
 FINE = 2.0**12  # units that a typical coupling has at least, where costs are rounded to 32-bit integers
 
 
@@ -114,8 +115,12 @@ class QuadraticForm:
     @cached_property
     def step(self) -> float:
         """The largest number of which all costs are multiples, if multiples of ``2**-20``; else 0."""
-        costs = np.concatenate([self.linear, self.couplings])
-        return step_of(costs, float(self.magnitudes.sum()))
+        total = float(self.magnitudes.sum())
+        few = np.concatenate([self.linear[:FEW], self.couplings[:FEW]])
+        if total < LARGEST_WHOLE and (few == np.rint(few)).all() and np.gcd.reduce(few.astype(np.int64)) == 1:
+            if all((costs == np.rint(costs)).all() for costs in (self.linear, self.couplings)):
+                return 1.0  # sooner than below
+        return step_of(np.concatenate([self.linear, self.couplings]), total)
 
     @cached_property
     def integers(self) -> Integers:

@@ -1,16 +1,16 @@
 """Search on a binary quadratic form: annealing, and ever larger families of labelings that are combined.
 
-A litter is FAMILY labelings, each annealed from a random one (see _sparse.pyx), combined to one. To combine labelings
+Labelings are annealed from random ones (see _sparse.pyx), then FAMILY of them are combined to one. To combine labelings
 (see crossover.py), what they leave open is annealed from scratch; what comes out is annealed once more, from a
-temperature at which it changes only a little, takes over all regions in which one of them is better and, where
-variables have many neighbours, ends with tabu search. FAMILY litters are combined, too, then FAMILY of what came out
-of these, and so on: each labeling is combined with others only that took as much work, and that know nothing of it. So
-the longer the search, the larger the families.
+temperature at which it changes only a little, and takes over all regions in which one of them is better. Where variables
+have many neighbours, both end with tabu search. FAMILY combined labelings are combined, too, then FAMILY of what came
+out of these, and so on: each labeling is combined with others only that took as much work, and that know nothing of it.
+So the longer the search, the larger the families.
 
 A round is TASKS tasks, which run side by side and know nothing of each other: combinations that are due, those of the
-largest families first, else litters. The best labeling takes over all regions in which the outcome of a task is better.
-When some rounds find nothing better, annealing becomes slower. Every FRESH-th round without improvement one task starts
-from the best labeling: tabu search or annealing that does not forget it.
+largest families first, else annealing. The best labeling takes over all regions in which the outcome of a task is
+better. Annealing becomes slower from round to round. While nothing better is found, one task of every second round
+starts from the best labeling: annealing that does not forget it, or tabu search.
 
 The random numbers of a task follow from the seed, the number of the round and of the task; so the result after a number
 of rounds is the same on any number of threads.
@@ -46,17 +46,18 @@ SWEEPS = (30, 1000)  # fewest and most sweeps at first
 HOT, COLD = 0.25, 0.02  # temperatures, see walks.py
 WARM = 0.1  # where annealing starts after labelings were combined
 AGAIN = 0.25  # times as many sweeps then
-SLOWER = 2.0  # rounds after which annealing takes twice as long
+SLOWER = 6.0  # rounds after which annealing takes twice as long
 LONGEST = 2e9  # nanoseconds of annealing one labeling at most
 FITS = 0.9  # of the time that is left, what a round may take
 MOVES = 10  # of tabu search, for each variable, at first
+SMALL = 100_000  # couplings, up to which evaluation takes no time
 FRESH = 2  # every so many rounds, one task begins with the best labeling
-BLOCK = 6  # levels of families at most
+GENERATIONS = 8  # of families at most
 
 
 @dataclass(frozen=True)
 class _Task:
-    kind: str  # "litter", "family" or "best"
+    kind: str  # "fresh", "family" or "best"
     elite: tuple[Spins, ...]
     sweeps: int
     moves: int
@@ -116,23 +117,30 @@ class BinarySearch:
         self.problem, self.q = problem, q
         self.seed, self.threads = int(seed), threads or processors()
         self.walker = Walker(q)
+        self.pace = 1e-9 * self.walker.sweep_work * TASKS / min(TASKS, self.threads)  # seconds of a round for each sweep
         self.rounds = self.idle = 0
-        self.pace = 0.0  # seconds that a round took for each sweep of its annealing
         self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
         self.best = _spins(np.zeros(q.n, np.int32) if labels is None else labels)
         self.energy = self.walker.energy(self.best)
-        self.cost = self._cost(self.best)
+        self._evaluated: tuple[Spins | None, float] = (None, math.inf)
 
     @property
     def labels(self) -> Labels:
         """The best labels found."""
         return (self.best > 0).astype(np.int32)
 
-    def _cost(self, spins: Spins) -> float:
-        labels = (spins > 0).astype(np.int32)
-        if isinstance(self.problem, QuadraticForm):
-            return self.q.energy(labels)
-        return self.problem.evaluate_labels(labels)
+    @property
+    def cost(self) -> float:
+        """The energy of the best labels, evaluated in the problem. O(n + m) if they are new"""
+        if self._evaluated[0] is not self.best:
+            evaluate = self.q.energy if isinstance(self.problem, QuadraticForm) else self.problem.evaluate_labels
+            self._evaluated = self.best, evaluate(self.labels)
+        return self._evaluated[1]
+
+    def _about(self, stopping: Stopping) -> float:
+        """The cost while a run lasts: that of the integers, unless the target may be reached."""
+        about = self.q.constant + self.energy / self.walker.scale
+        return self.cost if about <= stopping.target or self.walker.exact and self.q.m < SMALL else about
 
     def offer(self, labels: Any, cost: float | None = None) -> bool:
         """Let labels that were found elsewhere take part; whether what came of them is the best now.
@@ -145,21 +153,29 @@ class BinarySearch:
 
     def run(self, stopping: Stopping) -> None:
         """Search until stopped. Rounds count as iterations; may be called again."""
+        before = self.best, self.energy, self.cost
         stopping.record(self.cost)
         if self.q.n == 0 or stopping.check(self.cost):
             return
-        if self.rounds == 0:
-            self._take(self.walker.descend(self.best, self._child(stopping)))
-        with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
-            while not stopping.check(self.cost):
-                begun, tasks = stopping.seconds, self._plan(stopping.remaining)
-                child = [self._child(stopping) for _ in tasks]
-                futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, child, strict=True)]
-                improved = self._attend(tasks, futures, child, stopping)
-                self.rounds += 1
-                self.idle = 0 if improved else self.idle + 1
-                stopping.step(self.cost)
-                self.pace = (stopping.seconds - begun) / tasks[0].sweeps
+        try:
+            if self.rounds == 0:
+                self._take(self.walker.descend(self.best, self._child(stopping)))
+            with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
+                while not stopping.check(self._about(stopping)):
+                    self._round(executor, stopping)
+        finally:
+            if self.cost > before[2]:  # by rounding
+                self.best, self.energy = before[:2]
+
+    def _round(self, executor: ThreadPoolExecutor, stopping: Stopping) -> None:
+        begun, tasks = stopping.seconds, self._plan(stopping.remaining)
+        children = [self._child(stopping) for _ in tasks]
+        futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
+        improved = self._attend(tasks, futures, children, stopping)
+        self.rounds += 1
+        self.idle = 0 if improved else self.idle + 1
+        stopping.step(self._about(stopping))
+        self.pace = max(0.5 * self.pace, (stopping.seconds - begun) / tasks[0].sweeps)
 
     def _child(self, stopping: Stopping) -> Stopping:
         """For a part of the run: it calls nobody back."""
@@ -175,12 +191,12 @@ class BinarySearch:
                 if not wait(futures[taken : taken + 1], timeout=0.05).not_done:
                     spins, task = futures[taken].result(), tasks[taken]
                     if self._take(spins):
-                        stopping.record(self.cost)
+                        stopping.record(self._about(stopping))
                         improved = True
                     if task.kind != "best":
                         self._wait(task.level, spins)
                     taken += 1
-                ended = stopping.check(self.cost)
+                ended = stopping.check(self._about(stopping))
             except KeyboardInterrupt:
                 stopping.stop(Status.INTERRUPTED)
                 ended = True
@@ -200,14 +216,11 @@ class BinarySearch:
         energy = self.walker.energy(spins)
         if energy >= self.energy:
             return False
-        cost = self._cost(spins)
-        if cost >= self.cost:  # by rounding
-            return False
-        self.best, self.energy, self.cost = spins, energy, cost
+        self.best, self.energy = spins, energy
         return True
 
     def _wait(self, level: int, spins: Spins) -> None:
-        level = min(level, BLOCK)
+        level = min(level, GENERATIONS)
         while len(self.waiting) <= level:
             self.waiting.append([])
         self.waiting[level].append(spins)
@@ -218,7 +231,7 @@ class BinarySearch:
         walker = self.walker
         first = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work))
         sweeps = min(first * 2.0 ** min(self.rounds / SLOWER, 40.0), max(first, LONGEST / walker.sweep_work))
-        if remaining is not None and self.pace:  # a round that ends too late is worth nothing
+        if remaining is not None:  # a round that ends too late is worth nothing
             sweeps = max(SWEEPS[0], min(sweeps, remaining * FITS / self.pace))
         moves = int(min(1e9, MOVES * self.q.n * sweeps / first)) if not walker.few_neighbours else 0
         tasks = []
@@ -231,7 +244,7 @@ class BinarySearch:
                 tasks.append(_Task("family", tuple(ready[:FAMILY]), int(sweeps), moves, seed, due[-1] + 1))
                 del ready[:FAMILY]
             else:
-                tasks.append(_Task("litter", (), int(sweeps), moves, seed, 0))
+                tasks.append(_Task("fresh", (), int(sweeps), moves, seed, 0))
         return tasks
 
     def _perform(self, task: _Task, stopping: Stopping) -> Spins:
@@ -244,17 +257,13 @@ class BinarySearch:
                 heat = WARM * 2.0 ** -float(rng.integers(-1, 2))
                 spins = walker.anneal(spins, task.sweeps, heat, COLD, _seed(rng), stopping)
             return self._tabu(spins, task, rng, stopping)
-        elite = list(task.elite)
-        while len(elite) < FAMILY and not stopping.check(math.inf):
+        if task.kind == "fresh":
             start = np.where(rng.random(walker.n) < 0.5, 1, -1).astype(np.int8)
-            elite.append(walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping))
-        return self._combine(elite, task, rng, stopping) if elite else self.best
-
-    def _combine(self, elite: list[Spins], task: _Task, rng: np.random.Generator, stopping: Stopping) -> Spins:
-        walker = self.walker
-        elite = sorted(elite, key=walker.energy)
+            spins = walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
+            return self._tabu(spins, task, rng, stopping)
+        elite = sorted(task.elite, key=walker.energy)
         spins = elite[0]
-        if len(elite) > 1 and not stopping.check(math.inf):
+        if not stopping.check(math.inf):
             open_ = Contraction(walker, elite)
             start = np.full(open_.walker.n, -1, np.int8)
             flips = open_.walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
