@@ -1,4 +1,4 @@
-"""Binary quadratic forms: the form equals the energy; kernels equal naive walks; search finds optima, always the same."""
+"""Binary quadratic forms: the form is the energy, kernels walk as naive ones do, search finds optima."""
 
 import itertools
 import math

@@ -1,19 +1,17 @@
-"""Combining labelings of a binary quadratic form: the best regions of each, and the smaller form of what they leave open.
+"""Combining labelings of a quadratic form: the best regions of each, and the smaller form of what they leave open.
 
 Two labelings differ in regions: sets of coupled variables in which they differ, with no coupling between two of them.
 Each region can be flipped alone, and the changes of energy add up (Houdayer 2001; in evolutionary computation this is
-partition crossover, Whitley, Hains & Howe 2009). So the best of all combinations takes no longer to find than to add up.
+partition crossover, Whitley, Hains & Howe 2009). So the best of all combinations is as soon found as added up.
 
 What several labelings agree on, they may be right about: where coupled variables have the same relation, equal or
 different, in all of them, they are contracted (Houdayer & Martin 1999). A flip of a contracted variable flips all that
-went into it. The form that is left has few variables, each of many, so it is soon annealed from scratch; the result is
-no worse than the best of the labelings, as they all can be written in its variables. Where nearly all pairs are coupled,
-nothing but labels relative to each other could be agreed on; there only variables with different labels are left open.
+went into it. The form that is left has few variables, so it is soon annealed from scratch, and each of the labelings
+can be written in them. Where variables have many neighbours, hardly any two have the same relation in all labelings
+without having the same labels; there, variables whose labels agree are fixed, and the others are left open.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

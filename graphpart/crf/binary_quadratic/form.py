@@ -117,9 +117,9 @@ class QuadraticForm:
         """The largest number of which all costs are multiples, if multiples of ``2**-20``; else 0."""
         total = float(self.magnitudes.sum())
         few = np.concatenate([self.linear[:FEW], self.couplings[:FEW]])
-        if total < LARGEST_WHOLE and (few == np.rint(few)).all() and np.gcd.reduce(few.astype(np.int64)) == 1:
-            if all((costs == np.rint(costs)).all() for costs in (self.linear, self.couplings)):
-                return 1.0  # sooner than below
+        likely = total < LARGEST_WHOLE and (few == np.rint(few)).all() and np.gcd.reduce(few.astype(np.int64)) == 1
+        if likely and all((costs == np.rint(costs)).all() for costs in (self.linear, self.couplings)):
+            return 1.0  # sooner than below
         return step_of(np.concatenate([self.linear, self.couplings]), total)
 
     @cached_property

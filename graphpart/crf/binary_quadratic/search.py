@@ -2,10 +2,10 @@
 
 Labelings are annealed from random ones (see _sparse.pyx), then FAMILY of them are combined to one. To combine labelings
 (see crossover.py), what they leave open is annealed from scratch; what comes out is annealed once more, from a
-temperature at which it changes only a little, and takes over all regions in which one of them is better. Where variables
-have many neighbours, both end with tabu search. FAMILY combined labelings are combined, too, then FAMILY of what came
-out of these, and so on: each labeling is combined with others only that took as much work, and that know nothing of it.
-So the longer the search, the larger the families.
+temperature at which it changes only a little, and takes over all regions in which one of them is better. Where
+variables have many neighbours, both end with tabu search. FAMILY combined labelings are combined, too, then FAMILY of
+what came out of these, and so on: each labeling is combined with others only that took as much work, and that know
+nothing of it. So the longer the search, the larger the families.
 
 A round is TASKS tasks, which run side by side and know nothing of each other: combinations that are due, those of the
 largest families first, else annealing. The best labeling takes over all regions in which the outcome of a task is
@@ -117,7 +117,8 @@ class BinarySearch:
         self.problem, self.q = problem, q
         self.seed, self.threads = int(seed), threads or processors()
         self.walker = Walker(q)
-        self.pace = 1e-9 * self.walker.sweep_work * TASKS / min(TASKS, self.threads)  # seconds of a round for each sweep
+        # Seconds that a round takes for each sweep of its annealing.
+        self.pace = 1e-9 * self.walker.sweep_work * TASKS / min(TASKS, self.threads)
         self.rounds = self.idle = 0
         self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
         self.best = _spins(np.zeros(q.n, np.int32) if labels is None else labels)
@@ -140,7 +141,7 @@ class BinarySearch:
     def _about(self, stopping: Stopping) -> float:
         """The cost while a run lasts: that of the integers, unless the target may be reached."""
         about = self.q.constant + self.energy / self.walker.scale
-        return self.cost if about <= stopping.target or self.walker.exact and self.q.m < SMALL else about
+        return self.cost if about <= stopping.target or (self.walker.exact and self.q.m < SMALL) else about
 
     def offer(self, labels: Any, cost: float | None = None) -> bool:
         """Let labels that were found elsewhere take part; whether what came of them is the best now.
