@@ -290,3 +290,93 @@ def test_forbidden_evidence_and_constants():
         small().condition({"x": 1, ("y", 1): 1})
     with pytest.raises(gp.InfeasibleProblem, match="forbids every labeling"):
         small().add_factor((), np.inf)
+
+
+# ------------------------------------------------------------------------------------------------- quadratic forms
+
+
+def quadratic_inputs(Q):
+    """The same matrix in every form that from_qubo takes."""
+    import scipy.sparse
+
+    n = len(Q)
+    G = nx.DiGraph()
+    G.add_nodes_from(range(n))
+    G.add_weighted_edges_from((i, j, Q[i, j]) for i in range(n) for j in range(n) if Q[i, j])
+    half = scipy.sparse.coo_matrix(Q / 2)
+    twice = scipy.sparse.coo_matrix(
+        (np.tile(half.data, 2), (np.tile(half.row, 2), np.tile(half.col, 2))), shape=half.shape
+    )
+    everything = {(i, j): Q[i, j] for i in range(n) for j in range(n)}
+    return [Q, Q.tolist(), scipy.sparse.csr_array(Q), scipy.sparse.csc_matrix(Q), twice, everything, G]
+
+
+def test_qubo_in_every_form():
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 8))
+        Q = rng.integers(-4, 5, (n, n)).astype(float)
+        before = Q.copy()
+        for form in quadratic_inputs(Q):
+            f = FactorGraph.from_qubo(form, constant=2.0)
+            assert f.n == n
+            for x in rng.integers(0, 2, (5, n)):
+                assert f.evaluate(x) == x @ Q @ x + 2.0, (seed, type(form))
+        np.testing.assert_array_equal(Q, before)
+
+
+def test_ising_in_every_form():
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 8))
+        J = rng.integers(-4, 5, (n, n)).astype(float)
+        np.fill_diagonal(J, 0)
+        b = rng.integers(-4, 5, n).astype(float)
+        for form in quadratic_inputs(J):
+            f = FactorGraph.from_ising(b if seed % 2 else dict(enumerate(b)), form)
+            for y in rng.integers(0, 2, (5, n)):
+                s = 2 * y - 1
+                assert f.evaluate(y) == -(s @ J @ s) - b @ s, (seed, type(form))
+
+
+def test_quadratic_forms_keep_names_and_agree_with_ising():
+    f = FactorGraph.from_qubo({("b", "a"): 1.0, ("a", "b"): 2.0, ("c", "c"): -1.0})
+    assert f.variables == ["b", "a", "c"] and f.m == 2 and f.factor(1)[1].tolist() == [[0, 0], [0, 3]]
+    assert list(FactorGraph.from_qubo({(7, 3): 1.0}).variables) == [3, 7]
+    assert FactorGraph.from_qubo(np.zeros((3, 3))).m == 0 and FactorGraph.from_qubo(np.zeros((0, 0))).n == 0
+    assert FactorGraph.from_qubo({}).n == 0
+    f = FactorGraph.from_ising({"z": 1.5}, {("x", "y"): 1.0})
+    assert f.variables == ["x", "y", "z"] and f.evaluate({"x": 0, "y": 0, "z": 0}) == 0.5
+    G = nx.path_graph(4)
+    one, other = FactorGraph.ising(G, field=0.5), FactorGraph.from_ising(0.5, G)
+    assert all(one.evaluate(y) == other.evaluate(y) for y in np.ndindex(2, 2, 2, 2))
+    f = FactorGraph.from_qubo([[-1.0]], offset=3.0, sense=-1)
+    assert f.objective(f.evaluate([1])) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("Q", "message"),
+    [
+        (np.zeros((2, 3)), r"Q has shape \(2, 3\): expected a square matrix"),
+        (np.zeros(3), r"Q has shape \(3,\): expected a square matrix"),
+        ([[0.0, np.nan], [0.0, 0.0]], r"entry \(0, 1\) of Q is nan: expected a finite number"),
+        ({("a", "b"): np.inf}, r"entry \('a', 'b'\) of Q is inf: expected a finite number"),
+        ({("a", "b"): "one"}, r"entry \('a', 'b'\) of Q is 'one': expected a number"),
+        ({"ab": 1.0}, r"'ab' is a key of Q: expected pairs of variables"),
+        ([["a"]], "Q has dtype <U1: expected real numbers"),
+        ([[0.0, 1e308], [1e308, 0.0]], "overflows"),
+    ],
+)
+def test_bad_quadratic_forms(Q, message):
+    with pytest.raises(gp.InvalidProblem, match=message):
+        FactorGraph.from_qubo(Q)
+
+
+def test_bad_ising_models():
+    for arguments, message in [
+        (([1.0, 2.0, 3.0], np.zeros((2, 2))), r"field has shape \(3,\): expected \(2,\) or a number"),
+        (([1.0, np.nan], np.zeros((2, 2))), "field of variable 1 is nan: expected a finite number"),
+        ((0.0, np.eye(2)), r"coupling \(0, 0\) is 1.0: expected two variables"),
+    ]:
+        with pytest.raises(gp.InvalidProblem, match=message):
+            FactorGraph.from_ising(*arguments)

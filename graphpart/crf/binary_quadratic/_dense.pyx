@@ -1,0 +1,316 @@
+"""Kernels of one-flip moves on a binary quadratic form whose couplings are a matrix of 16- or 32-bit integers.
+
+The same moves as in `_sparse`, by the same random numbers: see there. Where nearly all variables are coupled, a flip
+changes nearly all gains, and one pass over contiguous numbers both changes them and finds the least gain of each block.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from graphpart.kernels.clones cimport GP_CLONED  # and its macros
+from graphpart.kernels.random cimport random_below
+from graphpart.stopping cimport Stopping
+
+ctypedef fused entry_t:
+    int16_t
+    int32_t
+
+cdef extern from "<stdint.h>":
+    int32_t INT32_MOST "INT32_MAX"
+
+cdef extern from *:
+    """
+    #define GP_FLIPS 16   /* variables looked at together when annealing */
+    #define GP_BLOCK 32   /* variables of which the least gain is kept */
+
+    /* Whether a block has a variable that flips; thresholds stay below 2**31. */
+    GP_CLONES
+    static int32_t gp_any_flips(const int32_t *GP_RESTRICT gain, const float *GP_RESTRICT variates, float heat) {
+        int32_t any = 0, k;
+        for (k = 0; k < GP_FLIPS; k++) any |= gain[k] <= (int32_t)(heat * variates[k]);
+        return any;
+    }
+
+    /* The sum of a row over variables with label 1. */
+    #define GP_SUM(NAME, ENTRY)                                                                                  \\
+    GP_CLONES                                                                                                    \\
+    static int32_t NAME(Py_ssize_t n, const ENTRY *GP_RESTRICT row, const int8_t *GP_RESTRICT spins) {           \\
+        int32_t sum = 0;                                                                                         \\
+        Py_ssize_t k;                                                                                            \\
+        for (k = 0; k < n; k++) sum += row[k] & -(int32_t)(spins[k] > 0);                                        \\
+        return sum;                                                                                              \\
+    }
+    GP_SUM(gp_sum_16, int16_t)
+    GP_SUM(gp_sum_32, int32_t)
+
+    /* A flip of a variable with this spin: what it does to all gains. */
+    #define GP_ADD(NAME, ENTRY)                                                                                  \\
+    GP_CLONES                                                                                                    \\
+    static void NAME(Py_ssize_t n, const ENTRY *GP_RESTRICT row, const int8_t *GP_RESTRICT spins, int32_t spin,  \\
+                     int32_t *GP_RESTRICT gain) {                                                                \\
+        Py_ssize_t k;                                                                                            \\
+        for (k = 0; k < n; k++) gain[k] += (ENTRY)(row[k] * (ENTRY)(spins[k] * spin));                           \\
+    }
+    GP_ADD(gp_add_16, int16_t)
+    GP_ADD(gp_add_32, int32_t)
+
+    /* The same, and the least gains of each block, of variables that are free at this time and of all. */
+    #define GP_STEP(NAME, ENTRY)                                                                                 \\
+    GP_CLONES                                                                                                    \\
+    static void NAME(Py_ssize_t n, const ENTRY *GP_RESTRICT row, const int8_t *GP_RESTRICT spins, int32_t spin,  \\
+                     int32_t *GP_RESTRICT gain, const int32_t *GP_RESTRICT until, int32_t now,                   \\
+                     int32_t *GP_RESTRICT least_free, int32_t *GP_RESTRICT least) {                              \\
+        Py_ssize_t b, k;                                                                                         \\
+        for (b = 0; b + GP_BLOCK <= n; b += GP_BLOCK) {                                                          \\
+            int32_t free = INT32_MAX, all = INT32_MAX;                                                           \\
+            for (k = b; k < b + GP_BLOCK; k++) {                                                                 \\
+                const int32_t d = gain[k] + (ENTRY)(row[k] * (ENTRY)(spins[k] * spin));                          \\
+                const int32_t bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);            \\
+                gain[k] = d;                                                                                     \\
+                all = d < all ? d : all;                                                                         \\
+                free = f < free ? f : free;                                                                      \\
+            }                                                                                                    \\
+            least_free[b / GP_BLOCK] = free;                                                                     \\
+            least[b / GP_BLOCK] = all;                                                                           \\
+        }                                                                                                        \\
+        if (b < n) {                                                                                             \\
+            int32_t free = INT32_MAX, all = INT32_MAX;                                                           \\
+            for (k = b; k < n; k++) {                                                                            \\
+                const int32_t d = gain[k] + (ENTRY)(row[k] * (ENTRY)(spins[k] * spin));                          \\
+                const int32_t bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);            \\
+                gain[k] = d;                                                                                     \\
+                all = d < all ? d : all;                                                                         \\
+                free = f < free ? f : free;                                                                      \\
+            }                                                                                                    \\
+            least_free[b / GP_BLOCK] = free;                                                                     \\
+            least[b / GP_BLOCK] = all;                                                                           \\
+        }                                                                                                        \\
+    }
+    GP_STEP(gp_step_16, int16_t)
+    GP_STEP(gp_step_32, int32_t)
+    """
+    int32_t any_flips "gp_any_flips" (const int32_t* gain, const float* variates, float heat) noexcept nogil
+    int32_t sum_16 "gp_sum_16" (Py_ssize_t n, const int16_t* row, const int8_t* spins) noexcept nogil
+    int32_t sum_32 "gp_sum_32" (Py_ssize_t n, const int32_t* row, const int8_t* spins) noexcept nogil
+    void add_16 "gp_add_16" (
+        Py_ssize_t n, const int16_t* row, const int8_t* spins, int32_t spin, int32_t* gain
+    ) noexcept nogil
+    void add_32 "gp_add_32" (
+        Py_ssize_t n, const int32_t* row, const int8_t* spins, int32_t spin, int32_t* gain
+    ) noexcept nogil
+    void step_16 "gp_step_16" (
+        Py_ssize_t n, const int16_t* row, const int8_t* spins, int32_t spin, int32_t* gain, const int32_t* until,
+        int32_t now, int32_t* least_free, int32_t* least
+    ) noexcept nogil
+    void step_32 "gp_step_32" (
+        Py_ssize_t n, const int32_t* row, const int8_t* spins, int32_t spin, int32_t* gain, const int32_t* until,
+        int32_t now, int32_t* least_free, int32_t* least
+    ) noexcept nogil
+    enum:
+        GP_FLIPS
+        GP_BLOCK
+
+cdef double HOTTEST = 2.0**27  # variates stay below 2**4
+
+
+cdef int64_t fill_gains(
+    const entry_t[:, ::1] matrix, const int32_t[::1] linear, const int8_t[::1] spins, int32_t[::1] gains
+) noexcept nogil:
+    """The change of energy by each flip; returns the energy."""
+    cdef Py_ssize_t n = linear.shape[0], i
+    cdef int32_t g
+    cdef int64_t twice = 0
+    for i in range(n):
+        if entry_t is int16_t:
+            g = sum_16(n, &matrix[i, 0], &spins[0])
+        else:
+            g = sum_32(n, &matrix[i, 0], &spins[0])
+        if spins[i] > 0:
+            twice += 2 * <int64_t>linear[i] + g
+        g += linear[i]
+        gains[i] = -g if spins[i] > 0 else g
+    return twice // 2
+
+
+cdef inline void flip(Py_ssize_t n, const entry_t* matrix, int32_t* gains, int8_t* spins, Py_ssize_t k) noexcept nogil:
+    cdef int32_t gain = gains[k]
+    if entry_t is int16_t:
+        add_16(n, matrix + k * n, spins, spins[k], gains)
+    else:
+        add_32(n, matrix + k * n, spins, spins[k], gains)
+    gains[k] = -gain
+    spins[k] = -spins[k]
+
+
+def energy_and_gains(const entry_t[:, ::1] matrix, const int32_t[::1] linear, const int8_t[::1] spins):
+    """The energy of spins, and the change by each flip. O(n^2)"""
+    gains = np.empty(linear.shape[0], np.int32)
+    cdef int32_t[::1] out = gains
+    cdef int64_t energy
+    with nogil:
+        energy = fill_gains(matrix, linear, spins, out)
+    return energy, gains
+
+
+def anneal(
+    const entry_t[:, ::1] matrix,
+    const int32_t[::1] linear,
+    int8_t[::1] spins,
+    const double[::1] temperatures,
+    const float[::1] variates,
+    unsigned long long seed,
+    Stopping stopping,
+):
+    """See `_sparse.anneal`."""
+    cdef Py_ssize_t n = linear.shape[0], i, b, k
+    cdef long long t, sweeps = temperatures.shape[0]
+    cdef uint64_t random = seed, mask = variates.shape[0] - GP_FLIPS, at = 0
+    cdef int32_t[::1] gains = np.empty(n, np.int32)
+    cdef int8_t[::1] found = np.empty(n, np.int8)
+    cdef int64_t energy, best
+    cdef float heat
+    cdef bint ended = False, moved
+    if n == 0:
+        return 0
+    cdef int32_t* d = &gains[0]
+    cdef int8_t* s = &spins[0]
+    cdef const entry_t* rows = &matrix[0, 0]
+    cdef const float* v = &variates[0]
+    with nogil:
+        energy = fill_gains(matrix, linear, spins, gains)
+        best = energy
+        found[:] = spins
+        for t in range(sweeps):
+            heat = <float>min(temperatures[t], HOTTEST)
+            for i in range((n + GP_FLIPS - 1) // GP_FLIPS):
+                b = i * GP_FLIPS
+                if b % 4096 == 0:
+                    at = random_below(&random, variates.shape[0])
+                if b % 64 == 0 and stopping.poll(INFINITY):
+                    ended = True
+                    break
+                at = (at + GP_FLIPS) & mask
+                if b + GP_FLIPS <= n and not any_flips(d + b, v + at, heat):
+                    continue
+                for k in range(b, min(b + GP_FLIPS, n)):
+                    if d[k] <= <int32_t>(heat * v[at + k - b]):
+                        energy += d[k]
+                        flip(n, rows, d, s, k)
+            if ended:
+                break
+            if energy < best:
+                best = energy
+                memcpy(&found[0], s, n)
+        moved = not ended
+        while moved:
+            moved = False
+            for k in range(n):
+                if d[k] < 0:
+                    energy += d[k]
+                    flip(n, rows, d, s, k)
+                    moved = True
+            if stopping.poll(INFINITY):
+                break
+        if energy < best:
+            best = energy
+        else:
+            memcpy(s, &found[0], n)
+    return best
+
+
+def tabu(
+    const entry_t[:, ::1] matrix,
+    const int32_t[::1] linear,
+    int8_t[::1] spins,
+    int32_t[::1] until,
+    int moves,
+    int patience,
+    int tenure,
+    int spread,
+    int first,
+    unsigned long long seed,
+    Stopping stopping,
+):
+    """See `_sparse.tabu`."""
+    cdef Py_ssize_t n = linear.shape[0], blocks = (n + GP_BLOCK - 1) // GP_BLOCK, i, j, b, k, turn
+    cdef uint64_t random = seed
+    if n == 0:
+        return 0, 0
+    cdef int32_t[::1] gains = np.empty(n, np.int32), frees = np.empty(blocks, np.int32)
+    cdef int32_t[::1] leasts = np.empty(blocks, np.int32)
+    cdef int8_t[::1] found = np.array(spins)
+    cdef int32_t now = 0, since = 0, count, chosen, any_least
+    cdef int64_t energy, best
+    cdef bint fresh = False, met = first <= 0, aspire
+    cdef int32_t* d = &gains[0]
+    cdef int32_t* free = &frees[0]
+    cdef int32_t* least = &leasts[0]
+    cdef int32_t* tabu_until = &until[0]
+    cdef int8_t* s = &spins[0]
+    cdef const entry_t* rows = &matrix[0, 0]
+    with nogil:
+        energy = fill_gains(matrix, linear, spins, gains)
+        best = energy
+        if entry_t is int16_t:  # changes nothing, with the spin 0
+            step_16(n, rows, s, 0, d, tabu_until, 1, free, least)
+        else:
+            step_32(n, rows, s, 0, d, tabu_until, 1, free, least)
+        while now < moves and since < patience:
+            now += 1
+            since += 1
+            if stopping.poll(INFINITY):
+                break
+            chosen = INT32_MOST
+            any_least = INT32_MOST
+            for b in range(blocks):
+                if free[b] < chosen:
+                    chosen = free[b]
+                if least[b] < any_least:
+                    any_least = least[b]
+            aspire = tenure < moves and any_least < chosen and energy + any_least < best
+            if aspire:
+                chosen = any_least
+            elif chosen == INT32_MOST:
+                break  # all are tabu
+            # One of those that are as good, from a random place on.
+            turn = <Py_ssize_t>random_below(&random, blocks)
+            for b in range(blocks):
+                i = b + turn - (blocks if b + turn >= blocks else 0)
+                if (least[i] if aspire else free[i]) == chosen:
+                    break
+            b = i
+            count = <int32_t>min(<Py_ssize_t>GP_BLOCK, n - b * GP_BLOCK)
+            turn = <Py_ssize_t>random_below(&random, count)
+            k = -1
+            for j in range(count):
+                i = b * GP_BLOCK + (j + turn - (count if j + turn >= count else 0))
+                if d[i] == chosen and (aspire or tabu_until[i] <= now):
+                    k = i
+                    break
+            if fresh and chosen >= 0:  # about to leave the best
+                memcpy(&found[0], s, n)
+                fresh = False
+            energy += chosen
+            if tenure >= moves:
+                tabu_until[k] = INT32_MOST
+            else:
+                tabu_until[k] = now + 1 + tenure + <int32_t>random_below(&random, spread)
+            d[k] = -d[k]  # its row has 0 there
+            if entry_t is int16_t:
+                step_16(n, rows + k * n, s, s[k], d, tabu_until, now + 1, free, least)
+            else:
+                step_32(n, rows + k * n, s, s[k], d, tabu_until, now + 1, free, least)
+            s[k] = -s[k]
+            if now > first and (energy < best or not met):
+                best = energy
+                met = True
+                fresh = True
+                since = 0
+        if not met:
+            best = energy
+        elif not fresh:
+            memcpy(s, &found[0], n)
+    return best, now

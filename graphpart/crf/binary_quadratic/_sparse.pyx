@@ -1,0 +1,391 @@
+"""Kernels of one-flip moves on a binary quadratic form in compressed rows of integers.
+
+A spin is +1 for label 1 and -1 for label 0. For each variable i its gain d[i] is kept: the change of energy if it
+flips. Flipping k changes the gain of each neighbour j by ``J[j, k] s[j] s[k]`` and turns the sign of its own. All sums
+are of integers, hence exact in any order.
+
+`anneal` is simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983): in each sweep, variables in order flip where the
+gain is at most the temperature times an exponential variate, that is with the probability of Metropolis et al. (1953).
+A block of variables is looked at together first; in the cold most have none that flips. Then it descends.
+
+`tabu` is one-flip tabu search (Glover 1989; Palubeckis 2006): the flip of least gain among variables that have not
+flipped for some moves, or any that leads below the best energy so far. Least gains are kept for blocks of variables, and
+only blocks in which a gain or the tabu status has changed are looked at anew. With all but some variables tabu for
+ever, and no repetition, the same moves relink paths between two labelings (Wang, Lü, Glover & Hao 2012).
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from graphpart.kernels.clones cimport GP_CLONED  # and its macros
+from graphpart.kernels.random cimport random_below
+from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+ctypedef fused value_t:
+    int32_t
+    int64_t
+
+cdef extern from "<stdint.h>":
+    int32_t INT32_MOST "INT32_MAX"
+    int64_t INT64_MOST "INT64_MAX"
+
+# The loops over blocks, in C for the sake of GP_CLONES.
+cdef extern from *:
+    """
+    #define GP_FLIPS 16   /* variables looked at together when annealing */
+    #define GP_BLOCK 32   /* variables of which the least gain is kept */
+
+    /* Whether a block has a variable that flips; thresholds stay below 2**31. */
+    GP_CLONES
+    static int32_t gp_any_flips_32(const int32_t *GP_RESTRICT gain, const float *GP_RESTRICT variates, float heat) {
+        int32_t any = 0, k;
+        for (k = 0; k < GP_FLIPS; k++) any |= gain[k] <= (int32_t)(heat * variates[k]);
+        return any;
+    }
+    /* The least gain in a block, of variables that are free at this time and of all. */
+    GP_CLONES
+    static void gp_least_32(const int32_t *GP_RESTRICT gain, const int32_t *GP_RESTRICT until, int32_t now,
+                            int32_t count, int32_t *GP_RESTRICT least_free, int32_t *GP_RESTRICT least) {
+        int32_t free = INT32_MAX, all = INT32_MAX, k;
+        if (count == GP_BLOCK) {
+            for (k = 0; k < GP_BLOCK; k++) {
+                const int32_t d = gain[k], bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);
+                all = d < all ? d : all;
+                free = f < free ? f : free;
+            }
+        } else {
+            for (k = 0; k < count; k++) {
+                const int32_t d = gain[k], bound = (now - until[k]) >> 31, f = (d & ~bound) | (INT32_MAX & bound);
+                all = d < all ? d : all;
+                free = f < free ? f : free;
+            }
+        }
+        *least_free = free;
+        *least = all;
+    }
+    static void gp_least_64(const int64_t *GP_RESTRICT gain, const int32_t *GP_RESTRICT until, int32_t now,
+                            int32_t count, int64_t *GP_RESTRICT least_free, int64_t *GP_RESTRICT least) {
+        int64_t free = INT64_MAX, all = INT64_MAX;
+        int32_t k;
+        for (k = 0; k < count; k++) {
+            const int64_t d = gain[k], f = until[k] > now ? INT64_MAX : d;
+            all = d < all ? d : all;
+            free = f < free ? f : free;
+        }
+        *least_free = free;
+        *least = all;
+    }
+    """
+    int32_t any_flips_32 "gp_any_flips_32" (const int32_t* gain, const float* variates, float heat) noexcept nogil
+    void least_32 "gp_least_32" (
+        const int32_t* gain, const int32_t* until, int32_t now, int32_t count, int32_t* least_free, int32_t* least
+    ) noexcept nogil
+    void least_64 "gp_least_64" (
+        const int64_t* gain, const int32_t* until, int32_t now, int32_t count, int64_t* least_free, int64_t* least
+    ) noexcept nogil
+    enum:
+        GP_FLIPS
+        GP_BLOCK
+
+BLOCK = GP_BLOCK
+cdef double HOTTEST = 2.0**27  # variates stay below 2**4
+
+
+cdef int64_t fill_gains(
+    const offset_t[::1] starts,
+    const element_t[::1] neighbours,
+    const value_t[::1] couplings,
+    const value_t[::1] linear,
+    const int8_t[::1] spins,
+    value_t[::1] gains,
+) noexcept nogil:
+    """The change of energy by each flip; returns the energy."""
+    cdef Py_ssize_t n = linear.shape[0], i
+    cdef offset_t e
+    cdef value_t g
+    cdef int64_t twice = 0
+    for i in range(n):
+        g = 0
+        for e in range(starts[i], starts[i + 1]):
+            if spins[neighbours[e]] > 0:
+                g += couplings[e]
+        if spins[i] > 0:
+            twice += 2 * <int64_t>linear[i] + g
+        g += linear[i]
+        gains[i] = -g if spins[i] > 0 else g
+    return twice // 2
+
+
+cdef inline void flip(
+    const offset_t* starts,
+    const element_t* neighbours,
+    const value_t* couplings,
+    value_t* gains,
+    int8_t* spins,
+    Py_ssize_t k,
+) noexcept nogil:
+    cdef offset_t e
+    cdef element_t j
+    cdef value_t s = spins[k]
+    gains[k] = -gains[k]
+    spins[k] = -spins[k]
+    for e in range(starts[k], starts[k + 1]):
+        j = neighbours[e]
+        gains[j] += couplings[e] * (s * spins[j])
+
+
+def energy_and_gains(
+    const offset_t[::1] starts,
+    const element_t[::1] neighbours,
+    const value_t[::1] couplings,
+    const value_t[::1] linear,
+    const int8_t[::1] spins,
+):
+    """The energy of spins, and the change by each flip. O(n + m)"""
+    gains = np.empty(linear.shape[0], np.int32 if value_t is int32_t else np.int64)
+    cdef value_t[::1] out = gains
+    cdef int64_t energy
+    with nogil:
+        energy = fill_gains(starts, neighbours, couplings, linear, spins, out)
+    return energy, gains
+
+
+def anneal(
+    const offset_t[::1] starts,
+    const element_t[::1] neighbours,
+    const value_t[::1] couplings,
+    const value_t[::1] linear,
+    int8_t[::1] spins,
+    const double[::1] temperatures,
+    const float[::1] variates,
+    unsigned long long seed,
+    Stopping stopping,
+):
+    """One sweep at each temperature, then a descent; leaves the best spins met in `spins`, returns their energy.
+
+    Looks for the best at the end of each sweep. The number of variates is a power of 2.
+    """
+    cdef Py_ssize_t n = linear.shape[0], i, b, k
+    cdef long long t, sweeps = temperatures.shape[0]
+    cdef uint64_t random = seed, mask = variates.shape[0] - GP_FLIPS, at = 0
+    cdef value_t[::1] gains = np.empty(n, np.int32 if value_t is int32_t else np.int64)
+    cdef int8_t[::1] found = np.empty(n, np.int8)
+    cdef int64_t energy, best
+    cdef value_t threshold
+    cdef float heat
+    cdef double warm
+    cdef bint ended = False, moved
+    if n == 0:
+        return 0
+    cdef value_t* d = &gains[0]
+    cdef int8_t* s = &spins[0]
+    cdef const element_t* to = &neighbours[0] if neighbours.shape[0] else NULL
+    cdef const value_t* w = &couplings[0] if couplings.shape[0] else NULL
+    cdef const offset_t* first = &starts[0]
+    cdef const float* v = &variates[0]
+    with nogil:
+        energy = fill_gains(starts, neighbours, couplings, linear, spins, gains)
+        best = energy
+        found[:] = spins
+        for t in range(sweeps):
+            warm = temperatures[t]
+            heat = <float>(warm if warm < HOTTEST else HOTTEST)
+            for i in range((n + GP_FLIPS - 1) // GP_FLIPS):
+                b = i * GP_FLIPS
+                if b % 4096 == 0:
+                    at = random_below(&random, variates.shape[0])
+                    if stopping.poll(INFINITY):
+                        ended = True
+                        break
+                at = (at + GP_FLIPS) & mask
+                if value_t is int32_t:
+                    if b + GP_FLIPS <= n and not any_flips_32(d + b, v + at, heat):
+                        continue
+                for k in range(b, min(b + GP_FLIPS, n)):
+                    if value_t is int32_t:
+                        threshold = <value_t>(heat * v[at + k - b])
+                    else:
+                        threshold = <value_t>(warm * v[at + k - b])
+                    if d[k] <= threshold:
+                        energy += d[k]
+                        flip(first, to, w, d, s, k)
+            if ended:
+                break
+            if energy < best:
+                best = energy
+                memcpy(&found[0], s, n)
+        moved = not ended
+        while moved:
+            moved = False
+            for k in range(n):
+                if d[k] < 0:
+                    energy += d[k]
+                    flip(first, to, w, d, s, k)
+                    moved = True
+            if stopping.poll(INFINITY):
+                break
+        if energy < best:
+            best = energy
+        else:
+            memcpy(s, &found[0], n)
+    return best
+
+
+cdef inline void look_at(
+    value_t* d, const int32_t* until, int32_t now, Py_ssize_t n, Py_ssize_t block, value_t* free, value_t* least
+) noexcept nogil:
+    cdef Py_ssize_t b = block * GP_BLOCK
+    cdef int32_t count = <int32_t>min(<Py_ssize_t>GP_BLOCK, n - b)
+    if value_t is int32_t:
+        least_32(d + b, until + b, now, count, free + block, least + block)
+    else:
+        least_64(d + b, until + b, now, count, free + block, least + block)
+
+
+def tabu(
+    const offset_t[::1] starts,
+    const element_t[::1] neighbours,
+    const value_t[::1] couplings,
+    const value_t[::1] linear,
+    int8_t[::1] spins,
+    int32_t[::1] until,
+    int moves,
+    int patience,
+    int tenure,
+    int spread,
+    int first,
+    unsigned long long seed,
+    Stopping stopping,
+):
+    """At most so many moves, or until `patience` in a row find nothing better; leaves the best spins met in `spins`.
+
+    Variable i is tabu for moves before ``until[i]``, which is 0 or too large to end at first, and after it has flipped for `tenure` and up to `spread - 1` moves
+    more. Moves are counted from 1. Only what is met after `first` moves counts; if that is nothing, `spins` stay as at
+    the last move. Returns the energy and the number of moves.
+    """
+    cdef Py_ssize_t n = linear.shape[0], blocks = (n + GP_BLOCK - 1) // GP_BLOCK, i, j, b, k, turn
+    cdef uint64_t random = seed
+    dtype = np.int32 if value_t is int32_t else np.int64
+    if n == 0:
+        return 0, 0
+    cdef value_t[::1] gains = np.empty(n, dtype), frees = np.empty(blocks, dtype), leasts = np.empty(blocks, dtype)
+    cdef int8_t[::1] found = np.array(spins)
+    cdef int32_t ring = tenure + spread + 1 if tenure < moves else 1  # times at which a variable can become free
+    cdef int32_t[::1] heads = np.full(ring, -1, np.int32), following = np.full(n, -1, np.int32)
+    cdef int32_t[::1] dirty_at = np.zeros(blocks, np.int32), dirty = np.empty(blocks, np.int32)
+    cdef int32_t now = 0, since = 0, count, release
+    cdef int64_t energy, best
+    cdef value_t most = <value_t>(INT32_MOST if value_t is int32_t else INT64_MOST), chosen, any_least
+    cdef bint fresh = False, met = first <= 0
+    cdef offset_t e
+    cdef value_t* d = &gains[0]
+    cdef value_t* free = &frees[0]
+    cdef value_t* least = &leasts[0]
+    cdef int8_t* s = &spins[0]
+    cdef int32_t* tabu_until = &until[0]
+    cdef const element_t* to = &neighbours[0] if neighbours.shape[0] else NULL
+    cdef const value_t* w = &couplings[0] if couplings.shape[0] else NULL
+    cdef bint aspire
+    with nogil:
+        energy = fill_gains(starts, neighbours, couplings, linear, spins, gains)
+        best = energy
+        for b in range(blocks):
+            look_at(d, tabu_until, 1, n, b, free, least)
+        while now < moves and since < patience:
+            now += 1
+            since += 1
+            if stopping.poll(INFINITY):
+                break
+            chosen = most
+            any_least = most
+            for b in range(blocks):
+                if free[b] < chosen:
+                    chosen = free[b]
+                if least[b] < any_least:
+                    any_least = least[b]
+            aspire = tenure < moves and any_least < chosen and energy + any_least < best
+            if aspire:
+                chosen = any_least
+            elif chosen == most:
+                break  # all are tabu
+            # One of those that are as good, from a random place on.
+            turn = <Py_ssize_t>random_below(&random, blocks)
+            for b in range(blocks):
+                i = b + turn - (blocks if b + turn >= blocks else 0)
+                if (least[i] if aspire else free[i]) == chosen:
+                    break
+            b = i
+            count = <int32_t>min(<Py_ssize_t>GP_BLOCK, n - b * GP_BLOCK)
+            turn = <Py_ssize_t>random_below(&random, count)
+            k = -1
+            for j in range(count):
+                i = b * GP_BLOCK + (j + turn - (count if j + turn >= count else 0))
+                if d[i] == chosen and (aspire or tabu_until[i] <= now):
+                    k = i
+                    break
+            if fresh and chosen >= 0:  # about to leave the best
+                memcpy(&found[0], s, n)
+                fresh = False
+            energy += chosen
+            # Flip, and look anew at the blocks of all whose gain has changed, or who are free from the next move on.
+            count = 0
+            gains[k] = -gains[k]
+            for e in range(starts[k], starts[k + 1]):
+                j = to[e]
+                d[j] += w[e] * <value_t>(s[k] * s[j])
+                i = j // GP_BLOCK
+                if dirty_at[i] != now:
+                    dirty_at[i] = now
+                    dirty[count] = <int32_t>i
+                    count += 1
+            s[k] = -s[k]
+            i = k // GP_BLOCK
+            if dirty_at[i] != now:
+                dirty_at[i] = now
+                dirty[count] = <int32_t>i
+                count += 1
+            if tenure >= moves:
+                tabu_until[k] = INT32_MOST
+            else:
+                release = now + 1 + tenure + <int32_t>random_below(&random, spread)
+                # One variable may stand in several rings when aspired; until tells which one counts.
+                tabu_until[k] = release
+                if following[k] == -1:
+                    following[k] = heads[release % ring]
+                    heads[release % ring] = <int32_t>k
+                    if following[k] == -1:
+                        following[k] = -2
+            if tenure < moves:
+                j = heads[(now + 1) % ring]
+                heads[(now + 1) % ring] = -1
+                while j >= 0:
+                    i = following[j]
+                    following[j] = -1
+                    if tabu_until[j] > now + 1:  # flipped again meanwhile
+                        following[j] = heads[tabu_until[j] % ring]
+                        heads[tabu_until[j] % ring] = <int32_t>j
+                        if following[j] == -1:
+                            following[j] = -2
+                    else:
+                        b = j // GP_BLOCK
+                        if dirty_at[b] != now:
+                            dirty_at[b] = now
+                            dirty[count] = <int32_t>b
+                            count += 1
+                    j = i
+            for j in range(count):
+                look_at(d, tabu_until, now + 1, n, dirty[j], free, least)
+            if now > first and (energy < best or not met):
+                best = energy
+                met = True
+                fresh = True
+                since = 0
+        if not met:
+            best = energy
+        elif not fresh:
+            memcpy(s, &found[0], n)
+    return best, now

@@ -1,0 +1,174 @@
+"""The binary quadratic form of a factor graph whose variables have two labels and whose factors at most two variables.
+
+Every table over two labels is linear, and every one over two pairs of labels is ``c + a x + b y + w x y``. So is the
+energy of all labels x in {0, 1}^n:
+
+    H(x) = constant + sum_i h_i x_i + sum_{i < j} J_ij x_i x_j.
+
+This is known as quadratic unconstrained binary optimisation, and, with spins ``s = 2 x - 1``, as the Ising model.
+Entries that forbid cannot be written so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.steps import LARGEST_WHOLE, step_of
+from graphpart.crf.problem import FactorGraph
+from graphpart.kernels import _pairs
+
+__all__ = ["Integers", "QuadraticForm", "quadratic_form"]
+
+Floats = NDArray[np.float64]
+ROOM = 2.0**28  # 32-bit sums of one variable stay below, and so do temperatures
+FEW = 1000  # costs that are looked at first
+FINE = 2.0**12  # units that a typical coupling has at least, where costs are rounded to 32-bit integers
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Linear terms and couplings as integers; `scale` of them are an energy of 1.
+
+    Exact where all costs are multiples of a common step. Else rounded: to 32 bits where a typical coupling then has
+    at least 4096 units, to 64 bits where not.
+    """
+
+    linear: NDArray[Any]
+    couplings: NDArray[Any]
+    scale: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class QuadraticForm:
+    """Linear terms and couplings in compressed rows, each pair in the rows of both its variables, without zeros.
+
+    Attributes
+    ----------
+    constant : float
+        Energy where all labels are 0.
+    linear : ndarray of float64, shape (n,)
+    starts : ndarray of int64, shape (n + 1,)
+    neighbours : ndarray of int32
+        Those of variable i, ascending, are ``neighbours[starts[i]:starts[i + 1]]``.
+    couplings : ndarray of float64
+    """
+
+    constant: float
+    linear: Floats
+    starts: NDArray[np.int64]
+    neighbours: NDArray[np.int32]
+    couplings: Floats
+
+    @classmethod
+    def from_pairs(cls, linear: Floats, u: Any, v: Any, couplings: Floats, constant: float = 0.0) -> QuadraticForm:
+        """From pairs u, v, int32 or int64, of different variables; couplings of equal pairs add up. O(n + m)"""
+        n = len(linear)
+        low, high, sums, _ = _pairs.sort_pairs(n, u, v, np.ascontiguousarray(couplings))
+        kept = sums != 0
+        if not kept.all():
+            low, high, sums = low[kept], high[kept], sums[kept]
+        return cls(constant, linear, *_pairs.adjacency(n, low, high, sums))
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return len(self.linear)
+
+    @property
+    def m(self) -> int:
+        """Number of pairs with a coupling."""
+        return len(self.neighbours) // 2
+
+    @property
+    def density(self) -> float:
+        """The share of all pairs that have a coupling."""
+        return self.m / max(1.0, self.n * (self.n - 1) / 2)
+
+    @cached_property
+    def rows(self) -> NDArray[np.int32]:
+        """The variable whose row each entry is in."""
+        return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.starts))
+
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
+        """Each pair once, the smaller variable first, with its coupling."""
+        upper = self.rows < self.neighbours
+        return self.rows[upper], self.neighbours[upper], self.couplings[upper]
+
+    def energy(self, labels: NDArray[Any]) -> float:
+        """The energy of an array of labels 0 and 1. O(n + m)"""
+        one = labels != 0
+        both = one[self.rows] & one[self.neighbours]
+        return self.constant + float(self.linear[one].sum()) + float(self.couplings[both].sum()) / 2
+
+    @cached_property
+    def magnitudes(self) -> Floats:
+        """The sum of absolute costs of each variable."""
+        return np.abs(self.linear) + np.bincount(self.rows, np.abs(self.couplings), self.n)
+
+    @cached_property
+    def step(self) -> float:
+        """The largest number of which all costs are multiples, if multiples of ``2**-20``; else 0."""
+        total = float(self.magnitudes.sum())
+        few = np.concatenate([self.linear[:FEW], self.couplings[:FEW]])
+        likely = total < LARGEST_WHOLE and (few == np.rint(few)).all() and np.gcd.reduce(few.astype(np.int64)) == 1
+        if likely and all((costs == np.rint(costs)).all() for costs in (self.linear, self.couplings)):
+            return 1.0  # sooner than below
+        return step_of(np.concatenate([self.linear, self.couplings]), total)
+
+    @cached_property
+    def integers(self) -> Integers:
+        """The form in integers, 32-bit if that is exact or fine enough."""
+        largest = float(self.magnitudes.max(initial=0.0))
+        step = self.step
+        if step and largest / step < ROOM * 2.0**30:
+            kind: type[np.signedinteger[Any]] = np.int32 if largest / step < ROOM else np.int64
+            return self._integers(kind, 1.0 / step, True)
+        exponent = math.frexp(largest)[1]
+        costs = np.abs(self.couplings if len(self.couplings) else self.linear)
+        typical = float(np.median(costs[costs > 0])) if costs.any() else largest
+        if math.ldexp(typical, max(-1100, 27 - exponent)) >= FINE:
+            return self._integers(np.int32, math.ldexp(1.0, min(1000, 27 - exponent)), False)
+        return self._integers(np.int64, math.ldexp(1.0, min(1000, 58 - exponent)), False)
+
+    def _integers(self, kind: type[np.signedinteger[Any]], scale: float, exact: bool) -> Integers:
+        linear, couplings = (np.rint(costs * scale).astype(kind) for costs in (self.linear, self.couplings))
+        return Integers(linear, couplings, scale, exact)
+
+
+def quadratic_form(f: FactorGraph) -> QuadraticForm | None:
+    """The quadratic form of a factor graph; None if it has none: other domains, larger factors, forbidden entries.
+
+    Factors over the same variables add up. None, too, if a sum overflows. O(n + m)
+
+    Examples
+    --------
+    >>> f = FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[1.0, 2.0], [4.0, -8.0]]])])
+    >>> q = quadratic_form(f)
+    >>> q.constant, q.linear.tolist(), q.couplings.tolist()
+    (1.0, [3.0, 1.0], [-13.0, -13.0])
+    """
+    arity = np.diff(f.scope_start)
+    if f.has_forbidden or (f.domains != 2).any() or arity.max(initial=0) > 2:
+        return None
+    one, two = (f.scope_start[np.flatnonzero(arity == k)] for k in (1, 2))
+    first, second = (f.table_start[np.flatnonzero(arity == k)] for k in (1, 2))
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = f.tables[first[:, None] + np.arange(2)]
+        linear = np.bincount(f.scope[one], single[:, 1] - single[:, 0], f.n).astype(np.float64)
+        table = f.tables[second[:, None] + np.arange(4)]
+        u, v = f.scope[two], f.scope[two + 1]
+        linear += np.bincount(u, table[:, 2] - table[:, 0], f.n)
+        linear += np.bincount(v, table[:, 1] - table[:, 0], f.n)
+        constant = f.constant + float(single[:, 0].sum()) + float(table[:, 0].sum())
+        couplings = (table[:, 3] - table[:, 2]) - (table[:, 1] - table[:, 0])
+        q = QuadraticForm.from_pairs(linear, u, v, couplings, constant)
+        if not (math.isfinite(constant) and math.isfinite(float(q.magnitudes.sum()))):
+            return None
+    return q

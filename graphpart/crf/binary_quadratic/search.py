@@ -1,0 +1,289 @@
+"""Search on a binary quadratic form: annealing, and ever larger families of labelings that are combined.
+
+Labelings are annealed from random ones (see _sparse.pyx), then FAMILY of them are combined to one. To combine labelings
+(see crossover.py), what they leave open is annealed from scratch; what comes out is annealed once more, from a
+temperature at which it changes only a little, and takes over all regions in which one of them is better. Where
+variables have many neighbours, both end with tabu search. FAMILY combined labelings are combined, too, then FAMILY of
+what came out of these, and so on: each labeling is combined with others only that took as much work, and that know
+nothing of it. So the longer the search, the larger the families.
+
+A round is TASKS tasks, which run side by side and know nothing of each other: combinations that are due, those of the
+largest families first, else annealing. The best labeling takes over all regions in which the outcome of a task is
+better. Annealing becomes slower from round to round. While nothing better is found, one task of every second round
+starts from the best labeling: annealing that does not forget it, or tabu search.
+
+The random numbers of a task follow from the seed, the number of the round and of the task; so the result after a number
+of rounds is the same on any number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.binary_quadratic.crossover import Contraction, best_of_regions
+from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
+from graphpart.crf.binary_quadratic.walks import Spins, Walker
+from graphpart.crf.problem import FactorGraph
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.machine import processors
+from graphpart.result import Status
+from graphpart.stopping import Stopping
+
+__all__ = ["BinarySearch"]
+
+Labels = NDArray[np.int32]
+
+TASKS = 4  # of a round; not the number of threads, on which the result must not depend
+FAMILY = 4  # labelings that are combined
+WORK = 5e6  # nanoseconds of annealing one labeling at first
+SWEEPS = (30, 1000)  # fewest and most sweeps at first
+HOT, COLD = 0.25, 0.02  # temperatures, see walks.py
+WARM = 0.1  # where annealing starts after labelings were combined
+AGAIN = 0.25  # times as many sweeps then
+SLOWER = 6.0  # rounds after which annealing takes twice as long
+LONGEST = 2e9  # nanoseconds of annealing one labeling at most
+FITS = 0.9  # of the time that is left, what a round may take
+MOVES = 10  # of tabu search, for each variable, at first
+SMALL = 100_000  # couplings, up to which evaluation takes no time
+FRESH = 2  # every so many rounds, one task begins with the best labeling
+GENERATIONS = 8  # of families at most
+
+
+@dataclass(frozen=True)
+class _Task:
+    kind: str  # "fresh", "family" or "best"
+    elite: tuple[Spins, ...]
+    sweeps: int
+    moves: int
+    seed: int
+    level: int
+
+
+class BinarySearch:
+    """A search for the labeling of least energy that can be run in slices.
+
+    Parameters
+    ----------
+    problem : FactorGraph or QuadraticForm
+        With two labels for each variable; see :func:`quadratic_form` for what else.
+    labels : ndarray of int, shape (n,), optional
+        Where to start; default: all 0.
+    seed : int
+        Of the random numbers.
+    threads : int, optional
+        Of which at most 4 are used; default: as many as there are processors for this process.
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds done so far.
+
+    Raises
+    ------
+    InvalidProblem
+        If the problem is a factor graph that has no quadratic form.
+    InvalidOption
+        If seed or threads are no such numbers.
+
+    Examples
+    --------
+    >>> from graphpart.stopping import Stopping
+    >>> f = FactorGraph.from_arrays([2] * 3, [([[0, 1], [1, 2], [0, 2]], [[[1.0, 0.0], [0.0, 1.0]]] * 3)])
+    >>> search = BinarySearch(f, seed=1)
+    >>> search.run(Stopping(max_iterations=1))
+    >>> search.cost, len(search.labels)
+    (1.0, 3)
+    """
+
+    def __init__(
+        self, problem: FactorGraph | QuadraticForm, labels: Any = None, seed: int = 0, threads: int | None = None
+    ) -> None:
+        if not hasattr(seed, "__index__") or seed < 0:
+            raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")
+        if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
+            raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+        q = problem if isinstance(problem, QuadraticForm) else quadratic_form(problem)
+        if q is None:
+            raise InvalidProblem(
+                "the problem has no quadratic form: expected two labels for each variable, factors of at most two "
+                "variables, and no forbidden entries"
+            )
+        self.problem, self.q = problem, q
+        self.seed, self.threads = int(seed), threads or processors()
+        self.walker = Walker(q)
+        # Seconds that a round takes for each sweep of its annealing.
+        self.pace = 1e-9 * self.walker.sweep_work * TASKS / min(TASKS, self.threads)
+        self.rounds = self.idle = 0
+        self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
+        self.best = _spins(np.zeros(q.n, np.int32) if labels is None else labels)
+        self.energy = self.walker.energy(self.best)
+        self._evaluated: tuple[Spins | None, float] = (None, math.inf)
+
+    @property
+    def labels(self) -> Labels:
+        """The best labels found."""
+        return (self.best > 0).astype(np.int32)
+
+    @property
+    def cost(self) -> float:
+        """The energy of the best labels, evaluated in the problem. O(n + m) if they are new"""
+        if self._evaluated[0] is not self.best:
+            evaluate = self.q.energy if isinstance(self.problem, QuadraticForm) else self.problem.evaluate_labels
+            self._evaluated = self.best, evaluate(self.labels)
+        return self._evaluated[1]
+
+    def _about(self, stopping: Stopping) -> float:
+        """The cost while a run lasts: that of the integers, unless the target may be reached."""
+        about = self.q.constant + self.energy / self.walker.scale
+        return self.cost if about <= stopping.target or (self.walker.exact and self.q.m < SMALL) else about
+
+    def offer(self, labels: Any, cost: float | None = None) -> bool:
+        """Let labels that were found elsewhere take part; whether what came of them is the best now.
+
+        `cost` is their energy, if known: it is not trusted, only spares nothing and fits other pools' signature.
+        """
+        spins = _spins(labels)
+        self._wait(0, spins)
+        return self._take(spins)
+
+    def run(self, stopping: Stopping) -> None:
+        """Search until stopped. Rounds count as iterations; may be called again."""
+        before = self.best, self.energy, self.cost
+        stopping.record(self.cost)
+        if self.q.n == 0 or stopping.check(self.cost):
+            return
+        try:
+            if self.rounds == 0:
+                self._take(self.walker.descend(self.best, self._child(stopping)))
+            with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
+                while not stopping.check(self._about(stopping)):
+                    self._round(executor, stopping)
+        finally:
+            if self.cost > before[2]:  # by rounding
+                self.best, self.energy = before[:2]
+
+    def _round(self, executor: ThreadPoolExecutor, stopping: Stopping) -> None:
+        begun, tasks = stopping.seconds, self._plan(stopping.remaining)
+        children = [self._child(stopping) for _ in tasks]
+        futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
+        improved = self._attend(tasks, futures, children, stopping)
+        self.rounds += 1
+        self.idle = 0 if improved else self.idle + 1
+        stopping.step(self._about(stopping))
+        self.pace = max(0.5 * self.pace, (stopping.seconds - begun) / tasks[0].sweeps)
+
+    def _child(self, stopping: Stopping) -> Stopping:
+        """For a part of the run: it calls nobody back."""
+        return Stopping(stopping.remaining)
+
+    def _attend(
+        self, tasks: list[_Task], futures: list[Future[Spins]], children: list[Stopping], stopping: Stopping
+    ) -> bool:
+        """Take what tasks found, in their order; whether it is better. Serve signals and the callback meanwhile."""
+        improved, taken = False, 0
+        while taken < len(tasks):
+            try:
+                if not wait(futures[taken : taken + 1], timeout=0.05).not_done:
+                    spins, task = futures[taken].result(), tasks[taken]
+                    if self._take(spins):
+                        stopping.record(self._about(stopping))
+                        improved = True
+                    if task.kind != "best":
+                        self._wait(task.level, spins)
+                    taken += 1
+                ended = stopping.check(self._about(stopping))
+            except KeyboardInterrupt:
+                stopping.stop(Status.INTERRUPTED)
+                ended = True
+            except BaseException:
+                for child in children:
+                    child.stop(Status.INTERRUPTED)
+                raise
+            if ended:
+                for child in children:
+                    child.stop(stopping.reason or Status.TARGET)
+        return improved
+
+    def _take(self, spins: Spins) -> bool:
+        """Let the best labeling profit from another one; whether it did."""
+        if self.walker.few_neighbours:
+            spins = best_of_regions(self.walker, self.best, spins)
+        energy = self.walker.energy(spins)
+        if energy >= self.energy:
+            return False
+        self.best, self.energy = spins, energy
+        return True
+
+    def _wait(self, level: int, spins: Spins) -> None:
+        level = min(level, GENERATIONS)
+        while len(self.waiting) <= level:
+            self.waiting.append([])
+        self.waiting[level].append(spins)
+
+    def _plan(self, remaining: float | None) -> list[_Task]:
+        rng = np.random.default_rng([self.seed, self.rounds])
+        seeds = rng.integers(2**62, size=TASKS).tolist()
+        walker = self.walker
+        first = max(SWEEPS[0], min(SWEEPS[1], WORK / walker.sweep_work))
+        sweeps = min(first * 2.0 ** min(self.rounds / SLOWER, 40.0), max(first, LONGEST / walker.sweep_work))
+        if remaining is not None:  # a round that ends too late is worth nothing
+            sweeps = max(SWEEPS[0], min(sweeps, remaining * FITS / self.pace))
+        moves = int(min(1e9, MOVES * self.q.n * sweeps / first)) if not walker.few_neighbours else 0
+        tasks = []
+        for k, seed in enumerate(seeds):
+            due = [level for level, ready in enumerate(self.waiting) if len(ready) >= FAMILY]
+            if k == TASKS - 1 and self.rounds % FRESH and self.idle:
+                tasks.append(_Task("best", (self.best,), int(sweeps), moves, seed, 0))
+            elif due:
+                ready = self.waiting[due[-1]]
+                tasks.append(_Task("family", tuple(ready[:FAMILY]), int(sweeps), moves, seed, due[-1] + 1))
+                del ready[:FAMILY]
+            else:
+                tasks.append(_Task("fresh", (), int(sweeps), moves, seed, 0))
+        return tasks
+
+    def _perform(self, task: _Task, stopping: Stopping) -> Spins:
+        """Runs in a thread of its own: reads the form, changes nothing."""
+        rng = np.random.default_rng(task.seed)
+        walker = self.walker
+        if task.kind == "best":
+            spins = task.elite[0]
+            if walker.few_neighbours or int(rng.integers(2)):
+                heat = WARM * 2.0 ** -float(rng.integers(-1, 2))
+                spins = walker.anneal(spins, task.sweeps, heat, COLD, _seed(rng), stopping)
+            return self._tabu(spins, task, rng, stopping)
+        if task.kind == "fresh":
+            start = np.where(rng.random(walker.n) < 0.5, 1, -1).astype(np.int8)
+            spins = walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
+            return self._tabu(spins, task, rng, stopping)
+        elite = sorted(task.elite, key=walker.energy)
+        spins = elite[0]
+        if not stopping.check(math.inf):
+            open_ = Contraction(walker, elite)
+            start = np.full(open_.walker.n, -1, np.int8)
+            flips = open_.walker.anneal(start, task.sweeps, HOT, COLD, _seed(rng), stopping)
+            spins = open_.lift(flips)
+            spins = walker.anneal(spins, int(task.sweeps * AGAIN), WARM, COLD, _seed(rng), stopping)
+            if walker.few_neighbours:
+                for other in elite:
+                    spins = best_of_regions(walker, spins, other)
+        return self._tabu(spins, task, rng, stopping)
+
+    def _tabu(self, spins: Spins, task: _Task, rng: np.random.Generator, stopping: Stopping) -> Spins:
+        if not task.moves or stopping.check(math.inf):
+            return spins
+        return self.walker.tabu(spins, task.moves, task.moves, _seed(rng), stopping)
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**62))
+
+
+def _spins(labels: Any) -> Spins:
+    return np.where(np.asarray(labels) > 0, 1, -1).astype(np.int8)

@@ -1,0 +1,171 @@
+"""Annealing and walking on a binary quadratic form: which kernel, in which numbers, at which temperatures, how long.
+
+A matrix is faster than compressed rows where more than DENSEST of all pairs are coupled, as far as it fits a cache or
+at least in memory. Its entries have 16 bits where they fit.
+
+Temperatures are in units of the form: the median, over all variables, of the root of the sum of squares of its
+couplings (and of its linear term, if that is all it has). In a random labeling a flip changes the energy by about as
+much. In random complete graphs, a spin glass freezes at a quarter of it (Sherrington & Kirkpatrick 1975).
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.binary_quadratic import _dense, _sparse
+from graphpart.crf.binary_quadratic.form import QuadraticForm
+from graphpart.kernels.elementary import geometric
+from graphpart.stopping import Stopping
+
+__all__ = ["FOREVER", "Spins", "Walker"]
+
+Spins = NDArray[np.int8]  # 1 for label 1, -1 for label 0
+
+FOREVER = 2**31 - 1  # a variable that is tabu until then stays tabu
+VARIATES = 65536  # exponential variates in a table, a power of 2
+DENSEST = 0.25  # of all pairs coupled, from which a matrix is faster
+FEW = 6  # couplings for each variable, on average
+LARGEST_MATRIX = 2**30  # bytes
+
+
+class Walker:
+    """The moves of one binary quadratic form; safe to use from several threads.
+
+    Parameters
+    ----------
+    q : QuadraticForm
+    dense : bool, optional
+        Whether to use a matrix; default: where it is faster.
+    """
+
+    def __init__(self, q: QuadraticForm, dense: bool | None = None) -> None:
+        integers = q.integers
+        linear, couplings = integers.linear, integers.couplings
+        self.q: QuadraticForm | None = q
+        self.scale, self.exact = integers.scale, integers.exact
+        squares = np.bincount(q.rows, couplings.astype(np.float64) ** 2, q.n)
+        entry = np.int16 if int(np.abs(couplings).max(initial=0)) < 2**15 else np.int32
+        if dense is None:
+            dense = q.density >= DENSEST and q.n * q.n * np.dtype(entry).itemsize <= LARGEST_MATRIX
+        if dense and linear.dtype == np.int32:
+            matrix = np.zeros((q.n, q.n), entry)
+            matrix[q.rows, q.neighbours] = couplings
+            self._use((matrix, linear), squares, q.m)
+        else:
+            self._use((q.starts, q.neighbours, couplings, linear), squares, q.m)
+
+    @classmethod
+    def of_matrix(cls, matrix: NDArray[Any], linear: NDArray[np.int32]) -> Walker:
+        """From a matrix of integers, int16 or int32, with a zero diagonal."""
+        self = cls.__new__(cls)
+        self.q, self.scale, self.exact = None, 1.0, True
+        wide = matrix.astype(np.float32)
+        self._use((matrix, linear), np.einsum("ij,ij->i", wide, wide).astype(np.float64), matrix.size // 2)
+        return self
+
+    def _use(self, arrays: tuple[Any, ...], squares: NDArray[np.float64], m: int) -> None:
+        linear = arrays[-1]
+        self.n, self.m, self.arrays = len(linear), m, arrays
+        self.dense = len(arrays) == 2
+        self.kernel: Any = _dense if self.dense else _sparse
+        sizes = np.sqrt(np.where(squares > 0, squares, linear.astype(np.float64) ** 2))
+        sizes = sizes[sizes > 0]
+        self.unit = float(np.median(sizes)) if len(sizes) else 1.0
+
+    @cached_property
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """Each pair once, with its coupling as an integer."""
+        assert self.q is not None
+        upper = self.q.rows < self.q.neighbours
+        couplings = self.q.integers.couplings[upper].astype(np.int64)
+        return self.q.rows[upper], self.q.neighbours[upper], couplings
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether the energy stays the same if all variables flip, up to rounding."""
+        assert self.q is not None
+        integers = self.q.integers
+        fields = 2 * integers.linear.astype(np.int64) + _row_sums(self.q, integers.couplings)
+        rounding = 0 if self.exact else 2 + np.diff(self.q.starts)
+        return bool((np.abs(fields) <= rounding).all())
+
+    @property
+    def few_neighbours(self) -> bool:
+        """Whether labelings differ in more than one region, and agree in many."""
+        return not self.dense and self.m < FEW * self.n
+
+    @property
+    def sweep_work(self) -> float:
+        """About how many nanoseconds a sweep of annealing takes."""
+        n, m = self.n, self.m
+        return 2.0 * n + 0.02 * n * n if self.dense else 2.0 * n + 0.6 * m
+
+    @property
+    def move_work(self) -> float:
+        """About how many nanoseconds a move of tabu search takes."""
+        n, m = self.n, self.m
+        return 50 + 0.4 * n if self.dense else 100 + 0.05 * n + 10 * m / max(n, 1)
+
+    def energy(self, spins: Spins) -> int:
+        """The energy of spins, in integers, without the constant. O(n + m)"""
+        return int(self.kernel.energy_and_gains(*self.arrays, spins)[0])
+
+    def gains(self, spins: Spins) -> NDArray[np.int64]:
+        """The change of energy by each flip, in integers. O(n + m)"""
+        gains: NDArray[Any] = self.kernel.energy_and_gains(*self.arrays, spins)[1]
+        return gains.astype(np.int64)
+
+    def anneal(self, start: Spins, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping) -> Spins:
+        """The best spins met when the temperature falls geometrically from `hot` to `cold` units, and a descent."""
+        spins = start.copy()
+        temperatures = geometric(hot * self.unit, cold * self.unit, sweeps) if sweeps else np.zeros(0)
+        self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), seed, stopping)
+        return spins
+
+    def descend(self, start: Spins, stopping: Stopping) -> Spins:
+        """Spins that no flip makes better."""
+        return self.anneal(start, 0, 1.0, 1.0, 0, stopping)
+
+    def tabu(
+        self, start: Spins, moves: int, patience: int, seed: int, stopping: Stopping, tenure: int | None = None
+    ) -> Spins:
+        """The best spins met by tabu search."""
+        n = self.n
+        spins, until = start.copy(), np.zeros(n, np.int32)
+        tenure = min(n // 4, max(1, n // 100) + 10) if tenure is None else tenure  # Palubeckis; Lü, Glover & Hao
+        self.kernel.tabu(*self.arrays, spins, until, min(moves, 2**30), patience, tenure, 10, 0, seed, stopping)
+        return spins
+
+    def relink(self, start: Spins, target: Spins, seed: int, stopping: Stopping) -> Spins:
+        """The best spins on a path from one labeling to another, not too close to either.
+
+        Each step flips the variable of least gain among those in which the two differ.
+        """
+        apart = start != target
+        distance = int(apart.sum())
+        spins, until = start.copy(), np.where(apart, 0, FOREVER).astype(np.int32)
+        moves, first = distance - distance // 3, distance // 3
+        if moves > 0:
+            self.kernel.tabu(*self.arrays, spins, until, moves, moves, moves, 1, first, seed, stopping)
+        return spins
+
+
+def _row_sums(q: QuadraticForm, values: NDArray[Any]) -> NDArray[np.int64]:
+    totals = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, dtype=np.int64, out=totals[1:])
+    sums: NDArray[np.int64] = totals[q.starts[1:]] - totals[q.starts[:-1]]
+    return sums
+
+
+@cache
+def _variates() -> NDArray[np.float32]:
+    """Exponential variates, always the same: it is the places where they are taken from that are random.
+
+    The few beyond 7.69 come from logarithms of the C library; they are rounded, so as to be the same everywhere.
+    """
+    values = np.random.default_rng(0).standard_exponential(VARIATES)
+    return np.where(values > 7.69, np.rint(values * 2.0**26) / 2.0**26, values).astype(np.float32)

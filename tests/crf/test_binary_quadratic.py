@@ -1,0 +1,379 @@
+"""Binary quadratic forms: the form is the energy, kernels walk as naive ones do, search finds optima."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.crf.binary_quadratic import _dense, _sparse
+from graphpart.crf.binary_quadratic.crossover import Contraction, best_of_regions
+from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
+from graphpart.crf.binary_quadratic.search import BinarySearch
+from graphpart.crf.binary_quadratic.walks import FOREVER, Walker, _variates
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.result import Status
+from graphpart.stopping import Stopping
+
+MASK = 2**64 - 1
+
+
+def random_form(rng, n, density, kind="whole"):
+    u, v = np.triu_indices(n, 1)
+    kept = rng.random(len(u)) < density
+    u, v = u[kept], v[kept]
+    linear, couplings = rng.integers(-9, 10, n).astype(float), rng.integers(-9, 10, len(u)).astype(float)
+    if kind == "real":
+        linear, couplings = rng.standard_normal(n), rng.standard_normal(len(u))
+    if kind == "wide":
+        linear, couplings = linear + 1e-9 * rng.standard_normal(n), couplings * 10.0 ** rng.integers(-7, 7, len(u))
+    return QuadraticForm.from_pairs(linear, u, v, couplings, float(rng.integers(-5, 6)))
+
+
+def random_factor_graph(rng, n, m):
+    scopes, tables = rng.integers(0, n, (m, 2)), rng.integers(-9, 10, (m, 2, 2)) / 4
+    apart = scopes[:, 0] != scopes[:, 1]
+    ones = rng.integers(0, n, (m // 2, 1))
+    groups = [(scopes[apart], tables[apart]), (ones, rng.integers(-9, 10, (m // 2, 2)) / 4)]
+    return gp.FactorGraph.from_arrays(np.full(n, 2), groups, constant=0.25)
+
+
+def random_spins(rng, n):
+    return np.where(rng.random(n) < 0.5, 1, -1).astype(np.int8)
+
+
+def energies(q):
+    return [q.energy(np.array(labels)) for labels in itertools.product((0, 1), repeat=q.n)]
+
+
+# ------------------------------------------------------------------------------------------------------------- form
+
+
+def test_form_equals_the_energy():
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        f = random_factor_graph(rng, int(rng.integers(1, 9)), int(rng.integers(0, 20)))
+        q = quadratic_form(f)
+        assert q.m == len(q.pairs()[0]) and (q.couplings != 0).all()
+        for labels in rng.integers(0, 2, (8, f.n)):
+            assert q.energy(labels) == f.evaluate(labels), seed
+        walker = Walker(q)
+        assert walker.exact
+        for labels in rng.integers(0, 2, (4, f.n)):
+            spins = (2 * labels - 1).astype(np.int8)
+            assert walker.energy(spins) / walker.scale + q.constant == f.evaluate(labels), seed
+
+
+def test_what_has_no_form():
+    pair = np.zeros((2, 2))
+    assert quadratic_form(gp.FactorGraph.from_arrays([2, 3], [])) is None
+    assert quadratic_form(gp.FactorGraph.from_arrays([2] * 3, [([[0, 1, 2]], np.zeros((1, 2, 2, 2)))])) is None
+    assert quadratic_form(gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[0, 0], [0, math.inf]]])])) is None
+    huge = [[4e307, -4e307], [-4e307, 4e307]]
+    assert quadratic_form(gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [huge])])) is None
+    assert quadratic_form(gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [pair])])).m == 0
+    with pytest.raises(InvalidProblem, match="no quadratic form: expected two labels"):
+        BinarySearch(gp.FactorGraph.from_arrays([3], []))
+
+
+@pytest.mark.parametrize("magnitude", [1e-300, 1e-9, 1.0, 1e6, 1e300])
+def test_any_magnitude_is_searched(magnitude):
+    rng = np.random.default_rng(1)
+    q = random_form(rng, 10, 0.5, "real")
+    scaled = QuadraticForm.from_pairs(q.linear * magnitude, *q.pairs()[:2], q.pairs()[2] * magnitude)
+    search = BinarySearch(scaled, seed=1)
+    search.run(Stopping(max_iterations=3))
+    assert search.cost == pytest.approx(min(energies(scaled)), rel=1e-9)
+
+
+def test_integers():
+    rng = np.random.default_rng(3)
+    whole, real, wide = (random_form(rng, 30, 0.3, kind).integers for kind in ("whole", "real", "wide"))
+    assert (whole.exact, whole.scale, whole.linear.dtype) == (True, 1.0, np.int32)
+    assert (real.exact, real.linear.dtype) == (False, np.int32)
+    assert (wide.exact, wide.linear.dtype) == (False, np.int64)
+    big = QuadraticForm.from_pairs(np.array([2.0**40, 1.0]), np.array([0]), np.array([1]), np.array([3.0]))
+    assert (big.integers.exact, big.integers.linear.tolist()) == (True, [2**40, 1])
+
+
+# ---------------------------------------------------------------------------------------------------------- kernels
+
+
+class Naive:
+    """The same moves with gains recomputed at every step, and the same random numbers (SplitMix64)."""
+
+    def __init__(self, walker, spins, seed):
+        q = walker.q
+        self.linear = q.integers.linear.astype(object)
+        self.matrix = np.zeros((q.n, q.n), object)
+        self.matrix[q.rows, q.neighbours] = q.integers.couplings.astype(object)
+        self.spins, self.n, self.state = spins.copy(), q.n, seed
+
+    def below(self, bound):
+        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        return (((z ^ (z >> 31)) >> 32) * bound) >> 32
+
+    def energy(self):
+        x = np.array((self.spins + 1) // 2, object)
+        return int(self.linear @ x + x @ self.matrix @ x // 2) if self.n else 0
+
+    def gain(self, i):
+        x = np.array((self.spins + 1) // 2, object)
+        return int((1 - 2 * x[i]) * (self.linear[i] + self.matrix[i] @ x))
+
+    def tabu(self, until, moves, patience, tenure, spread, first, block=32):
+        until, now, since = list(until), 0, 0
+        met, best, found = first <= 0, self.energy(), self.spins.copy()
+        blocks = -(-self.n // block)
+        while now < moves and since < patience:
+            now, since = now + 1, since + 1
+            gains = [self.gain(i) for i in range(self.n)]
+            free = [until[i] <= now for i in range(self.n)]
+            chosen = min((g for g, ok in zip(gains, free, strict=True) if ok), default=math.inf)
+            aspire = tenure < moves and min(gains) < chosen and self.energy() + min(gains) < best
+            if aspire:
+                chosen, free = min(gains), [True] * self.n
+            elif chosen == math.inf:
+                break
+            good = [i for i in range(self.n) if free[i] and gains[i] == chosen]
+            turn = self.below(blocks)
+            b = min({i // block for i in good}, key=lambda b: (b - turn) % blocks)
+            count = min(block, self.n - b * block)
+            turn = self.below(count)
+            k = min((i for i in good if i // block == b), key=lambda i: (i - b * block - turn) % count)
+            until[k] = FOREVER if tenure >= moves else now + 1 + tenure + self.below(spread)
+            self.spins[k] *= -1
+            if now > first and (self.energy() < best or not met):
+                met, best, found, since = True, self.energy(), self.spins.copy(), 0
+        return (best, found, now) if met else (self.energy(), self.spins, now)
+
+    def anneal(self, temperatures, variates):
+        best, found, at = self.energy(), self.spins.copy(), 0
+        for t in temperatures:
+            heat = np.float32(t)
+            for b in range(0, self.n, 16):
+                if b % 4096 == 0:
+                    at = self.below(len(variates))
+                at = (at + 16) & (len(variates) - 16)
+                for k in range(b, min(b + 16, self.n)):
+                    if self.gain(k) <= int(heat * variates[at + k - b]):
+                        self.spins[k] *= -1
+            if self.energy() < best:
+                best, found = self.energy(), self.spins.copy()
+        while any(self.gain(k) < 0 for k in range(self.n)):
+            for k in range(self.n):
+                if self.gain(k) < 0:
+                    self.spins[k] *= -1
+        return (self.energy(), self.spins) if self.energy() < best else (best, found)
+
+
+def walkers(q):
+    return [Walker(q, dense=False), Walker(q, dense=True)]
+
+
+@pytest.mark.parametrize("kind", ["whole", "real", "wide"])
+def test_gains_and_energies(kind):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        q = random_form(rng, int(rng.integers(0, 40)), rng.random(), kind)
+        spins = random_spins(rng, q.n)
+        for walker in walkers(q):
+            naive = Naive(walker, spins, 0)
+            assert walker.energy(spins) == naive.energy(), seed
+            assert walker.gains(spins).tolist() == [naive.gain(i) for i in range(q.n)], seed
+
+
+@pytest.mark.parametrize("kind", ["whole", "wide"])
+@pytest.mark.parametrize("relinking", [False, True])
+def test_tabu_is_the_naive_walk(kind, relinking):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 75))
+        q = random_form(rng, n, rng.random() ** 2, kind)
+        start = random_spins(rng, n)
+        moves, tenure, spread, first = 30, int(rng.integers(0, 9)), int(rng.integers(1, 5)), 0
+        until = np.zeros(n, np.int32)
+        if relinking:
+            until[rng.random(n) < 0.5] = FOREVER
+            tenure, first = moves, int(rng.integers(0, 9))
+        for walker in walkers(q):
+            spins = start.copy()
+            energy, done = walker.kernel.tabu(
+                *walker.arrays, spins, until.copy(), moves, 25, tenure, spread, first, seed, Stopping()
+            )
+            naive = Naive(walker, start, seed).tabu(until, moves, 25, tenure, spread, first)
+            assert (energy, spins.tolist(), done) == (naive[0], naive[1].tolist(), naive[2]), (seed, walker.dense)
+            assert energy == walker.energy(spins)
+
+
+@pytest.mark.parametrize("kind", ["whole", "real"])
+def test_annealing_is_the_naive_walk(kind):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 50))
+        q = random_form(rng, n, rng.random() ** 2, kind)
+        start = random_spins(rng, n)
+        for walker in walkers(q):
+            temperatures = walker.unit * np.array([0.25, 0.1, 0.03])
+            spins = start.copy()
+            energy = walker.kernel.anneal(*walker.arrays, spins, temperatures, _variates(), seed, Stopping())
+            naive = Naive(walker, start, seed).anneal(temperatures, _variates())
+            assert (energy, spins.tolist()) == (naive[0], naive[1].tolist()), (seed, walker.dense)
+
+
+def test_annealing_in_64_bits_ends_in_a_local_minimum():
+    rng = np.random.default_rng(4)
+    q = random_form(rng, 60, 0.2, "wide")
+    walker = Walker(q)
+    spins = walker.anneal(random_spins(rng, 60), 50, 0.25, 0.02, 1, Stopping())
+    assert walker.arrays[-1].dtype == np.int64 and walker.gains(spins).min() >= 0
+
+
+def test_thresholds_accept_as_metropolis_does():
+    """A flip that costs d is taken if an exponential variate is at least d / T: with probability exp(-d / T)."""
+    for d in (0.5, 1.0, 3.0):
+        assert (_variates() >= d).mean() == pytest.approx(math.exp(-d), abs=0.01)
+    assert 8 < _variates().max() < 16
+
+
+# -------------------------------------------------------------------------------------------------------- crossover
+
+
+def test_regions_are_the_best_combination():
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 40))
+        q = random_form(rng, n, 2.0 / n, "whole" if seed % 2 else "real")
+        walker = Walker(q, dense=False)
+        a, b = random_spins(rng, n), random_spins(rng, n)
+        c = best_of_regions(walker, a, b)
+        assert walker.energy(c) <= min(walker.energy(a), walker.energy(b))
+        assert ((c == a) | (c == b)).all()
+        assert best_of_regions(walker, c, b) is c and best_of_regions(walker, a, a) is a
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_contraction_keeps_energies(dense):
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 40))
+        q = random_form(rng, n, 0.5 if dense or seed % 3 == 0 else 2.0 / n)
+        walker = Walker(q, dense)
+        first = random_spins(rng, n)
+        elite = [first] + [np.where(rng.random(n) < 0.3, -first, first).astype(np.int8) for _ in range(2)]
+        small = Contraction(walker, elite)
+        assert small.walker.n <= n
+        for _ in range(5):
+            flips = random_spins(rng, small.walker.n)
+            change = small.walker.energy(flips) / small.walker.scale
+            assert walker.energy(small.lift(flips)) == walker.energy(first) + change, seed
+        for other in elite:  # each can be written in what is left
+            flips = np.full(small.walker.n + 1, -1, np.int8)
+            flips[small.part[other != first]] = 1
+            assert (small.lift(flips[:-1]) == other).all() or walker.symmetric
+
+
+def test_relinking_ends_between():
+    rng = np.random.default_rng(5)
+    q = random_form(rng, 50, 0.5)
+    for walker in walkers(q):
+        a, b = random_spins(rng, 50), random_spins(rng, 50)
+        c = walker.relink(a, b, 1, Stopping())
+        distance, walked = int((a != b).sum()), int((a != c).sum())
+        assert ((c == a) | (c == b)).all() and distance // 3 < walked <= distance - distance // 3
+        assert (walker.relink(a, a, 1, Stopping()) == a).all()
+
+
+# ----------------------------------------------------------------------------------------------------------- search
+
+
+def test_small_problems_reach_the_optimum():
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        f = random_factor_graph(rng, int(rng.integers(1, 11)), int(rng.integers(0, 30)))
+        search = BinarySearch(f, seed=seed, threads=1)
+        search.run(Stopping(max_iterations=3))
+        assert search.cost == gp.crf.brute_force(f).cost == f.evaluate(search.labels), seed
+
+
+@pytest.mark.parametrize("density", [0.03, 0.9])
+def test_same_result_on_any_number_of_threads(density):
+    q = random_form(np.random.default_rng(6), 150, density)
+    found = []
+    for threads in (1, 2, 4):
+        search = BinarySearch(q, seed=7, threads=threads)
+        search.run(Stopping(max_iterations=4))
+        found.append((search.cost, search.labels.tolist()))
+    assert found[0] == found[1] == found[2]
+    sliced = BinarySearch(q, seed=7)
+    for _ in range(2):
+        sliced.run(Stopping(max_iterations=2))
+    assert (sliced.cost, sliced.labels.tolist()) == found[0] and sliced.rounds == 4
+
+
+def test_dense_and_sparse_kernels_walk_alike():
+    rng = np.random.default_rng(8)
+    q = random_form(rng, 100, 0.3)
+    start = random_spins(rng, 100)
+    one, other = (w.tabu(start, 500, 500, 3, Stopping()) for w in walkers(q))
+    assert (one == other).all()
+    one, other = (w.anneal(start, 50, 0.25, 0.02, 3, Stopping()) for w in walkers(q))
+    assert (one == other).all()
+    assert (_sparse.BLOCK, Walker(q, True).kernel) == (32, _dense)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 40])
+@pytest.mark.parametrize("cost", [0.0, -3.0])
+def test_degenerate(n, cost):
+    none = np.zeros(0, np.int32)
+    q = QuadraticForm.from_pairs(np.full(n, cost), none, none, np.zeros(0), 1.5)
+    search = BinarySearch(q)
+    search.run(Stopping(max_iterations=3))
+    assert search.cost == 1.5 + n * min(cost, 0.0) and search.labels.shape == (n,) and search.labels.dtype == np.int32
+
+
+def test_offers_and_starts():
+    q = random_form(np.random.default_rng(9), 200, 0.02)
+    best = BinarySearch(q, seed=1)
+    best.run(Stopping(max_iterations=8))
+    given = best.labels
+    search = BinarySearch(q, seed=2)
+    assert search.cost == q.constant
+    assert search.offer(given, best.cost) and search.cost <= best.cost and not search.offer(given)
+    assert BinarySearch(q, given).cost == best.cost
+    assert given.tolist() == best.labels.tolist()
+
+
+def test_stopping():
+    q = random_form(np.random.default_rng(10), 3000, 0.003)
+    search = BinarySearch(q)
+    stopping = Stopping(time_limit=0.3)
+    search.run(stopping)
+    assert stopping.seconds < 1.5 and stopping.reason == Status.TIME_LIMIT and search.cost < q.constant
+    costs = [cost for _, cost in stopping.history]
+    assert costs == sorted(costs, reverse=True) and costs[-1] == search.cost
+    before = search.cost
+    stopping = Stopping(target=0.5 * before)
+    search.run(stopping)
+    assert stopping.reason == Status.TARGET and search.cost == before
+    stopping = Stopping(callback=lambda seconds, cost: seconds > 0.1)
+    search.run(stopping)
+    assert stopping.reason == Status.INTERRUPTED and search.cost <= before
+
+    def fail(seconds, cost):
+        raise ZeroDivisionError
+
+    stopping = Stopping(callback=fail)
+    search.run(stopping)
+    with pytest.raises(ZeroDivisionError):
+        stopping.reraise()
+
+
+@pytest.mark.parametrize(("option", "value"), [("seed", -1), ("seed", 0.5), ("threads", 0), ("threads", "two")])
+def test_bad_options(option, value):
+    with pytest.raises(InvalidOption, match=f"{option} is {value!r}: expected a whole number"):
+        BinarySearch(gp.FactorGraph.from_arrays([2], []), **{option: value})
