@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._blocks import Blocks
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import condition_on, merge, rows_of
@@ -53,6 +54,7 @@ class Model:
         self.domains, self.first = domains, places(f)
         arity = np.diff(scope_start)
         self.pairs = bool(len(arity) == 0 or arity.max() <= 2)
+        self.binary = self.pairs and bool((domains == 2).all())
         alone = np.flatnonzero(arity == 1)
         starts, entries = rows_of(table_start, tables, alone)
         owner = scope[scope_start[alone]]
@@ -75,6 +77,14 @@ class Model:
         return Blocks(
             self.domains, self.first, self.unary, scope_start, scope, table_start, tables,
             self.rows, self.factors, self.near_start, self.near, self.penalty, room,
+        )  # fmt: skip
+
+    def annealing(self) -> Annealing:
+        """The kernel of annealing, for one thread."""
+        _, scope_start, scope, table_start, tables = self.f._flat()
+        return Annealing(
+            self.domains, self.first, self.unary, scope_start, scope, table_start, tables,
+            self.rows, self.factors, self.near, self.binary, self.f.has_forbidden,
         )  # fmt: skip
 
 
