@@ -55,6 +55,7 @@ ROOMS = {
         "reduction",
         "exact_solvers",
         "bucket_elimination",
+        "anytime_search",
     ],
 }
 

@@ -695,26 +695,3 @@ cdef class Blocks:
                 else:
                     delta += after - before
         return np.array(self.label[:n]), delta
-
-    def energy(self, const element_t[::1] labels):
-        """The penalised energy of labels, without the constant, and how many forbidden entries they select."""
-        cdef State* s = &self.s
-        cdef Py_ssize_t v, f
-        cdef offset_t i, at, step
-        cdef double total = 0.0
-        cdef Py_ssize_t forbidden = 0
-        with nogil:
-            for v in range(s.n):
-                total += s.unary[s.first[v] + labels[v]]
-                forbidden += s.unary[s.first[v] + labels[v]] >= s.penalty
-            for f in range(s.m):
-                if s.scope_start[f + 1] - s.scope_start[f] < 2:
-                    continue
-                at, step = 0, 1
-                for i in range(s.scope_start[f + 1] - 1, s.scope_start[f] - 1, -1):
-                    at += step * labels[s.scope[i]]
-                    step *= s.domains[s.scope[i]]
-                at += s.table_start[f]
-                total += entry(s, at)
-                forbidden += s.tables[at] == INFINITY
-        return total, forbidden

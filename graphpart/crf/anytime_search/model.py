@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.anytime_search import _regions
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._blocks import Blocks
 from graphpart.crf.problem import FactorGraph
@@ -78,6 +79,32 @@ class Model:
             self.domains, self.first, self.unary, scope_start, scope, table_start, tables,
             self.rows, self.factors, self.near_start, self.near, self.penalty, room,
         )  # fmt: skip
+
+    def least(self) -> Labels:
+        """The label of least unary cost of each variable, the first of several."""
+        sizes = self.domains
+        if not len(sizes):
+            return np.zeros(0, np.int32)
+        least = np.repeat(np.minimum.reduceat(self.unary, self.first[:-1]), sizes)
+        at = np.flatnonzero(self.unary == least)[::-1]
+        owner = np.repeat(np.arange(len(sizes)), sizes)[at]
+        labels = np.zeros(len(sizes), np.int32)
+        labels[owner] = (at - self.first[owner]).astype(np.int32)
+        return labels
+
+    def energy(self, labels: Labels) -> float:
+        """The penalised energy of labels, without the constant."""
+        _, scope_start, scope, table_start, tables = self.f._flat()
+        arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
+        return float(_regions.energy(*arrays, self.penalty, labels)[0])
+
+    def best_of_regions(self, one: Labels, other: Labels) -> Labels:
+        """Labels of `one`, with those of `other` in the regions of their difference where these are better."""
+        _, scope_start, scope, table_start, tables = self.f._flat()
+        arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
+        graph = (self.rows, self.factors, self.near_start, self.near)
+        labels: Labels = _regions.best_of_regions(*arrays, *graph, self.penalty, one, other)[0]
+        return labels
 
     def annealing(self) -> Annealing:
         """The kernel of annealing, for one thread."""

@@ -1,0 +1,207 @@
+"""What the tasks of a round do: annealing of single labels or of blocks, and blocks where labelings differ.
+
+All costs of time are estimates that do not look at the clock, so that a task ends with the same labels each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.variates import exponential_variates, gumbel_variates
+from graphpart.crf.anytime_search._annealing import Annealing
+from graphpart.crf.anytime_search._blocks import Blocks
+from graphpart.crf.anytime_search.model import Model
+from graphpart.kernels.elementary import geometric
+from graphpart.stopping import Stopping
+
+__all__ = ["Found", "Operators", "Task"]
+
+Labels = NDArray[np.int32]
+VARIATES = 65536  # random numbers in a table, a power of 2
+STEPS = 64  # temperatures of annealing of blocks
+COLD = 0.05  # the last temperature of annealing, as a share of the first
+EACH, ENTRY = 700.0, 1.2  # nanoseconds for a variable of a block, and for an entry of its tables
+FILL = 1 / 16  # entries of a table, as a share of those allowed, about
+ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large problems
+VISIT, LINK = 12.0, 1.5  # nanoseconds for a variable, and for a label of a neighbour, in a sweep
+FEWEST, MOST = 30, 20_000  # sweeps
+STALE = 3  # blocks without improvement, after which a descent ends
+FUSIONS = 2  # blocks for each labeling to fuse with
+NONE = np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of a round.
+
+    Attributes
+    ----------
+    kind : {"labels", "blocks", "descent", "cross"}
+    start : ndarray of int32
+    fresh : bool
+        Begin with random labels.
+    others : list of ndarray
+        Labelings to fuse the outcome with.
+    heat : float
+        The first temperature.
+    limit : float
+        Entries of the tables of blocks.
+    work : float
+        Nanoseconds, about.
+    weight : float
+        What a forbidden entry costs in annealing of single labels.
+    """
+
+    kind: str
+    seed: int
+    start: Labels
+    fresh: bool
+    others: list[Labels] = field(repr=False)
+    heat: float
+    limit: float
+    work: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a task found: the best labels, those before they were fused with others, and whether these are allowed."""
+
+    labels: Labels
+    own: Labels
+    allowed: bool
+
+
+@dataclass
+class _Worker:
+    """The kernels of one thread."""
+
+    blocks: Blocks
+    annealing: Annealing
+
+
+class Operators:
+    """The tasks of one model; safe to use from several threads.
+
+    Parameters
+    ----------
+    model : Model
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.n = model.f.n
+        self.room = ROOM[1] if len(model.f.tables) > ROOM[1] else ROOM[0]
+        self.idle: SimpleQueue[_Worker] = SimpleQueue()
+        links = len(model.near)
+        self.sweep = VISIT * self.n + LINK * links * (1.0 if model.binary else float(model.domains.mean()))
+        self.noise = gumbel_variates(VARIATES)
+
+    def _worker(self) -> _Worker:
+        try:
+            return self.idle.get_nowait()
+        except Exception:  # queue.Empty
+            return _Worker(self.model.blocks(self.room), self.model.annealing())
+
+    def gaps(self, labels: Labels) -> NDArray[np.float64]:
+        """What the cheapest change of each variable costs, ascending, of those that cost something and are allowed."""
+        worker = self._worker()
+        gaps = worker.annealing.gaps(labels, self.model.penalty)
+        self.idle.put(worker)
+        return np.sort(gaps[(gaps > 1e-12 * self.model.range) & (gaps < self.model.penalty / 2)])
+
+    def descend(self, labels: Labels, stopping: Stopping) -> Labels:
+        """The fixed point of changes of single labels."""
+        worker = self._worker()
+        found = self._anneal_labels(worker, labels, np.zeros(0), self.model.penalty, 0, stopping)
+        self.idle.put(worker)
+        return found
+
+    def block(self, limit: float) -> tuple[int, float]:
+        """Variables of a block with tables of so many entries, and nanoseconds for it."""
+        size = int(min(self.n, max(16.0, self.room / (limit * FILL))))
+        return size, size * (EACH + ENTRY * FILL * limit)
+
+    def perform(self, task: Task, stopping: Stopping) -> Found:
+        """What a task does."""
+        if stopping.check(np.inf):
+            return Found(task.start, task.start, True)
+        worker = self._worker()
+        rng = np.random.default_rng(task.seed)
+        labels, allowed = task.start, True
+        if task.fresh:
+            labels = rng.integers(0, self.model.domains, dtype=np.int32)
+        if task.kind == "labels":
+            sweeps = int(min(MOST, max(FEWEST, task.work / self.sweep)))
+            temperatures = geometric(task.heat, COLD * task.heat, sweeps)
+            labels = self._anneal_labels(worker, labels, temperatures, task.weight, _draw(rng), stopping)
+            allowed = self.model.energy(labels) < self.model.penalty
+        elif task.kind == "blocks":
+            labels = self._anneal_blocks(worker, labels, task, rng, stopping)
+        if task.kind != "cross":
+            labels = self._descend_blocks(worker, labels, task.limit, task.work / 2, rng, stopping)
+        own = labels
+        for other in task.others:
+            if stopping.check(np.inf):
+                break
+            labels = self._fused(worker, labels, other, task.limit, rng, stopping)
+        self.idle.put(worker)
+        return Found(labels, own, allowed)
+
+    def _anneal_labels(
+        self, worker: _Worker, labels: Labels, temperatures: NDArray[np.float64], weight: float, seed: int,
+        stopping: Stopping,
+    ) -> Labels:  # fmt: skip
+        variates, tolerance = exponential_variates(VARIATES), 2.0**-44 * self.model.range
+        found: Labels = worker.annealing.run(
+            labels, temperatures, variates, weight, seed, tolerance, np.inf, stopping
+        )[0]
+        return found
+
+    def _anneal_blocks(
+        self, worker: _Worker, labels: Labels, task: Task, rng: np.random.Generator, stopping: Stopping
+    ) -> Labels:
+        temperatures = geometric(task.heat, COLD * task.heat, STEPS)
+        blocks, spent = worker.blocks, 0.0
+        size, _ = self.block(task.limit)
+        while spent < task.work and not stopping.check(np.inf):
+            heat = float(temperatures[int(STEPS * spent / task.work)])
+            before = blocks.work
+            labels, _ = blocks.run(labels, NONE, size, task.limit, 1, self.noise, heat, _draw(rng), np.inf, stopping)
+            spent += size * EACH + (blocks.work - before) * ENTRY
+        return labels
+
+    def _descend_blocks(
+        self, worker: _Worker, labels: Labels, limit: float, work: float, rng: np.random.Generator, stopping: Stopping
+    ) -> Labels:
+        blocks, spent, stale = worker.blocks, 0.0, 0
+        size, _ = self.block(limit)
+        most = STALE * max(1, self.n // size)
+        while spent < work and stale < most and not stopping.check(np.inf):
+            before = blocks.work
+            labels, gain = blocks.run(labels, NONE, size, limit, 1, self.noise, 0.0, _draw(rng), np.inf, stopping)
+            spent += size * EACH + (blocks.work - before) * ENTRY
+            stale = 0 if gain < 0 else stale + 1
+        return labels
+
+    def _fused(
+        self, worker: _Worker, labels: Labels, other: Labels, limit: float, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> Labels:  # fmt: skip
+        """The better regions of two labelings, and what blocks find where they differ."""
+        inside = np.flatnonzero(labels != other).astype(np.int32)
+        if not len(inside):
+            return labels
+        labels = self.model.best_of_regions(labels, other)
+        found: Labels = worker.blocks.run(
+            labels, inside, 0, limit, FUSIONS, self.noise, 0.0, _draw(rng), np.inf, stopping
+        )[0]
+        return found
+
+
+def _draw(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**62))
