@@ -62,11 +62,12 @@ cdef inline double entry(State* s, offset_t at) noexcept nogil:
 
 # ------------------------------------------------------------------------------------------------- binary variables
 
-cdef void start_binary(State* s) noexcept nogil:
-    cdef Py_ssize_t v
+cdef void start_binary(State* s, const element_t* inside, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t k, v
     cdef offset_t i
     cdef double x
-    for v in range(s.n):
+    for k in range(count):
+        v = inside[k] if inside != NULL else k
         x = s.local[2 * s.n + v]        # of all neighbours at label 0
         for i in range(s.rows[v], s.rows[v + 1]):
             if s.label[s.near[i]]:
@@ -109,24 +110,25 @@ cdef inline void visit_binary(State* s, element_t v, double threshold) noexcept 
 
 # ---------------------------------------------------------------------------------------------------- any variables
 
-cdef void start_any(State* s) noexcept nogil:
-    cdef Py_ssize_t v, f
+cdef void start_any(State* s, const element_t* inside, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t k, v, f
     cdef offset_t i, j, at, step, y, d
     cdef cost_t* local
-    for f in range(s.m):
-        at, step = s.table_start[f], 1
-        for i in range(s.scope_start[f + 1] - 1, s.scope_start[f] - 1, -1):
-            at += step * s.label[s.scope[i]]
-            step *= s.domains[s.scope[i]]
-        s.at[f] = at
-    for v in range(s.n):
+    for k in range(count):
+        v = inside[k] if inside != NULL else k
         local = &s.local[s.first[v]]
         d = s.domains[v]
         for y in range(d):
-            local[y] = min(s.unary[s.first[v] + y], 1e300)
+            local[y] = s.unary[s.first[v] + y]
         for i in range(s.rows[v], s.rows[v + 1]):
+            f = s.links[i].factor
+            at, step = s.table_start[f], 1
+            for j in range(s.scope_start[f + 1] - 1, s.scope_start[f] - 1, -1):
+                at += step * s.label[s.scope[j]]
+                step *= s.domains[s.scope[j]]
+            s.at[f] = at
             step = s.links[i].stride
-            at = s.at[s.links[i].factor] - step * s.label[v]
+            at -= step * s.label[v]
             for y in range(d):
                 local[y] += entry(s, at + step * y)
         s.gap[v] = -INFINITY
@@ -256,16 +258,16 @@ cdef class Annealing:
                             link.other_stride = step
                         step *= s.domains[s.scope[j]]
 
-    cdef void start(self, double weight) noexcept nogil:
+    cdef void start(self, double weight, const element_t* inside, Py_ssize_t count) noexcept nogil:
         self.s.cost = 0.0
         self.s.weight = weight
         if self.s.binary:
             if self.coupled != weight:
                 couple(&self.s)
                 self.coupled = weight
-            start_binary(&self.s)
+            start_binary(&self.s, inside, count)
         else:
-            start_any(&self.s)
+            start_any(&self.s, inside, count)
 
     def gaps(self, const element_t[::1] labels, double weight):
         """How much the cheapest change of each variable costs."""
@@ -277,7 +279,7 @@ cdef class Annealing:
         cdef double least
         with nogil:
             self.label[:n] = labels
-            self.start(weight)
+            self.start(weight, NULL, n)
             for v in range(n):
                 if s.binary:
                     result[v] = -s.local[v] if s.label[v] else s.local[v]
@@ -290,15 +292,18 @@ cdef class Annealing:
         return out
 
     def run(
-        self, const element_t[::1] labels, const double[::1] temperatures, const double[::1] variates, double weight,
-        unsigned long long seed, double tolerance, double cost, Stopping stopping,
+        self, const element_t[::1] labels, const element_t[::1] inside, const double[::1] temperatures,
+        const double[::1] variates, double weight, unsigned long long seed, double tolerance, double cost,
+        Stopping stopping,
     ):
         """Labels after a sweep at each temperature and a descent, or the best that a sweep ended with, if better.
 
+        Only the variables `inside` change; all, if there are none.
         `variates` are exponential variates; their number is a power of 2. `cost` serves `stopping` only.
         """
         cdef State* s = &self.s
-        cdef Py_ssize_t n = s.n, v, t
+        cdef Py_ssize_t n = s.n, v, t, k, count = inside.shape[0] if inside.shape[0] else n
+        cdef const element_t* chosen = &inside[0] if inside.shape[0] else NULL
         cdef uint64_t shift = 0, mask = variates.shape[0] - 1
         cdef double threshold, best = 0.0, before
         cdef bint ended = False, moved = True
@@ -306,15 +311,16 @@ cdef class Annealing:
             self.label[:n] = labels
             self.best[:n] = labels
             s.random = seed
-            self.start(weight)
+            self.start(weight, chosen, count)
             for t in range(temperatures.shape[0]):
-                for v in range(n):
-                    if v & 1023 == 0:
+                for k in range(count):
+                    v = chosen[k] if chosen != NULL else k
+                    if k & 1023 == 0:
                         shift = random_bits(&s.random)
                         if stopping.poll(cost):
                             ended = True
                             break
-                    threshold = temperatures[t] * variates[(v + shift) & mask]
+                    threshold = temperatures[t] * variates[(k + shift) & mask]
                     if s.binary:
                         visit_binary(s, <element_t>v, threshold)
                     elif s.gap[v] <= threshold:
@@ -323,10 +329,11 @@ cdef class Annealing:
                     break
                 if s.cost < best - tolerance:
                     best = s.cost
-                    self.best[:n] = self.label[:n]
+                    self.keep(chosen, count)
             while moved and not ended:      # what is left to gain without accepting anything worse
                 before = s.cost
-                for v in range(n):
+                for k in range(count):
+                    v = chosen[k] if chosen != NULL else k
                     if s.binary:
                         visit_binary(s, <element_t>v, -max(tolerance, SMALLEST))
                     elif s.gap[v] < -tolerance:
@@ -336,5 +343,13 @@ cdef class Annealing:
                     ended = True
             if s.cost < best - tolerance:
                 best = s.cost
-                self.best[:n] = self.label[:n]
+                self.keep(chosen, count)
         return np.array(self.best[:n]), best
+
+    cdef void keep(self, const element_t* inside, Py_ssize_t count) noexcept nogil:
+        cdef Py_ssize_t k
+        if inside == NULL:
+            self.best[:count] = self.label[:count]
+            return
+        for k in range(count):
+            self.best[inside[k]] = self.label[inside[k]]

@@ -610,6 +610,18 @@ cdef class Blocks:
         self.kept.append(costs)
         s.arena, s.sums = &costs[0], &costs[room + 32]
 
+    def around(self, Py_ssize_t size, unsigned long long seed):
+        """So many variables around a random one, the nearest first; fewer if its component has fewer."""
+        cdef State* s = &self.s
+        cdef Py_ssize_t i, count
+        cdef element_t[::1] found = np.empty(s.n, np.int32)
+        s.random = seed
+        for i in range(s.n):
+            s.state[i] = OUT
+        with nogil:
+            count = grow(s, &found[0], min(size, s.n))
+        return np.array(found[:count])
+
     def run(
         self, const element_t[::1] labels, const element_t[::1] inside, Py_ssize_t size, double limit, Py_ssize_t count,
         const double[::1] noise, double heat, unsigned long long seed, double cost, Stopping stopping,

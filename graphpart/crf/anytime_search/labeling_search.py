@@ -27,6 +27,7 @@ KINDS = ("labels", "blocks", "descent", "cross")
 FLOOR = 0.3  # credit that every kind has
 FADE = 0.95  # of credit, each time that a kind is tried
 FRESH = 0.3  # share of tasks that begin with random labels
+EACH = 2000.0  # or so many for each variable
 LIMITS = (4, 6, 8, 10, 12, 14, 16, 18)  # binary logarithms of entries of the tables of blocks
 BLOCKS = 8  # blocks that there is time for, at least, with the largest of these
 HEATS = (0.1, 1.0)  # first temperatures, in what the cheapest changes cost
@@ -99,6 +100,9 @@ class LabelingSearch:
         if not self.begun:
             self._begin()
         with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
+            if not self.begun:
+                self.begun = True
+                self._round(executor, self._first())
             while not self._check() and (patience is None or self.idle < patience):
                 improved = self._round(executor, self._plan())
                 self.rounds += 1
@@ -116,7 +120,11 @@ class LabelingSearch:
         self.gaps = gaps if len(gaps) else np.ones(1)
         if self.model.f.has_forbidden:
             self.weight = min(self.model.penalty, START_WEIGHT * float(self.gaps[len(self.gaps) // 2]))
-        self.begun = True
+
+    def _first(self) -> list[Task]:
+        kinds = ["message passing"] + ["expansion"] * self.model.pairs
+        best = self.pool[0][1]
+        return [Task(kind, self.seed, best, False, self.model.f.n, [], 0.0, 0.0, 0.0, 0.0) for kind in kinds]
 
     def _round(self, executor: ThreadPoolExecutor, tasks: list[Task]) -> bool:
         children = [self._child() for _ in tasks]
@@ -130,7 +138,7 @@ class LabelingSearch:
 
     def _plan(self) -> list[Task]:
         rng = np.random.default_rng([self.seed, self.rounds])
-        work = WORK * 2 ** (self.level / 2)
+        work = max(WORK, EACH * self.model.f.n) * 2 ** (self.level / 2)
         best = self.pool[0][1]
         tasks = []
         for seed in rng.integers(2**62, size=TASKS).tolist():
@@ -149,7 +157,8 @@ class LabelingSearch:
             others = [self.pool[int(k)][1] for k in order[1 : 1 + FUSE]]
             if best is not start:
                 others.append(best)
-            tasks.append(Task(kind, seed, start, fresh, others, heat, limit, work, self.weight))
+            size = self.operators.affordable(kind, limit, work)
+            tasks.append(Task(kind, seed, start, fresh, size, others, heat, limit, work, self.weight))
         return tasks
 
     def _child(self) -> Stopping:
@@ -169,8 +178,10 @@ class LabelingSearch:
             factor = 1.0 / SOFTER if found.allowed else HARDER
             self.weight = min(self.model.penalty, max(self.weight * factor, float(self.gaps[0])))
         better = self._join(self.model.best_of_regions(self.pool[0][1], found.labels))
-        self._join(found.own)
-        self.credit[task.kind] = FADE * self.credit[task.kind] + better
+        if task.size >= self.model.f.n:
+            self._join(found.own)
+        if task.kind in self.credit:
+            self.credit[task.kind] = FADE * self.credit[task.kind] + better
         return better
 
     def _join(self, labels: Labels) -> bool:

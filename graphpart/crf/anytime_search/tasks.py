@@ -15,6 +15,10 @@ from graphpart.common.variates import exponential_variates, gumbel_variates
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._blocks import Blocks
 from graphpart.crf.anytime_search.model import Model
+from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.graph_cuts._moves import Moves
+from graphpart.crf.graph_cuts.expansion import expanded
+from graphpart.errors import InfeasibleProblem
 from graphpart.kernels.elementary import geometric
 from graphpart.stopping import Stopping
 
@@ -29,7 +33,11 @@ FILL = 1 / 16  # entries of a table, as a share of those allowed, about
 ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large problems
 VISIT, LINK = 12.0, 1.5  # nanoseconds for a variable, and for a label of a neighbour, in a sweep
 FEWEST, MOST = 30, 20_000  # sweeps
+SWEEPS = 300  # of a region, at least
+LEAST = 50  # variables of a region
 STALE = 3  # blocks without improvement, after which a descent ends
+ITERATIONS = 200  # of message passing
+BEGIN = 0.4  # share of the time that message passing and expansions get
 FUSIONS = 2  # blocks for each labeling to fuse with
 NONE = np.zeros(0, np.int32)
 
@@ -40,10 +48,12 @@ class Task:
 
     Attributes
     ----------
-    kind : {"labels", "blocks", "descent", "cross"}
+    kind : {"labels", "blocks", "descent", "cross", "message passing", "expansion"}
     start : ndarray of int32
     fresh : bool
         Begin with random labels.
+    size : int
+        Variables in the region that changes; all, if there are no more.
     others : list of ndarray
         Labelings to fuse the outcome with.
     heat : float
@@ -60,6 +70,7 @@ class Task:
     seed: int
     start: Labels
     fresh: bool
+    size: int
     others: list[Labels] = field(repr=False)
     heat: float
     limit: float
@@ -117,7 +128,7 @@ class Operators:
     def descend(self, labels: Labels, stopping: Stopping) -> Labels:
         """The fixed point of changes of single labels."""
         worker = self._worker()
-        found = self._anneal_labels(worker, labels, np.zeros(0), self.model.penalty, 0, stopping)
+        found = self._anneal_labels(worker, labels, NONE, np.zeros(0), self.model.penalty, 0, stopping)
         self.idle.put(worker)
         return found
 
@@ -126,24 +137,38 @@ class Operators:
         size = int(min(self.n, max(16.0, self.room / (limit * FILL))))
         return size, size * (EACH + ENTRY * FILL * limit)
 
+    def affordable(self, kind: str, limit: float, work: float) -> int:
+        """How many variables there is time to anneal, or to descend with."""
+        if kind == "labels":
+            each = SWEEPS * self.sweep / self.n
+        else:
+            each = (STEPS if kind == "blocks" else STALE) * (EACH + ENTRY * FILL * limit)
+        return int(min(self.n, max(LEAST, work / each)))
+
     def perform(self, task: Task, stopping: Stopping) -> Found:
         """What a task does."""
         if stopping.check(np.inf):
             return Found(task.start, task.start, True)
-        worker = self._worker()
         rng = np.random.default_rng(task.seed)
+        if task.kind in ("message passing", "expansion"):
+            labels = (self._pass if task.kind == "message passing" else self._expand)(task.start, rng, stopping)
+            return Found(labels, labels, True)
+        worker = self._worker()
         labels, allowed = task.start, True
+        inside = NONE if task.size >= self.n else worker.blocks.around(task.size, _draw(rng))
+        size = len(inside) if len(inside) else self.n
         if task.fresh:
             labels = rng.integers(0, self.model.domains, dtype=np.int32)
+            labels = labels if size == self.n else _mixed(labels, task.start, inside)
         if task.kind == "labels":
-            sweeps = int(min(MOST, max(FEWEST, task.work / self.sweep)))
+            sweeps = int(min(MOST, max(FEWEST, task.work / (self.sweep * size / self.n))))
             temperatures = geometric(task.heat, COLD * task.heat, sweeps)
-            labels = self._anneal_labels(worker, labels, temperatures, task.weight, _draw(rng), stopping)
-            allowed = self.model.energy(labels) < self.model.penalty
+            labels = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
+            allowed = not self.model.f.has_forbidden or self.model.energy(labels) < self.model.penalty
         elif task.kind == "blocks":
-            labels = self._anneal_blocks(worker, labels, task, rng, stopping)
+            labels = self._anneal_blocks(worker, labels, inside, task, rng, stopping)
         if task.kind != "cross":
-            labels = self._descend_blocks(worker, labels, task.limit, task.work / 2, rng, stopping)
+            labels = self._descend_blocks(worker, labels, inside, task.limit, task.work / 2, rng, stopping)
         own = labels
         for other in task.others:
             if stopping.check(np.inf):
@@ -152,38 +177,61 @@ class Operators:
         self.idle.put(worker)
         return Found(labels, own, allowed)
 
+    def _pass(self, labels: Labels, rng: np.random.Generator, stopping: Stopping) -> Labels:
+        """The best rounding of message passing."""
+        try:
+            ascent = Ascent(self.model.f, self._part(stopping, ITERATIONS), labels.copy(), tightening=False)
+            ascent.run()
+        except InfeasibleProblem:  # as far as rounding can tell; whoever wants to know has to ask for a proof
+            return labels
+        return ascent.labels
+
+    def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping) -> Labels:
+        moves = Moves(*self.model.f._flat())
+        if moves.measure()[1] >= 0:
+            return labels
+        moves.prepare()
+        return expanded(self.model.f, moves, labels, self._part(stopping, None), rng)
+
+    def _part(self, stopping: Stopping, iterations: int | None) -> Stopping:
+        """For the begin: not all of the time."""
+        left = None if stopping.remaining is None else BEGIN * stopping.remaining
+        return Stopping(left, iterations, callback=lambda seconds, cost: stopping.check(np.inf))
+
     def _anneal_labels(
-        self, worker: _Worker, labels: Labels, temperatures: NDArray[np.float64], weight: float, seed: int,
-        stopping: Stopping,
+        self, worker: _Worker, labels: Labels, inside: Labels, temperatures: NDArray[np.float64], weight: float,
+        seed: int, stopping: Stopping,
     ) -> Labels:  # fmt: skip
         variates, tolerance = exponential_variates(VARIATES), 2.0**-44 * self.model.range
         found: Labels = worker.annealing.run(
-            labels, temperatures, variates, weight, seed, tolerance, np.inf, stopping
+            labels, inside, temperatures, variates, weight, seed, tolerance, np.inf, stopping
         )[0]
         return found
 
     def _anneal_blocks(
-        self, worker: _Worker, labels: Labels, task: Task, rng: np.random.Generator, stopping: Stopping
-    ) -> Labels:
+        self, worker: _Worker, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> Labels:  # fmt: skip
         temperatures = geometric(task.heat, COLD * task.heat, STEPS)
         blocks, spent = worker.blocks, 0.0
-        size, _ = self.block(task.limit)
+        size = len(inside) or self.block(task.limit)[0]
         while spent < task.work and not stopping.check(np.inf):
             heat = float(temperatures[int(STEPS * spent / task.work)])
             before = blocks.work
-            labels, _ = blocks.run(labels, NONE, size, task.limit, 1, self.noise, heat, _draw(rng), np.inf, stopping)
+            labels, _ = blocks.run(labels, inside, size, task.limit, 1, self.noise, heat, _draw(rng), np.inf, stopping)
             spent += size * EACH + (blocks.work - before) * ENTRY
         return labels
 
     def _descend_blocks(
-        self, worker: _Worker, labels: Labels, limit: float, work: float, rng: np.random.Generator, stopping: Stopping
-    ) -> Labels:
+        self, worker: _Worker, labels: Labels, inside: Labels, limit: float, work: float, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> Labels:  # fmt: skip
         blocks, spent, stale = worker.blocks, 0.0, 0
-        size, _ = self.block(limit)
-        most = STALE * max(1, self.n // size)
+        size = len(inside) or self.block(limit)[0]
+        most = STALE if len(inside) else STALE * max(1, self.n // size)
         while spent < work and stale < most and not stopping.check(np.inf):
             before = blocks.work
-            labels, gain = blocks.run(labels, NONE, size, limit, 1, self.noise, 0.0, _draw(rng), np.inf, stopping)
+            labels, gain = blocks.run(labels, inside, size, limit, 1, self.noise, 0.0, _draw(rng), np.inf, stopping)
             spent += size * EACH + (blocks.work - before) * ENTRY
             stale = 0 if gain < 0 else stale + 1
         return labels
@@ -201,6 +249,13 @@ class Operators:
             labels, inside, 0, limit, FUSIONS, self.noise, 0.0, _draw(rng), np.inf, stopping
         )[0]
         return found
+
+
+def _mixed(labels: Labels, other: Labels, inside: Labels) -> Labels:
+    """Those of `other`, and inside those of `labels`."""
+    mixed = other.copy()
+    mixed[inside] = labels[inside]
+    return mixed
 
 
 def _draw(rng: np.random.Generator) -> int:
