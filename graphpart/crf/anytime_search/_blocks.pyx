@@ -104,6 +104,7 @@ cdef struct State:
     cost_t* sums                    # room for one table
     element_t[AXES] union_members
     int axes
+    double work
     uint64_t random
 
 
@@ -470,6 +471,7 @@ cdef void collect(
                     base += s.label[u] * step
                 step *= s.domains[u]
             add_strided(s, sums, &s.tables[base], axes, k, True)
+            s.work += size
         c = s.child[t]
         while c >= 0:
             # The first axis of its message is v; the others stand in the same order as here.
@@ -489,6 +491,7 @@ cdef void collect(
                 axes[a].stride = step
                 step *= s.domains[u]
             add_strided(s, sums, &s.arena[s.message[c] + y * step], axes, k, False)
+            s.work += size
             c = s.sibling[c]
         if y:
             keep_least(message, sums, size)
@@ -554,7 +557,6 @@ cdef class Blocks:
     cdef State s
     cdef list kept
     cdef element_t[::1] label
-    cdef readonly double work           # entries of all tables so far
 
     def __cinit__(
         self, const element_t[::1] domains, const offset_t[::1] first, const cost_t[::1] unary,
@@ -609,6 +611,11 @@ cdef class Blocks:
         costs = np.empty(2 * room + 64)
         self.kept.append(costs)
         s.arena, s.sums = &costs[0], &costs[room + 32]
+
+    @property
+    def work(self):
+        """Entries of all tables summed so far."""
+        return self.s.work
 
     def around(self, Py_ssize_t size, unsigned long long seed):
         """So many variables around a random one, the nearest first; fewer if its component has fewer."""
@@ -688,7 +695,7 @@ cdef class Blocks:
                     length = settle(s, t)
                     s.message[t] = at
                     at += length
-                    self.work += length * s.domains[s.order[t]]
+                    s.work += length * s.domains[s.order[t]]
                 for t in range(steps):
                     collect(s, t, (s.message[t + 1] if t + 1 < steps else at) - s.message[t], &noise[0], mask, heat,
                             &before)

@@ -13,6 +13,7 @@ from graphpart.common.rounds import attend
 from graphpart.crf.anytime_search.model import Model
 from graphpart.crf.anytime_search.tasks import Found, Operators, Task
 from graphpart.crf.problem import FactorGraph
+from graphpart.kernels.elementary import geometric
 from graphpart.machine import processors
 from graphpart.stopping import Stopping
 
@@ -24,15 +25,18 @@ POOL = 12  # labelings kept
 WORK = 4e7  # nanoseconds of a task at first
 SLOWER = 3  # rounds in a row without improvement, after which tasks take longer
 KINDS = ("labels", "blocks", "descent", "cross")
-FLOOR = 0.3  # credit that every kind has
+FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3}  # credit that every kind has
+FLOOR_HEAT = 0.3  # and every temperature
 FADE = 0.95  # of credit, each time that a kind is tried
 FRESH = 0.3  # share of tasks that begin with random labels
 EACH = 2000.0  # or so many for each variable
 LIMITS = (4, 6, 8, 10, 12, 14, 16, 18)  # binary logarithms of entries of the tables of blocks
 BLOCKS = 8  # blocks that there is time for, at least, with the largest of these
-HEATS = (0.1, 1.0)  # first temperatures, in what the cheapest changes cost
+HEATS = 9  # first temperatures of annealing,
+HOTTEST, COOLEST = 1.0, 0.005  # the highest and the lowest of them, in what changes of one label cost
+JOINED = 0.2  # credit for what joins the pool
 FUSE = 3  # labelings of the pool that an outcome is fused with
-START_WEIGHT = 3.0  # of a forbidden entry, in the same
+START_WEIGHT = 1.0  # of a forbidden entry, in the same
 HARDER, SOFTER = 2.0, 1.5
 
 
@@ -70,8 +74,9 @@ class LabelingSearch:
         self.rounds = self.idle = 0
         self.level = 0
         self.credit = dict.fromkeys(KINDS, 1.0)
+        self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in KINDS}
         self.weight = model.penalty
-        self.gaps = np.ones(1)
+        self.heats = np.ones(HEATS)
         self.begun = False
 
     def offer(self, labels: Labels, cost: float) -> None:
@@ -116,15 +121,15 @@ class LabelingSearch:
     def _begin(self) -> None:
         """Single changes, and how much they cost then."""
         self._join(self.operators.descend(self.pool[0][1], self._child()))
-        gaps = self.operators.gaps(self.pool[0][1])
-        self.gaps = gaps if len(gaps) else np.ones(1)
+        unit = self.operators.unit(self.pool[0][1])
+        self.heats = geometric(HOTTEST * unit, COOLEST * unit, HEATS)
         if self.model.f.has_forbidden:
-            self.weight = min(self.model.penalty, START_WEIGHT * float(self.gaps[len(self.gaps) // 2]))
+            self.weight = min(self.model.penalty, START_WEIGHT * unit)
 
     def _first(self) -> list[Task]:
         kinds = ["message passing"] + ["expansion"] * self.model.pairs
         best = self.pool[0][1]
-        return [Task(kind, self.seed, best, False, self.model.f.n, [], 0.0, 0.0, 0.0, 0.0) for kind in kinds]
+        return [Task(kind, self.seed, best, False, self.model.f.n, [], 0, 0.0, 0.0, 0.0, 0.0) for kind in kinds]
 
     def _round(self, executor: ThreadPoolExecutor, tasks: list[Task]) -> bool:
         children = [self._child() for _ in tasks]
@@ -142,12 +147,12 @@ class LabelingSearch:
         best = self.pool[0][1]
         tasks = []
         for seed in rng.integers(2**62, size=TASKS).tolist():
-            credit = np.array([self.credit[kind] + FLOOR for kind in KINDS])
+            credit = np.array([self.credit[kind] + FLOOR[kind] for kind in KINDS])
             if len(self.pool) < 3:
                 credit[KINDS.index("cross")] = 0.0
             kind = KINDS[int(np.searchsorted(np.cumsum(credit), rng.random() * credit.sum()))]
-            unit = float(self.gaps[int(len(self.gaps) * rng.choice([0.5, 0.5, 0.75, 0.9]))])
-            heat = unit * HEATS[0] * (HEATS[1] / HEATS[0]) ** round(rng.random(), 2)
+            shares = np.cumsum(self.heat_credit[kind])
+            heat = int(np.searchsorted(shares, rng.random() * shares[-1]))
             largest = int(self.model.domains.max()) ** 2
             limits = [2.0**k for k in LIMITS if 2**k >= largest and self.operators.block(2.0**k)[1] * BLOCKS <= work]
             limit = float(rng.choice(limits)) if limits else float(largest)
@@ -158,7 +163,7 @@ class LabelingSearch:
             if best is not start:
                 others.append(best)
             size = self.operators.affordable(kind, limit, work)
-            tasks.append(Task(kind, seed, start, fresh, size, others, heat, limit, work, self.weight))
+            tasks.append(Task(kind, seed, start, fresh, size, others, heat, float(self.heats[heat]), limit, work, self.weight))
         return tasks
 
     def _child(self) -> Stopping:
@@ -176,16 +181,18 @@ class LabelingSearch:
         """Let what a task found join the pool; whether it is the best."""
         if task.kind == "labels" and self.model.f.has_forbidden:
             factor = 1.0 / SOFTER if found.allowed else HARDER
-            self.weight = min(self.model.penalty, max(self.weight * factor, float(self.gaps[0])))
+            self.weight = min(self.model.penalty, max(self.weight * factor, float(self.heats[-1])))
         better = self._join(self.model.best_of_regions(self.pool[0][1], found.labels))
-        if task.size >= self.model.f.n:
-            self._join(found.own)
+        joined = task.size >= self.model.f.n and self._join(found.own)
         if task.kind in self.credit:
-            self.credit[task.kind] = FADE * self.credit[task.kind] + better
+            credit = max(float(better), JOINED * joined)
+            self.credit[task.kind] = FADE * self.credit[task.kind] + credit
+            heats = self.heat_credit[task.kind]
+            heats[task.level] = max(FLOOR_HEAT, FADE * heats[task.level] + credit)
         return better
 
     def _join(self, labels: Labels) -> bool:
-        """Let labels join the pool, whose members all have different energies; whether they are the best."""
+        """Let labels join the pool, whose members all have different energies; whether they did."""
         best, energy = self.pool[0][0], self.model.energy(labels)
         tolerance = 2.0**-40 * self.model.range
         if any(abs(energy - other) <= tolerance for other, _ in self.pool):
@@ -194,7 +201,7 @@ class LabelingSearch:
         self.pool.sort(key=lambda member: member[0])
         del self.pool[POOL:]
         if not energy < best:
-            return False
+            return energy <= self.pool[-1][0]
         whole = self._whole(labels)
         cost = self.f.evaluate_labels(whole)
         if not (cost < self.cost or self.cost == math.inf):

@@ -28,12 +28,12 @@ Labels = NDArray[np.int32]
 VARIATES = 65536  # random numbers in a table, a power of 2
 STEPS = 64  # temperatures of annealing of blocks
 COLD = 0.05  # the last temperature of annealing, as a share of the first
-EACH, ENTRY = 700.0, 1.2  # nanoseconds for a variable of a block, and for an entry of its tables
+EACH, ENTRY = 1200.0, 0.8  # nanoseconds for a variable of a block, and for an entry of its tables
 FILL = 1 / 16  # entries of a table, as a share of those allowed, about
 ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large problems
-VISIT, LINK = 12.0, 1.5  # nanoseconds for a variable, and for a label of a neighbour, in a sweep
-FEWEST, MOST = 30, 20_000  # sweeps
-SWEEPS = 300  # of a region, at least
+VISIT, LINK, UPDATE = 6.0, 0.5, 2.0  # nanoseconds for a variable, for a label of a neighbour, and for an update of a sum
+FEWEST = 30  # sweeps
+SWEEPS = (300, 1000, 3000, 10000)  # of a run, as far as there is time
 LEAST = 50  # variables of a region
 STALE = 3  # blocks without improvement, after which a descent ends
 ITERATIONS = 200  # of message passing
@@ -56,8 +56,8 @@ class Task:
         Variables in the region that changes; all, if there are no more.
     others : list of ndarray
         Labelings to fuse the outcome with.
-    heat : float
-        The first temperature.
+    level, heat : int, float
+        Which first temperature, and how high it is.
     limit : float
         Entries of the tables of blocks.
     work : float
@@ -72,6 +72,7 @@ class Task:
     fresh: bool
     size: int
     others: list[Labels] = field(repr=False)
+    level: int
     heat: float
     limit: float
     work: float
@@ -118,12 +119,16 @@ class Operators:
         except Exception:  # queue.Empty
             return _Worker(self.model.blocks(self.room), self.model.annealing())
 
-    def gaps(self, labels: Labels) -> NDArray[np.float64]:
-        """What the cheapest change of each variable costs, ascending, of those that cost something and are allowed."""
+    def unit(self, labels: Labels) -> float:
+        """What changes of one label cost: half of all that they cost together is due to those that cost more."""
         worker = self._worker()
-        gaps = worker.annealing.gaps(labels, self.model.penalty)
+        costs = worker.annealing.changes(labels, self.model.penalty)
         self.idle.put(worker)
-        return np.sort(gaps[(gaps > 1e-12 * self.model.range) & (gaps < self.model.penalty / 2)])
+        costs = np.sort(costs[(costs > 1e-12 * self.model.range) & (costs < self.model.penalty / 2)])
+        if not len(costs):
+            return max(self.model.range, 1.0)
+        sums = np.cumsum(costs / costs[-1])
+        return float(costs[np.searchsorted(sums, sums[-1] / 2)])
 
     def descend(self, labels: Labels, stopping: Stopping) -> Labels:
         """The fixed point of changes of single labels."""
@@ -140,7 +145,7 @@ class Operators:
     def affordable(self, kind: str, limit: float, work: float) -> int:
         """How many variables there is time to anneal, or to descend with."""
         if kind == "labels":
-            each = SWEEPS * self.sweep / self.n
+            each = SWEEPS[0] * self.sweep / self.n
         else:
             each = (STEPS if kind == "blocks" else STALE) * (EACH + ENTRY * FILL * limit)
         return int(min(self.n, max(LEAST, work / each)))
@@ -161,10 +166,7 @@ class Operators:
             labels = rng.integers(0, self.model.domains, dtype=np.int32)
             labels = labels if size == self.n else _mixed(labels, task.start, inside)
         if task.kind == "labels":
-            sweeps = int(min(MOST, max(FEWEST, task.work / (self.sweep * size / self.n))))
-            temperatures = geometric(task.heat, COLD * task.heat, sweeps)
-            labels = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
-            allowed = not self.model.f.has_forbidden or self.model.energy(labels) < self.model.penalty
+            labels, allowed = self._best_run(worker, labels, inside, task, rng, stopping)
         elif task.kind == "blocks":
             labels = self._anneal_blocks(worker, labels, inside, task, rng, stopping)
         if task.kind != "cross":
@@ -197,6 +199,26 @@ class Operators:
         """For the begin: not all of the time."""
         left = None if stopping.remaining is None else BEGIN * stopping.remaining
         return Stopping(left, iterations, callback=lambda seconds, cost: stopping.check(np.inf))
+
+    def _best_run(
+        self, worker: _Worker, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> tuple[Labels, bool]:  # fmt: skip
+        """The best of several runs of annealing of single labels, and whether it is allowed."""
+        most = max(FEWEST, task.work / (self.sweep * (len(inside) or self.n) / self.n))
+        sweeps = [k for k in SWEEPS if k <= most] or [int(most)]
+        began, best, best_energy = worker.annealing.work, labels, np.inf
+        while True:
+            temperatures = geometric(task.heat, COLD * task.heat, int(rng.choice(sweeps)))
+            found = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
+            energy = self.model.energy(found)
+            if energy < best_energy:
+                best, best_energy = found, energy
+            if UPDATE * (worker.annealing.work - began) > 0.7 * task.work or stopping.check(np.inf):
+                break
+            if task.fresh and not len(inside):
+                labels = rng.integers(0, self.model.domains, dtype=np.int32)
+        return best, best_energy < self.model.penalty or not self.model.f.has_forbidden
 
     def _anneal_labels(
         self, worker: _Worker, labels: Labels, inside: Labels, temperatures: NDArray[np.float64], weight: float,
