@@ -56,6 +56,7 @@ ROOMS = {
         "exact_solvers",
         "bucket_elimination",
         "branch_and_bound",
+        "anytime_search",
     ],
 }
 

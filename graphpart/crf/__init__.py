@@ -1,11 +1,12 @@
 """Factor graphs (conditional graphical models) and minimisation of their energy.
 
 `problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
-`branch_and_bound` find labelings; `bounds` and `certificates` prove how good they are; `reduction` is what is known
-beforehand. `auto` chooses among all; `hard_component` is what it does where nothing is exact, `balls` a part of that;
-`evidence` solves with some labels given.
+`branch_and_bound` find labelings, and `anytime_search` and `binary_quadratic` do as long as there is time; `bounds` and
+`certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all;
+`hard_component` is what it does where nothing is exact, `balls` a part of that; `evidence` solves with some labels given.
 """
 
+from graphpart.crf.anytime_search.search import search
 from graphpart.crf.auto import auto
 from graphpart.crf.bounds.lower_bound import lower_bound
 from graphpart.crf.bounds.message_passing import message_passing
@@ -56,5 +57,6 @@ __all__ = [
     "reduce",
     "roof_duality",
     "samples",
+    "search",
     "solve_given",
 ]

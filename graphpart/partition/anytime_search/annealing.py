@@ -16,12 +16,11 @@ Integer costs stay exact; other costs are rounded at about 2**-28 of the largest
 from __future__ import annotations
 
 import math
-from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.variates import exponential_variates
 from graphpart.kernels.elementary import exp, geometric, log
 from graphpart.partition.anytime_search import _dense_annealing, _sparse_annealing
 from graphpart.partition.problem import Labels, SetPartition, canonical
@@ -52,7 +51,7 @@ class Annealer:
         self.scale = 1.0
         if p.matrix is not None:
             self.matrix, self.scale = _in_integers(p.matrix)
-            self.variates = _variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
+            self.variates = exponential_variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
             costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
         else:
             costs = p.pairs()[2][:: max(1, p.m // SAMPLES)]
@@ -81,7 +80,8 @@ class Annealer:
                 return start
         else:
             sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance)
-            out, _ = sparse.run(start, sweeps, hot, cold, _variates(VARIATES, np.float64), seed, cost, stopping)
+            variates = exponential_variates(VARIATES)
+            out, _ = sparse.run(start, sweeps, hot, cold, variates, seed, cost, stopping)
         return canonical(out)
 
     def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:
@@ -130,16 +130,6 @@ class Annealer:
         own[keys[mine] // k] = sums[mine]
         alone = np.where(size[labels[a]] > 1, -own, 0.0)
         return np.append((sums - own[keys // k])[~mine], alone), len(a)
-
-
-@cache
-def _variates(count: int, kind: type[np.floating[Any]]) -> NDArray[Any]:
-    """Exponential variates, always the same: it is the places where they are taken from that are random.
-
-    The few beyond 7.69 come from logarithms of the C library; they are rounded, so as to be the same everywhere.
-    """
-    values = np.random.default_rng(0).standard_exponential(count)
-    return np.where(values > 7.69, np.rint(values * 2.0**26) / 2.0**26, values).astype(kind)
 
 
 def _weighted_median(values: NDArray[np.float64]) -> float:

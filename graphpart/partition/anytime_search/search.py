@@ -29,15 +29,14 @@ valley, not the deepest. Many short runs find the latter sooner, and many popula
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from graphpart.errors import InvalidOption
+from graphpart.common.rounds import Saver, attend, check_seed_and_threads
 from graphpart.machine import processors
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.population import best_of_population
@@ -140,10 +139,7 @@ def search(
     (True, 2)
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    if seed is not None and (not hasattr(seed, "__index__") or seed < 0):
-        raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")
-    if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
-        raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+    check_seed_and_threads(seed, threads)
     p = as_problem(problem)
     given = better_start(p, initial, checkpoint)
     start = joined(p, stopping) if given is None else given
@@ -153,11 +149,18 @@ def search(
     within = p.evaluate_labels(blocks) if q is not p else 0.0
     patience = PATIENCE if time_limit is None and max_iterations is None else None
     state = _Search(q, labels, within, seed or 0, threads or processors(), stopping)
-    state.saver = _Saver(p, blocks, checkpoint) if checkpoint is not None else None
+    if checkpoint is not None:
+        state.saver = Saver(checkpoint, lambda labels, path: _write(p, labels[blocks], path))
     status = state.run(patience)
     cost = p.evaluate_labels(start)
     bound = state.cost if status == Status.OPTIMAL else -np.inf
     return finish(p, state.labels[blocks], stopping, "search", status, lower_bound=bound, start=(start, cost))
+
+
+def _write(p: SetPartition, labels: Labels, path: str) -> None:
+    from graphpart.files.labels import write_labels
+
+    write_labels(labels, path, p)
 
 
 def better_start(p: SetPartition, initial: Any, checkpoint: str | os.PathLike[str] | None) -> Labels | None:
@@ -187,22 +190,6 @@ class _Task:
     elite: list[Labels] | None = None  # or these are
 
 
-class _Saver:
-    """Writes the best labels to a file, at most once a second."""
-
-    def __init__(self, p: SetPartition, blocks: Labels, path: str | os.PathLike[str]) -> None:
-        self.p, self.blocks, self.path = p, blocks, os.fspath(path)
-        self.saved: Labels | None = None
-        self.when = -np.inf
-
-    def save(self, labels: Labels, now: bool = False) -> None:
-        from graphpart.files.labels import write_labels
-
-        if labels is not self.saved and (now or time.monotonic() >= self.when + 1.0):
-            write_labels(labels[self.blocks], self.path, self.p)
-            self.saved, self.when = labels, time.monotonic()
-
-
 class _Search:
     """The state of a search on a problem without required joins."""
 
@@ -220,7 +207,7 @@ class _Search:
         self.level = 0
         self.mature = False  # time for populations
         self.idle = 0
-        self.saver: _Saver | None = None
+        self.saver: Saver | None = None
 
     @property
     def cost(self) -> float:
@@ -263,14 +250,20 @@ class _Search:
         self.annealer = Annealer(self.p)
         with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
             while not stopping.check(self.cost) and (patience is None or self.idle < patience):
-                tasks = self._plan(stopping.iterations)
-                children = [self._child() for _ in tasks]
-                futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
-                improved = self._attend(tasks, futures, children)
+                improved = self._round(executor, self._plan(stopping.iterations))
                 self.idle = 0 if improved else self.idle + 1
                 if self.idle and self.idle % (SLOWER_LATER if self.mature else SLOWER) == 0:
                     self.level += 1
                 stopping.step(self.cost)
+
+    def _round(self, executor: ThreadPoolExecutor, tasks: list[_Task]) -> bool:
+        children = [self._child() for _ in tasks]
+        futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
+
+        def take(k: int, found: Labels) -> bool:
+            return self._take(found, tasks[k].population)
+
+        return attend(futures, children, self.stopping, take, self._check)
 
     def _report(self, _: float, cost: float) -> bool:
         """Serve the callback while a part of the run has this cost."""
@@ -280,28 +273,10 @@ class _Search:
         """For a part of the run: it does not know the cost of required joins, and calls nobody back."""
         return Stopping(self.stopping.remaining, None, self.stopping.target - self.within)
 
-    def _attend(self, tasks: list[_Task], futures: list[Future[Labels]], children: list[Stopping]) -> bool:
-        """Take what tasks found, in their order; whether it is better. Serve signals and the callback meanwhile."""
-        stopping, improved, taken = self.stopping, False, 0
-        while taken < len(tasks):
-            try:
-                if not wait(futures[taken : taken + 1], timeout=0.05).not_done:
-                    improved |= self._take(futures[taken].result(), tasks[taken].population)
-                    taken += 1
-                if self.saver:
-                    self.saver.save(self.labels)
-                ended = stopping.check(self.cost)
-            except KeyboardInterrupt:
-                stopping.stop(Status.INTERRUPTED)
-                ended = True
-            except BaseException:
-                for child in children:
-                    child.stop(Status.INTERRUPTED)
-                raise
-            if ended or any(child.reason == Status.TARGET for child in children):
-                for child in children:
-                    child.stop(stopping.reason or Status.TARGET)
-        return improved
+    def _check(self) -> bool:
+        if self.saver:
+            self.saver.save(self.labels)
+        return self.stopping.check(self.cost)
 
     def _plan(self, number: int) -> list[_Task]:
         rng = np.random.default_rng([self.seed, number])

@@ -1,0 +1,363 @@
+"""Kernel of simulated annealing over changes of one label.
+
+For each variable v and label y, ``local[v, y]`` is the sum of the entries of all tables of v if v had the label y and
+nothing else changed. A sweep looks at every variable once: with the temperature times an exponential variate as
+threshold, it takes a random one of those labels that raise the energy by at most this threshold; so a change by d
+is accepted with probability proportional to exp(-d / temperature). A change updates the sums of all variables around.
+Each variable remembers its cheapest change until a sum of it changes; as long as the threshold stays below, it need not
+be looked at.
+
+Where all variables are binary and all factors pairs, one number for each variable and each pair is enough: what label 1
+costs more than label 0, and how much of this a neighbour's label changes.
+
+A forbidden entry costs `weight`: less than in other kernels, so that the search may pass through what is forbidden.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint64_t
+
+from graphpart.kernels.random cimport random_below, random_bits
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef double SMALLEST = 5e-324
+
+cdef struct Link:                   # one place of a variable in a scope
+    offset_t stride                 # of the variable in the table
+    offset_t other_stride           # of the other variable of a pair
+    element_t factor
+    element_t other                 # -1 if there are several
+
+cdef struct State:
+    Py_ssize_t n, m
+    const element_t* domains
+    const offset_t* first
+    const cost_t* unary
+    const offset_t* scope_start
+    const element_t* scope
+    const offset_t* table_start
+    const cost_t* tables
+    const offset_t* rows
+    const element_t* factors
+    Link* links
+    const element_t* near           # neighbours of binary variables, as rows
+    cost_t* coupling
+    offset_t* at                    # the entry of each table that the labels select
+    cost_t* local                   # or, of binary variables, what label 1 costs more
+    cost_t* gap                     # the cheapest change; -inf if not known
+    element_t* label
+    bint binary
+    bint forbidden                  # whether any entry is infinite
+    double weight
+    double cost                     # since the start
+    double work                     # visits, and sums that were updated
+    uint64_t random
+
+
+cdef inline double entry(State* s, offset_t at) noexcept nogil:
+    cdef double x = s.tables[at]
+    return s.weight if x == INFINITY else x
+
+
+# ------------------------------------------------------------------------------------------------- binary variables
+
+cdef void start_binary(State* s, const element_t* inside, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t k, v
+    cdef offset_t i
+    cdef double x
+    for k in range(count):
+        v = inside[k] if inside != NULL else k
+        x = s.local[2 * s.n + v]        # of all neighbours at label 0
+        for i in range(s.rows[v], s.rows[v + 1]):
+            if s.label[s.near[i]]:
+                x += s.coupling[i]
+        s.local[v] = x
+
+
+cdef void couple(State* s) noexcept nogil:
+    """What the pairs cost with the present weight."""
+    cdef Py_ssize_t v
+    cdef offset_t i, at, stride, other
+    for v in range(s.n):
+        s.local[2 * s.n + v] = s.unary[2 * v + 1] - s.unary[2 * v]
+        for i in range(s.rows[v], s.rows[v + 1]):
+            at = s.table_start[s.links[i].factor]
+            stride = s.links[i].stride
+            other = 3 - stride
+            s.local[2 * s.n + v] += entry(s, at + stride) - entry(s, at)
+            s.coupling[i] = entry(s, at + 3) - entry(s, at + other) - entry(s, at + stride) + entry(s, at)
+
+
+cdef inline void visit_binary(State* s, element_t v, double threshold) noexcept nogil:
+    cdef double x = s.local[v]
+    cdef offset_t i
+    if s.label[v]:
+        if -x > threshold:
+            return
+        s.cost -= x
+        s.label[v] = 0
+        s.work += s.rows[v + 1] - s.rows[v]
+        for i in range(s.rows[v], s.rows[v + 1]):
+            s.local[s.near[i]] -= s.coupling[i]
+    else:
+        if x > threshold:
+            return
+        s.cost += x
+        s.label[v] = 1
+        s.work += s.rows[v + 1] - s.rows[v]
+        for i in range(s.rows[v], s.rows[v + 1]):
+            s.local[s.near[i]] += s.coupling[i]
+
+
+# ---------------------------------------------------------------------------------------------------- any variables
+
+cdef void start_any(State* s, const element_t* inside, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t k, v, f
+    cdef offset_t i, j, at, step, y, d
+    cdef cost_t* local
+    for k in range(count):
+        v = inside[k] if inside != NULL else k
+        local = &s.local[s.first[v]]
+        d = s.domains[v]
+        for y in range(d):
+            local[y] = s.unary[s.first[v] + y]
+        for i in range(s.rows[v], s.rows[v + 1]):
+            f = s.links[i].factor
+            at, step = s.table_start[f], 1
+            for j in range(s.scope_start[f + 1] - 1, s.scope_start[f] - 1, -1):
+                at += step * s.label[s.scope[j]]
+                step *= s.domains[s.scope[j]]
+            s.at[f] = at
+            step = s.links[i].stride
+            at -= step * s.label[v]
+            for y in range(d):
+                local[y] += entry(s, at + step * y)
+        s.gap[v] = -INFINITY
+
+
+cdef inline void exchange(State* s, element_t u, offset_t stride, offset_t old, offset_t new) noexcept nogil:
+    """In the sums of u, replace the entries of one table around `old` by those around `new`."""
+    cdef offset_t d = s.domains[u], y
+    cdef cost_t* local = &s.local[s.first[u]]
+    cdef const cost_t* a = &s.tables[old - stride * s.label[u]]
+    cdef const cost_t* b = &s.tables[new - stride * s.label[u]]
+    cdef double x, z
+    s.gap[u] = -INFINITY
+    s.work += d + 8
+    if s.forbidden:
+        for y in range(d):
+            x, z = a[stride * y], b[stride * y]
+            local[y] += (s.weight if z == INFINITY else z) - (s.weight if x == INFINITY else x)
+    elif stride == 1:
+        for y in range(d):
+            local[y] += b[y] - a[y]
+    else:
+        for y in range(d):
+            local[y] += b[stride * y] - a[stride * y]
+
+
+cdef void change(State* s, element_t v, element_t label) noexcept nogil:
+    cdef offset_t i, j, old, new, step
+    cdef element_t u, f
+    for i in range(s.rows[v], s.rows[v + 1]):
+        f = s.links[i].factor
+        old = s.at[f]
+        new = old + s.links[i].stride * (label - s.label[v])
+        s.at[f] = new
+        u = s.links[i].other
+        if u >= 0:
+            exchange(s, u, s.links[i].other_stride, old, new)
+            continue
+        step = 1
+        for j in range(s.scope_start[f + 1] - 1, s.scope_start[f] - 1, -1):
+            u = s.scope[j]
+            if u != v:
+                exchange(s, u, step, old, new)
+            step *= s.domains[u]
+    s.label[v] = label
+
+
+cdef inline void visit_any(State* s, element_t v, double threshold) noexcept nogil:
+    cdef offset_t d = s.domains[v], y
+    cdef element_t own = s.label[v], target = -1
+    cdef Py_ssize_t eligible = 0
+    cdef cost_t* local = &s.local[s.first[v]]
+    cdef double most = local[own] + threshold, least = INFINITY, base = local[own]
+    for y in range(d):
+        if y == own:
+            continue
+        if local[y] < least:
+            least = local[y]
+    s.gap[v] = least - base
+    s.work += d
+    if least > most:
+        return
+    for y in range(d):
+        if y != own and local[y] <= most:
+            eligible += 1
+            if eligible == 1 or random_below(&s.random, eligible) == 0:
+                target = <element_t>y
+    s.cost += local[target] - base
+    change(s, v, target)
+    s.gap[v] = -INFINITY
+
+
+cdef class Annealing:
+    """Simulated annealing on one model, for one thread; see `Model` for the arrays."""
+    cdef State s
+    cdef list kept
+    cdef element_t[::1] label, best
+    cdef char[::1] links
+    cdef double coupled
+
+    def __cinit__(
+        self, const element_t[::1] domains, const offset_t[::1] first, const cost_t[::1] unary,
+        const offset_t[::1] scope_start, const element_t[::1] scope, const offset_t[::1] table_start,
+        const cost_t[::1] tables, const offset_t[::1] rows, const element_t[::1] factors,
+        const element_t[::1] near, bint binary, bint forbidden,
+    ):
+        cdef State* s = &self.s
+        cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, v
+        cdef offset_t i, j, step, begin, end
+        cdef Link* link
+        cdef offset_t[::1] at
+        cdef cost_t[::1] local, gap, coupling
+        self.kept = [domains, first, unary, scope_start, scope, table_start, tables, rows, factors, near]
+        self.label, self.best = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
+        self.links = np.zeros((factors.shape[0] + 1) * sizeof(Link), np.int8)
+        s.n, s.m, s.binary, s.forbidden = n, m, binary, forbidden
+        s.domains = &domains[0] if n else NULL
+        s.first = &first[0]
+        s.unary = &unary[0] if n else NULL
+        s.scope_start = &scope_start[0]
+        s.scope = &scope[0] if m else NULL
+        s.table_start = &table_start[0]
+        s.tables = &tables[0] if m else NULL
+        s.rows = &rows[0]
+        s.factors = &factors[0] if factors.shape[0] else NULL
+        s.near = &near[0] if near.shape[0] else NULL
+        s.links = <Link*>&self.links[0]
+        s.label = &self.label[0]
+        local = np.zeros(3 * n + 1 if binary else first[n] + 1)
+        gap = np.zeros(1 if binary else n + 1)
+        at = np.zeros(1 if binary else m + 1, np.int64)
+        coupling = np.zeros(factors.shape[0] + 1 if binary else 1)
+        self.kept += [local, gap, at, coupling]
+        s.local, s.gap, s.at, s.coupling = &local[0], &gap[0], &at[0], &coupling[0]
+        self.coupled = -1.0
+        s.work = 0.0
+        with nogil:
+            for v in range(n):
+                for i in range(s.rows[v], s.rows[v + 1]):
+                    link = &s.links[i]
+                    link.factor = s.factors[i]
+                    begin, end = s.scope_start[link.factor], s.scope_start[link.factor + 1]
+                    step = 1
+                    link.other = -1
+                    for j in range(end - 1, begin - 1, -1):
+                        if s.scope[j] == v:
+                            link.stride = step
+                        elif end - begin == 2:
+                            link.other = s.scope[j]
+                            link.other_stride = step
+                        step *= s.domains[s.scope[j]]
+
+    cdef void start(self, double weight, const element_t* inside, Py_ssize_t count) noexcept nogil:
+        self.s.cost = 0.0
+        self.s.weight = weight
+        if self.s.binary:
+            if self.coupled != weight:
+                couple(&self.s)
+                self.coupled = weight
+            start_binary(&self.s, inside, count)
+        else:
+            start_any(&self.s, inside, count)
+
+    @property
+    def work(self):
+        """Visits and updates of sums so far, each of which takes about a nanosecond or two."""
+        return self.s.work
+
+    def changes(self, const element_t[::1] labels, double weight):
+        """How much each change of one label costs; 0 for the labels that variables have."""
+        cdef State* s = &self.s
+        cdef Py_ssize_t v, n = s.n
+        cdef offset_t y
+        out = np.zeros(s.first[n])
+        cdef double[::1] result = out
+        with nogil:
+            self.label[:n] = labels
+            self.start(weight, NULL, n)
+            for v in range(n):
+                if s.binary:
+                    result[2 * v + 1 - s.label[v]] = -s.local[v] if s.label[v] else s.local[v]
+                    continue
+                for y in range(s.domains[v]):
+                    result[s.first[v] + y] = s.local[s.first[v] + y] - s.local[s.first[v] + s.label[v]]
+        return out
+
+    def run(
+        self, const element_t[::1] labels, const element_t[::1] inside, const double[::1] temperatures,
+        const double[::1] variates, double weight, unsigned long long seed, double tolerance, double cost,
+        Stopping stopping,
+    ):
+        """Labels after a sweep at each temperature and a descent, or the best that a sweep ended with, if better.
+
+        Only the variables `inside` change; all, if there are none.
+        `variates` are exponential variates; their number is a power of 2. `cost` serves `stopping` only.
+        """
+        cdef State* s = &self.s
+        cdef Py_ssize_t n = s.n, v, t, k, count = inside.shape[0] if inside.shape[0] else n
+        cdef const element_t* chosen = &inside[0] if inside.shape[0] else NULL
+        cdef uint64_t shift = 0, mask = variates.shape[0] - 1
+        cdef double threshold, best = 0.0, before
+        cdef bint ended = False, moved = True
+        with nogil:
+            self.label[:n] = labels
+            self.best[:n] = labels
+            s.random = seed
+            self.start(weight, chosen, count)
+            for t in range(temperatures.shape[0]):
+                for k in range(count):
+                    v = chosen[k] if chosen != NULL else k
+                    if k & 1023 == 0:
+                        shift = random_bits(&s.random)
+                        if stopping.poll(cost):
+                            ended = True
+                            break
+                    threshold = temperatures[t] * variates[(k + shift) & mask]
+                    if s.binary:
+                        visit_binary(s, <element_t>v, threshold)
+                    elif s.gap[v] <= threshold:
+                        visit_any(s, <element_t>v, threshold)
+                s.work += count
+                if ended:
+                    break
+                if s.cost < best - tolerance:
+                    best = s.cost
+                    self.keep(chosen, count)
+            while moved and not ended:      # what is left to gain without accepting anything worse
+                before = s.cost
+                for k in range(count):
+                    v = chosen[k] if chosen != NULL else k
+                    if s.binary:
+                        visit_binary(s, <element_t>v, -max(tolerance, SMALLEST))
+                    elif s.gap[v] < -tolerance:
+                        visit_any(s, <element_t>v, -max(tolerance, SMALLEST))
+                moved = s.cost < before - tolerance
+                if stopping.poll(cost):
+                    ended = True
+            if s.cost < best - tolerance:
+                best = s.cost
+                self.keep(chosen, count)
+        return np.array(self.best[:n]), best
+
+    cdef void keep(self, const element_t* inside, Py_ssize_t count) noexcept nogil:
+        cdef Py_ssize_t k
+        if inside == NULL:
+            self.best[:count] = self.label[:count]
+            return
+        for k in range(count):
+            self.best[inside[k]] = self.label[inside[k]]

@@ -1,0 +1,216 @@
+"""The state of a search on one factor graph, which can go on in slices, and take in what others have found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.rounds import attend
+from graphpart.crf.anytime_search.model import Model
+from graphpart.crf.anytime_search.tasks import Found, Operators, Task
+from graphpart.crf.problem import FactorGraph
+from graphpart.kernels.elementary import geometric
+from graphpart.machine import processors
+from graphpart.stopping import Stopping
+
+__all__ = ["LabelingSearch"]
+
+Labels = NDArray[np.int32]
+TASKS = 4  # of a round; not the number of threads, on which the result must not depend
+POOL = 12  # labelings kept
+WORK = 4e7  # nanoseconds of a task at first
+SLOWER = 3  # rounds in a row without improvement, after which tasks take longer
+KINDS = ("labels", "blocks", "descent", "cross")
+FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3}  # credit that every kind has
+FLOOR_HEAT = 0.3  # and every temperature
+FADE = 0.95  # of credit, each time that a kind is tried
+FRESH = 0.3  # share of tasks that begin with random labels
+EACH = 2000.0  # or so many for each variable
+LIMITS = (4, 6, 8, 10, 12, 14, 16, 18)  # binary logarithms of entries of the tables of blocks
+BLOCKS = 8  # blocks that there is time for, at least, with the largest of these
+HEATS = 9  # first temperatures of annealing,
+HOTTEST, COOLEST = 1.0, 0.005  # the highest and the lowest of them, in what changes of one label cost
+JOINED = 0.2  # credit for what joins the pool
+FUSE = 3  # labelings of the pool that an outcome is fused with
+START_WEIGHT = 1.0  # of a forbidden entry, in the same
+HARDER, SOFTER = 2.0, 1.5
+
+
+class LabelingSearch:
+    """A search on one factor graph.
+
+    Parameters
+    ----------
+    f : FactorGraph
+    labels : ndarray of int32, shape (n,), optional
+        Where to start; default: the label of least unary cost of each variable. They may be forbidden.
+    seed : int
+    threads : int, optional
+        Default: as many as there are processors for this process.
+
+    Attributes
+    ----------
+    labels, cost : ndarray of int32, float
+        The best so far, and its energy; ``inf`` as long as no allowed labeling was found.
+    rounds : int
+        Complete rounds so far.
+    idle : int
+        Rounds in a row without improvement.
+    """
+
+    def __init__(self, f: FactorGraph, labels: Labels | None = None, seed: int = 0, threads: int | None = None) -> None:
+        self.f, self.seed = f, seed
+        self.threads = processors() if threads is None else threads
+        self.model = model = Model(f)
+        self.operators = Operators(model)
+        first = model.least() if labels is None else labels[model.open]
+        self.pool = [(model.energy(first), first)]  # ascending, by penalised energy
+        self.labels = self._whole(first)
+        self.cost = f.evaluate_labels(self.labels)
+        self.rounds = self.idle = 0
+        self.level = 0
+        self.credit = dict.fromkeys(KINDS, 1.0)
+        self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in KINDS}
+        self.weight = model.penalty
+        self.heats = np.ones(HEATS)
+        self.begun = False
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take a labeling that something else found."""
+        self._join(labels[self.model.open])
+
+    def run(
+        self, stopping: Stopping, others: float = 0.0, patience: int | None = None,
+        serve: Callable[[], object] | None = None,
+    ) -> None:  # fmt: skip
+        """Go on until stopped, or after so many rounds in a row without improvement.
+
+        Parameters
+        ----------
+        stopping : Stopping
+            Its iterations are rounds.
+        others : float
+            The energy of what is not in this factor graph, for target, callback and history.
+        patience : int, optional
+        serve : callable, optional
+            Called about every 50 ms.
+        """
+        self.stopping, self.others, self.serve = stopping, others, serve
+        if not self.model.f.n or stopping.check(self.cost + others):
+            return
+        if not self.begun:
+            self._begin()
+        with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
+            if not self.begun:
+                self.begun = True
+                self._round(executor, self._first())
+            while not self._check() and (patience is None or self.idle < patience):
+                improved = self._round(executor, self._plan())
+                self.rounds += 1
+                self.idle = 0 if improved else self.idle + 1
+                if self.idle and self.idle % SLOWER == 0:
+                    self.level += 1
+                stopping.step(self.cost + others)
+
+    # ------------------------------------------------------------------------------------------------------- rounds
+
+    def _begin(self) -> None:
+        """Single changes, and how much they cost then."""
+        self._join(self.operators.descend(self.pool[0][1], self._child()))
+        unit = self.operators.unit(self.pool[0][1])
+        self.heats = geometric(HOTTEST * unit, COOLEST * unit, HEATS)
+        if self.model.f.has_forbidden:
+            self.weight = min(self.model.penalty, START_WEIGHT * unit)
+
+    def _first(self) -> list[Task]:
+        kinds = ["message passing"] + ["expansion"] * self.model.pairs
+        best = self.pool[0][1]
+        return [Task(kind, self.seed, best, False, self.model.f.n, [], 0, 0.0, 0.0, 0.0, 0.0) for kind in kinds]
+
+    def _round(self, executor: ThreadPoolExecutor, tasks: list[Task]) -> bool:
+        children = [self._child() for _ in tasks]
+        pairs = zip(tasks, children, strict=True)
+        futures = [executor.submit(self.operators.perform, *pair) for pair in pairs]
+
+        def take(k: int, found: Found) -> bool:
+            return self._take(tasks[k], found)
+
+        return attend(futures, children, self.stopping, take, self._check)
+
+    def _plan(self) -> list[Task]:
+        rng = np.random.default_rng([self.seed, self.rounds])
+        work = max(WORK, EACH * self.model.f.n) * 2 ** (self.level / 2)
+        best = self.pool[0][1]
+        tasks = []
+        for seed in rng.integers(2**62, size=TASKS).tolist():
+            credit = np.array([self.credit[kind] + FLOOR[kind] for kind in KINDS])
+            if len(self.pool) < 3:
+                credit[KINDS.index("cross")] = 0.0
+            kind = KINDS[int(np.searchsorted(np.cumsum(credit), rng.random() * credit.sum()))]
+            shares = np.cumsum(self.heat_credit[kind])
+            heat = int(np.searchsorted(shares, rng.random() * shares[-1]))
+            largest = int(self.model.domains.max()) ** 2
+            limits = [2.0**k for k in LIMITS if 2**k >= largest and self.operators.block(2.0**k)[1] * BLOCKS <= work]
+            limit = float(rng.choice(limits)) if limits else float(largest)
+            order = rng.permutation(len(self.pool))
+            start = best if rng.random() < 0.5 or kind == "descent" else self.pool[int(order[0])][1]
+            fresh = kind in ("labels", "blocks") and bool(rng.random() < FRESH)
+            others = [self.pool[int(k)][1] for k in order[1 : 1 + FUSE]]
+            if best is not start:
+                others.append(best)
+            size = self.operators.affordable(kind, limit, work)
+            tasks.append(Task(kind, seed, start, fresh, size, others, heat, float(self.heats[heat]), limit, work, self.weight))
+        return tasks
+
+    def _child(self) -> Stopping:
+        """For a part of the run, which calls nobody back."""
+        return Stopping(self.stopping.remaining)
+
+    def _check(self) -> bool:
+        if self.serve is not None:
+            self.serve()
+        return self.stopping.check(self.cost + self.others)
+
+    # --------------------------------------------------------------------------------------------------------- pool
+
+    def _take(self, task: Task, found: Found) -> bool:
+        """Let what a task found join the pool; whether it is the best."""
+        if task.kind == "labels" and self.model.f.has_forbidden:
+            factor = 1.0 / SOFTER if found.allowed else HARDER
+            self.weight = min(self.model.penalty, max(self.weight * factor, float(self.heats[-1])))
+        better = self._join(self.model.best_of_regions(self.pool[0][1], found.labels))
+        joined = task.size >= self.model.f.n and self._join(found.own)
+        if task.kind in self.credit:
+            credit = max(float(better), JOINED * joined)
+            self.credit[task.kind] = FADE * self.credit[task.kind] + credit
+            heats = self.heat_credit[task.kind]
+            heats[task.level] = max(FLOOR_HEAT, FADE * heats[task.level] + credit)
+        return better
+
+    def _join(self, labels: Labels) -> bool:
+        """Let labels join the pool, whose members all have different energies; whether they did."""
+        best, energy = self.pool[0][0], self.model.energy(labels)
+        tolerance = 2.0**-40 * self.model.range
+        if any(abs(energy - other) <= tolerance for other, _ in self.pool):
+            return False
+        self.pool.append((energy, labels))
+        self.pool.sort(key=lambda member: member[0])
+        del self.pool[POOL:]
+        if not energy < best:
+            return energy <= self.pool[-1][0]
+        whole = self._whole(labels)
+        cost = self.f.evaluate_labels(whole)
+        if not (cost < self.cost or self.cost == math.inf):
+            return False
+        self.labels, self.cost = whole, cost
+        self.stopping.record(cost + self.others)
+        return True
+
+    def _whole(self, labels: Labels) -> Labels:
+        whole = np.zeros(self.f.n, np.int32)
+        whole[self.model.open] = labels
+        return whole

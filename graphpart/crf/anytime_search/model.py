@@ -1,0 +1,153 @@
+"""A factor graph as searches see it: costs of single labels apart, factors over the same variables merged.
+
+Variables with a single label are left out. A forbidden entry costs `penalty`, more than all finite entries can differ.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.anytime_search import _regions
+from graphpart.crf.anytime_search._annealing import Annealing
+from graphpart.crf.anytime_search._blocks import Blocks
+from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.derive import condition_on, merge, rows_of
+from graphpart.crf.problem.labeling import places
+
+__all__ = ["Model"]
+
+Labels = NDArray[np.int32]
+SMALLEST, LARGEST = 2.0**-200, 2.0**200  # sums of costs that are left as they are; others are scaled
+
+
+class Model:
+    """The arrays of a factor graph for searching; nothing changes them.
+
+    Parameters
+    ----------
+    f : FactorGraph
+
+    Attributes
+    ----------
+    f : FactorGraph
+        Without variables of a single label, factors over the same variables merged.
+    open : ndarray of int64
+        Which variables of the given factor graph these are.
+    unary : ndarray of float64
+        The cost of each label of each variable; those of variable v begin at ``first[v]``.
+    rows, factors : ndarray of int64, ndarray of int32
+        The factors of at least two variables of each variable, in compressed rows.
+    near_start, near : ndarray of int64, ndarray of int32
+        The variables that share one with it.
+    penalty : float
+    """
+
+    def __init__(self, f: FactorGraph) -> None:
+        self.open = np.flatnonzero(f.domains > 1)
+        if len(self.open) < f.n:
+            f = condition_on(f, np.where(f.domains > 1, -1, 0).astype(np.int32))
+        f = _scaled(merge(f))
+        self.f = f
+        domains, scope_start, scope, table_start, tables = f._flat()
+        self.domains, self.first = domains, places(f)
+        arity = np.diff(scope_start)
+        self.pairs = bool(len(arity) == 0 or arity.max() <= 2)
+        self.binary = self.pairs and bool((domains == 2).all())
+        alone = np.flatnonzero(arity == 1)
+        starts, entries = rows_of(table_start, tables, alone)
+        owner = scope[scope_start[alone]]
+        at = np.arange(len(entries)) + np.repeat(self.first[owner] - starts[:-1], domains[owner])
+        unary = np.bincount(at, entries, int(self.first[-1])) if len(at) else np.zeros(int(self.first[-1]))
+        least, most = _ranges(table_start, tables)
+        self.range = float(math.fsum((most - least)[np.isfinite(least)]))
+        self.penalty = 2.0 * self.range + max(self.range, 1.0) * 2.0**-10
+        self.unary = np.where(np.isinf(unary), self.penalty, unary)
+        start, factors, _ = f.incidence()
+        large = arity[factors] > 1
+        counts = np.zeros(len(factors) + 1, np.int64)
+        np.cumsum(large, out=counts[1:])
+        self.rows, self.factors = counts[start], factors[large]
+        self.near_start, self.near = _neighbours(f.n, self.rows, self.factors, scope_start, scope)
+
+    def blocks(self, room: int) -> Blocks:
+        """The kernel of blocks, for one thread."""
+        _, scope_start, scope, table_start, tables = self.f._flat()
+        return Blocks(
+            self.domains, self.first, self.unary, scope_start, scope, table_start, tables,
+            self.rows, self.factors, self.near_start, self.near, self.penalty, room,
+        )  # fmt: skip
+
+    def least(self) -> Labels:
+        """The label of least unary cost of each variable, the first of several."""
+        sizes = self.domains
+        if not len(sizes):
+            return np.zeros(0, np.int32)
+        least = np.repeat(np.minimum.reduceat(self.unary, self.first[:-1]), sizes)
+        at = np.flatnonzero(self.unary == least)[::-1]
+        owner = np.repeat(np.arange(len(sizes)), sizes)[at]
+        labels = np.zeros(len(sizes), np.int32)
+        labels[owner] = (at - self.first[owner]).astype(np.int32)
+        return labels
+
+    def energy(self, labels: Labels) -> float:
+        """The penalised energy of labels, without the constant."""
+        _, scope_start, scope, table_start, tables = self.f._flat()
+        arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
+        return float(_regions.energy(*arrays, self.penalty, labels)[0])
+
+    def best_of_regions(self, one: Labels, other: Labels) -> Labels:
+        """Labels of `one`, with those of `other` in the regions of their difference where these are better."""
+        _, scope_start, scope, table_start, tables = self.f._flat()
+        arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
+        graph = (self.rows, self.factors, self.near_start, self.near)
+        labels: Labels = _regions.best_of_regions(*arrays, *graph, self.penalty, one, other)[0]
+        return labels
+
+    def annealing(self) -> Annealing:
+        """The kernel of annealing, for one thread."""
+        _, scope_start, scope, table_start, tables = self.f._flat()
+        return Annealing(
+            self.domains, self.first, self.unary, scope_start, scope, table_start, tables,
+            self.rows, self.factors, self.near, self.binary, self.f.has_forbidden,
+        )  # fmt: skip
+
+
+def _ranges(table_start: NDArray[np.int64], tables: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """The least and the largest finite entry of each table; the least is inf if there is none."""
+    if not len(tables):
+        return np.zeros(0), np.zeros(0)
+    least = np.minimum.reduceat(tables, table_start[:-1])
+    if np.isinf(tables).any():
+        return least, np.maximum.reduceat(np.where(np.isinf(tables), -np.inf, tables), table_start[:-1])
+    return least, np.maximum.reduceat(tables, table_start[:-1])
+
+
+def _neighbours(
+    n: int, rows: NDArray[np.int64], factors: NDArray[np.int32], scope_start: NDArray[np.int64], scope: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    owner = np.repeat(np.arange(n), np.diff(rows))
+    if not len(factors):
+        return rows, factors
+    sizes = np.diff(scope_start)[factors]
+    if sizes.max() == 2:
+        begin = scope_start[factors]
+        return rows, (scope[begin] + scope[begin + 1] - owner).astype(np.int32)
+    starts, members = rows_of(scope_start, scope, factors)
+    key = np.unique(np.repeat(owner, sizes) * np.int64(n) + members)
+    key = key[key // n != key % n]
+    start = np.searchsorted(key, np.arange(n + 1) * np.int64(n))
+    return start, (key % n).astype(np.int32)
+
+
+def _scaled(f: FactorGraph) -> FactorGraph:
+    """The same with costs times a power of 2, if they are so large or small that sums or random numbers fail."""
+    finite = np.abs(f.tables[np.isfinite(f.tables)])
+    total = float(finite.sum())
+    if not total or SMALLEST < total < LARGEST:
+        return f
+    _, exponent = math.frexp(total)
+    tables = np.ldexp(f.tables, -exponent)
+    return FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables)

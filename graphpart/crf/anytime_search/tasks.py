@@ -1,0 +1,284 @@
+"""What the tasks of a round do: annealing of single labels or of blocks, and blocks where labelings differ.
+
+All costs of time are estimates that do not look at the clock, so that a task ends with the same labels each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.variates import exponential_variates, gumbel_variates
+from graphpart.crf.anytime_search._annealing import Annealing
+from graphpart.crf.anytime_search._blocks import Blocks
+from graphpart.crf.anytime_search.model import Model
+from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.graph_cuts._moves import Moves
+from graphpart.crf.graph_cuts.expansion import expanded
+from graphpart.errors import InfeasibleProblem
+from graphpart.kernels.elementary import geometric
+from graphpart.stopping import Stopping
+
+__all__ = ["Found", "Operators", "Task"]
+
+Labels = NDArray[np.int32]
+VARIATES = 65536  # random numbers in a table, a power of 2
+STEPS = 64  # temperatures of annealing of blocks
+COLD = 0.05  # the last temperature of annealing, as a share of the first
+EACH, ENTRY = 1200.0, 0.8  # nanoseconds for a variable of a block, and for an entry of its tables
+FILL = 1 / 16  # entries of a table, as a share of those allowed, about
+ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large problems
+VISIT, LINK, UPDATE = 6.0, 0.5, 2.0  # nanoseconds for a variable, for a label of a neighbour, and for an update of a sum
+FEWEST = 30  # sweeps
+SWEEPS = (300, 1000, 3000, 10000)  # of a run, as far as there is time
+LEAST = 50  # variables of a region
+STALE = 3  # blocks without improvement, after which a descent ends
+ITERATIONS = 200  # of message passing
+BEGIN = 0.4  # share of the time that message passing and expansions get
+FUSIONS = 2  # blocks for each labeling to fuse with
+NONE = np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of a round.
+
+    Attributes
+    ----------
+    kind : {"labels", "blocks", "descent", "cross", "message passing", "expansion"}
+    start : ndarray of int32
+    fresh : bool
+        Begin with random labels.
+    size : int
+        Variables in the region that changes; all, if there are no more.
+    others : list of ndarray
+        Labelings to fuse the outcome with.
+    level, heat : int, float
+        Which first temperature, and how high it is.
+    limit : float
+        Entries of the tables of blocks.
+    work : float
+        Nanoseconds, about.
+    weight : float
+        What a forbidden entry costs in annealing of single labels.
+    """
+
+    kind: str
+    seed: int
+    start: Labels
+    fresh: bool
+    size: int
+    others: list[Labels] = field(repr=False)
+    level: int
+    heat: float
+    limit: float
+    work: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a task found: the best labels, those before they were fused with others, and whether these are allowed."""
+
+    labels: Labels
+    own: Labels
+    allowed: bool
+
+
+@dataclass
+class _Worker:
+    """The kernels of one thread."""
+
+    blocks: Blocks
+    annealing: Annealing
+
+
+class Operators:
+    """The tasks of one model; safe to use from several threads.
+
+    Parameters
+    ----------
+    model : Model
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.n = model.f.n
+        self.room = ROOM[1] if len(model.f.tables) > ROOM[1] else ROOM[0]
+        self.idle: SimpleQueue[_Worker] = SimpleQueue()
+        links = len(model.near)
+        self.sweep = VISIT * self.n + LINK * links * (1.0 if model.binary else float(model.domains.mean()))
+        self.noise = gumbel_variates(VARIATES)
+
+    def _worker(self) -> _Worker:
+        try:
+            return self.idle.get_nowait()
+        except Exception:  # queue.Empty
+            return _Worker(self.model.blocks(self.room), self.model.annealing())
+
+    def unit(self, labels: Labels) -> float:
+        """What changes of one label cost: half of all that they cost together is due to those that cost more."""
+        worker = self._worker()
+        costs = worker.annealing.changes(labels, self.model.penalty)
+        self.idle.put(worker)
+        costs = np.sort(costs[(costs > 1e-12 * self.model.range) & (costs < self.model.penalty / 2)])
+        if not len(costs):
+            return max(self.model.range, 1.0)
+        sums = np.cumsum(costs / costs[-1])
+        return float(costs[np.searchsorted(sums, sums[-1] / 2)])
+
+    def descend(self, labels: Labels, stopping: Stopping) -> Labels:
+        """The fixed point of changes of single labels."""
+        worker = self._worker()
+        found = self._anneal_labels(worker, labels, NONE, np.zeros(0), self.model.penalty, 0, stopping)
+        self.idle.put(worker)
+        return found
+
+    def block(self, limit: float) -> tuple[int, float]:
+        """Variables of a block with tables of so many entries, and nanoseconds for it."""
+        size = int(min(self.n, max(16.0, self.room / (limit * FILL))))
+        return size, size * (EACH + ENTRY * FILL * limit)
+
+    def affordable(self, kind: str, limit: float, work: float) -> int:
+        """How many variables there is time to anneal, or to descend with."""
+        if kind == "labels":
+            each = SWEEPS[0] * self.sweep / self.n
+        else:
+            each = (STEPS if kind == "blocks" else STALE) * (EACH + ENTRY * FILL * limit)
+        return int(min(self.n, max(LEAST, work / each)))
+
+    def perform(self, task: Task, stopping: Stopping) -> Found:
+        """What a task does."""
+        if stopping.check(np.inf):
+            return Found(task.start, task.start, True)
+        rng = np.random.default_rng(task.seed)
+        if task.kind in ("message passing", "expansion"):
+            labels = (self._pass if task.kind == "message passing" else self._expand)(task.start, rng, stopping)
+            return Found(labels, labels, True)
+        worker = self._worker()
+        labels, allowed = task.start, True
+        inside = NONE if task.size >= self.n else worker.blocks.around(task.size, _draw(rng))
+        size = len(inside) if len(inside) else self.n
+        if task.fresh:
+            labels = rng.integers(0, self.model.domains, dtype=np.int32)
+            labels = labels if size == self.n else _mixed(labels, task.start, inside)
+        if task.kind == "labels":
+            labels, allowed = self._best_run(worker, labels, inside, task, rng, stopping)
+        elif task.kind == "blocks":
+            labels = self._anneal_blocks(worker, labels, inside, task, rng, stopping)
+        if task.kind != "cross":
+            labels = self._descend_blocks(worker, labels, inside, task.limit, task.work / 2, rng, stopping)
+        own = labels
+        for other in task.others:
+            if stopping.check(np.inf):
+                break
+            labels = self._fused(worker, labels, other, task.limit, rng, stopping)
+        self.idle.put(worker)
+        return Found(labels, own, allowed)
+
+    def _pass(self, labels: Labels, rng: np.random.Generator, stopping: Stopping) -> Labels:
+        """The best rounding of message passing."""
+        try:
+            ascent = Ascent(self.model.f, self._part(stopping, ITERATIONS), labels.copy(), tightening=False)
+            ascent.run()
+        except InfeasibleProblem:  # as far as rounding can tell; whoever wants to know has to ask for a proof
+            return labels
+        return ascent.labels
+
+    def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping) -> Labels:
+        moves = Moves(*self.model.f._flat())
+        if moves.measure()[1] >= 0:
+            return labels
+        moves.prepare()
+        return expanded(self.model.f, moves, labels, self._part(stopping, None), rng)
+
+    def _part(self, stopping: Stopping, iterations: int | None) -> Stopping:
+        """For the begin: not all of the time."""
+        left = None if stopping.remaining is None else BEGIN * stopping.remaining
+        return Stopping(left, iterations, callback=lambda seconds, cost: stopping.check(np.inf))
+
+    def _best_run(
+        self, worker: _Worker, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> tuple[Labels, bool]:  # fmt: skip
+        """The best of several runs of annealing of single labels, and whether it is allowed."""
+        most = max(FEWEST, task.work / (self.sweep * (len(inside) or self.n) / self.n))
+        sweeps = [k for k in SWEEPS if k <= most] or [int(most)]
+        began, best, best_energy = worker.annealing.work, labels, np.inf
+        while True:
+            temperatures = geometric(task.heat, COLD * task.heat, int(rng.choice(sweeps)))
+            found = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
+            energy = self.model.energy(found)
+            if energy < best_energy:
+                best, best_energy = found, energy
+            if UPDATE * (worker.annealing.work - began) > 0.7 * task.work or stopping.check(np.inf):
+                break
+            if task.fresh and not len(inside):
+                labels = rng.integers(0, self.model.domains, dtype=np.int32)
+        return best, best_energy < self.model.penalty or not self.model.f.has_forbidden
+
+    def _anneal_labels(
+        self, worker: _Worker, labels: Labels, inside: Labels, temperatures: NDArray[np.float64], weight: float,
+        seed: int, stopping: Stopping,
+    ) -> Labels:  # fmt: skip
+        variates, tolerance = exponential_variates(VARIATES), 2.0**-44 * self.model.range
+        found: Labels = worker.annealing.run(
+            labels, inside, temperatures, variates, weight, seed, tolerance, np.inf, stopping
+        )[0]
+        return found
+
+    def _anneal_blocks(
+        self, worker: _Worker, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> Labels:  # fmt: skip
+        temperatures = geometric(task.heat, COLD * task.heat, STEPS)
+        blocks, spent = worker.blocks, 0.0
+        size = len(inside) or self.block(task.limit)[0]
+        while spent < task.work and not stopping.check(np.inf):
+            heat = float(temperatures[int(STEPS * spent / task.work)])
+            before = blocks.work
+            labels, _ = blocks.run(labels, inside, size, task.limit, 1, self.noise, heat, _draw(rng), np.inf, stopping)
+            spent += size * EACH + (blocks.work - before) * ENTRY
+        return labels
+
+    def _descend_blocks(
+        self, worker: _Worker, labels: Labels, inside: Labels, limit: float, work: float, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> Labels:  # fmt: skip
+        blocks, spent, stale = worker.blocks, 0.0, 0
+        size = len(inside) or self.block(limit)[0]
+        most = STALE if len(inside) else STALE * max(1, self.n // size)
+        while spent < work and stale < most and not stopping.check(np.inf):
+            before = blocks.work
+            labels, gain = blocks.run(labels, inside, size, limit, 1, self.noise, 0.0, _draw(rng), np.inf, stopping)
+            spent += size * EACH + (blocks.work - before) * ENTRY
+            stale = 0 if gain < 0 else stale + 1
+        return labels
+
+    def _fused(
+        self, worker: _Worker, labels: Labels, other: Labels, limit: float, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> Labels:  # fmt: skip
+        """The better regions of two labelings, and what blocks find where they differ."""
+        inside = np.flatnonzero(labels != other).astype(np.int32)
+        if not len(inside):
+            return labels
+        labels = self.model.best_of_regions(labels, other)
+        found: Labels = worker.blocks.run(
+            labels, inside, 0, limit, FUSIONS, self.noise, 0.0, _draw(rng), np.inf, stopping
+        )[0]
+        return found
+
+
+def _mixed(labels: Labels, other: Labels, inside: Labels) -> Labels:
+    """Those of `other`, and inside those of `labels`."""
+    mixed = other.copy()
+    mixed[inside] = labels[inside]
+    return mixed
+
+
+def _draw(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**62))
