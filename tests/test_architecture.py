@@ -54,6 +54,7 @@ ROOMS = {
         "exact_solvers",
         "anytime_search",
         "confidence",
+        "extending",
     ],
     "crf": [
         "problem",

@@ -2,7 +2,7 @@
 
 `problem` is the room that all others build on; `local_search`, `anytime_search` and `exact_solvers` find partitions;
 `bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all;
-`confidence` says how sure a partition is.
+`confidence` says how sure a partition is; `extending` takes an old one to a problem that has changed.
 """
 
 from graphpart.partition.anytime_search.search import search
@@ -13,6 +13,7 @@ from graphpart.partition.confidence.doubts import Doubts, doubts
 from graphpart.partition.exact_solvers.brute_force import brute_force
 from graphpart.partition.exact_solvers.exact import exact
 from graphpart.partition.exact_solvers.ilp import ilp
+from graphpart.partition.extending.extend import ExtendedResult, extend
 from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.greedy_moving import greedy_moving
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
@@ -23,11 +24,13 @@ from graphpart.partition.reduction.persistency import persistency, reduce
 __all__ = [
     "Certificate",
     "Doubts",
+    "ExtendedResult",
     "SetPartition",
     "auto",
     "brute_force",
     "doubts",
     "exact",
+    "extend",
     "greedy_joining",
     "greedy_moving",
     "ilp",

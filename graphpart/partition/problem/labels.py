@@ -113,6 +113,8 @@ def places_of(p: PairCosts, nodes: Sequence[Hashable]) -> NDArray[np.int64]:
     """The index of each of these nodes in a problem; -1 for those that it does not have."""
     if isinstance(p.nodes, range) and isinstance(nodes, range):  # both count from 0
         return np.where(np.arange(len(nodes)) < p.n, np.arange(len(nodes)), -1)
+    if len(nodes) <= p.n and p.nodes[: len(nodes)] == nodes:  # new ones were appended
+        return np.arange(len(nodes))
     place = np.empty(len(nodes), np.int64)
     for k, node in enumerate(nodes):
         try:
