@@ -8,8 +8,8 @@ in which copies in one component must be cut, for the method. Where these would 
 the method has joined copies, a few times; what is still joined is then parted.
 
 **Not frozen**, this is the start, so the result never costs more. Then what changed, that is new elements and the ends
-of changed pairs, and all elements that a pair links to it are free to move; what else is in their clusters is
-contracted to one element for each cluster. The method solves this problem from the start. A cluster keeps the label of
+of changed pairs, and all elements that a pair links to it are free to move; what else is in their clusters, and the
+clusters that attract one of them, are contracted to one element each. The method solves this problem from the start. A cluster keeps the label of
 the old cluster with which it shares most elements, greedily by the number of elements that are shared.
 """
 
@@ -181,6 +181,9 @@ def _near(q: SetPartition, labels: Labels, changed: NDArray[np.bool_], solver: S
     free[u[listed & changed[v]]] = True
     touched = np.zeros(int(labels.max()) + 1, bool)
     touched[labels[free]] = True
+    attracts = cost < 0
+    touched[labels[v[attracts & free[u]]]] = True
+    touched[labels[u[attracts & free[v]]]] = True
     near = touched[labels]
     rest = near & ~free
     # One element for each that is free, and one for what else is in each cluster.
