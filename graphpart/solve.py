@@ -37,7 +37,8 @@ def solve(
     time_limit : float, optional
         Seconds.
     initial : Result, labels, mapping or list of sets, optional
-        Where to start.
+        Where to start. Elements may be left out: names that a mapping does not have, the label -1, and what the result
+        of another problem does not know. They start alone; variables get the label of least cost given the others.
     seed : int, optional
         For methods that draw random numbers; the others are deterministic and ignore it.
     max_iterations : int, optional

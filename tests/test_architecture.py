@@ -45,7 +45,17 @@ ALLOWED = {
 }
 # Within a kind of problem, rooms build on those before them.
 ROOMS = {
-    "partition": ["problem", "certificates", "bounds", "reduction", "local_search", "exact_solvers", "anytime_search"],
+    "partition": [
+        "problem",
+        "certificates",
+        "bounds",
+        "reduction",
+        "local_search",
+        "exact_solvers",
+        "anytime_search",
+        "confidence",
+        "extending",
+    ],
     "crf": [
         "problem",
         "certificates",

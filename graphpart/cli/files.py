@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphpart.cli.console import OutputError, emit
+from graphpart.cli.console import OutputError, emit, say, shown
 from graphpart.errors import InvalidOption
 from graphpart.solve import problem_kind
 
@@ -50,25 +50,28 @@ def write_problem(problem: Any, file: str, format: str | None) -> None:
         write(problem, file, format)
 
 
-def read_labels(file: str, problem: Any = None) -> Any:
-    """Labels from a file, that fit a problem if one is given."""
+def read_labels(file: str, problem: Any = None, partial: bool = False) -> Any:
+    """Labels from a file, that fit a problem if one is given; if `partial`, -1 where the file has none."""
     from graphpart.io import read_labels
 
     check_input(file)
-    return read_labels(file, problem)
+    return read_labels(file, problem, partial=partial)
 
 
 def read_start(file: str, problem: Any) -> Any:
-    """Labels to start from: those of a partition must be feasible."""
+    """Labels to start from, -1 for what the file leaves out: those of a partition must be feasible."""
     from graphpart.errors import FormatError, InvalidPartition
-    from graphpart.partition.problem.labels import check_feasible
+    from graphpart.partition.problem.labels import start_of
 
-    labels = read_labels(file, problem)
+    labels = read_labels(file, problem, partial=True)
     if problem_kind(problem) == "partition":
         try:
-            check_feasible(problem, labels)
+            start_of(problem, labels)
         except InvalidPartition as error:
             raise FormatError(file, None, str(error)) from None
+    missing = int((labels < 0).sum())
+    if missing:
+        say(f"{shown(file)}: {missing} of {problem.n} elements have no label there")
     return labels
 
 

@@ -40,6 +40,7 @@ from graphpart.crf.hard_component import HardComponent
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
 from graphpart.crf.problem.labeling import finish, places, trivial_bound
+from graphpart.crf.problem.labels import start_of
 from graphpart.crf.reduction.persistency import QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.machine import memory
@@ -80,6 +81,7 @@ def auto(
     problem : FactorGraph or bipartite networkx.Graph
     initial : Result, labels or mapping from names to labels, optional
         A labeling from which local search starts on cyclic components; the result is not worse.
+        Variables that it leaves out get the label of least cost given the others.
     seed : int, optional
         For restarts of local search; default 0.
     time_limit : float, optional
@@ -109,7 +111,7 @@ def auto(
     (0.0, 'optimal', 'proven optimal: 1 cyclic component by enumeration')
     """
     f = as_factor_graph(problem)
-    start = None if initial is None else f.labels(initial)
+    start = None if initial is None else start_of(f, initial)
     stopping = Stopping(time_limit, callback=callback)
     if f.is_acyclic:
         r = by_min_sum(f, stopping, "auto", start)

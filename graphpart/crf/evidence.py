@@ -28,7 +28,7 @@ def solve_given(
     method : str
         A method for factor graphs; see :func:`graphpart.solve`.
     initial : Result, labels or mapping from names to labels, optional
-        A labeling of all variables; what it says of those with evidence does not count.
+        A labeling of all variables, or of some; what it says of those with evidence does not count.
     **options
         As for :func:`graphpart.solve`.
 
@@ -61,7 +61,7 @@ def solve_given(
     for name, label in evidence.items():
         i = f.index(name)
         labels[i], free[i] = label, False
-    start = None if initial is None else f.labels(initial)[free]
+    start = None if initial is None else f.labels(initial, partial=True)[free]
     r = find_method(method, "crf").run(rest, initial=start, **options)
     labels[free] = r.labels
     labels.flags.writeable = False

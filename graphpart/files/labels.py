@@ -1,4 +1,7 @@
-"""Labels: one integer a line, a CSV with the header ``node,label``, or a result of UAI: ``MPE``, then a line of them.
+"""Labels, with the names that they belong to or without.
+
+With: a CSV with the header ``node,label``, JSON and NumPy archives of nodes and labels (see `named_labels`). Without:
+one integer a line, or a result of UAI: ``MPE``, then a line of labels.
 
 In a result of UAI (2014 and later) the first line is the task, ``MPE`` or ``MAP``; several results are separated by
 lines ``-BEGIN-``, and the last one counts. That of 2008 has the number of samples in a line between them.
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import GraphPartError, InvalidPartition, InvalidProblem
+from graphpart.files.named_labels import ARCHIVE, json_of, npz_of, read_json, read_npz
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.files.stream import LARGEST_COUNT, NumberStream
 from graphpart.files.text import INTEGER, check_text, write_rows
@@ -23,20 +27,28 @@ from graphpart.result import Result
 __all__ = ["read_labels", "write_labels"]
 
 TASKS = (b"MPE", b"MAP", b"MMAP", b"PR", b"MAR")  # of UAI; the first two have a label for each variable
+HEADERS = [[name, "label"] for name in ("node", "element", "variable")]
 
 
-def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[Hashable, Any]:
+def read_labels(
+    path: PathOrStream, problem: Any = None, *, partial: bool = False
+) -> NDArray[Any] | dict[Hashable, Any]:
     """Read the labels of a partition or labeling.
 
     Parameters
     ----------
     path : str, path-like or binary stream
-        One integer a line, in the order of the elements; or the header ``node,label``, then one line for each
-        element, in any order; or a line ``MPE`` or ``MAP``, then ``n l1 ... ln`` as in the UAI competitions (with a
-        line ``1``, a number of samples, between them or not; after the last line ``-BEGIN-``, if there is any). ``"-"``
-        is standard input; data compressed by gzip or xz are recognised.
+        One integer a line, in the order of the elements; or the header ``node,label`` (or ``element,label``,
+        ``variable,label``), then one line for each element, in any order; or JSON ``{"nodes": [...], "labels":
+        [...]}``; or an ``.npz`` archive with the arrays `nodes` and `labels`; or a line ``MPE`` or ``MAP``, then
+        ``n l1 ... ln`` as in the UAI competitions (with a line ``1``, a number of samples, between them or not; after
+        the last line ``-BEGIN-``, if there is any). ``"-"`` is standard input; data compressed by gzip or xz are
+        recognised.
     problem : SetPartition or FactorGraph, optional
-        The problem that the labels are for.
+        The problem that the labels are for. Names are found by their text.
+    partial : bool
+        Take a file for other elements as well, by their names: what the problem does not have is passed over, and what
+        the file does not have gets the label -1, which means "left out" to every method that takes a start.
 
     Returns
     -------
@@ -57,16 +69,32 @@ def read_labels(path: PathOrStream, problem: Any = None) -> NDArray[Any] | dict[
     """
     with opened(path) as source:
         first = source.head(1 << 16).split(b"\n", 1)[0].strip().replace(b'"', b"")
-        labels: Any = _result(source) if first in TASKS else _table(source) if b"," in first else _column(source)
+        labels: Any
+        if first.startswith(ARCHIVE):
+            labels = read_npz(source)
+        elif first.startswith(b"{"):
+            labels = read_json(source)
+        else:
+            labels = _result(source) if first in TASKS else _table(source) if b"," in first else _column(source)
         if problem is None:
             return labels  # type: ignore[no-any-return]
         if isinstance(labels, dict):  # nodes are written as their text
-            by_text = {str(node): node for node in problem.nodes}
-            labels = {by_text.get(str(node), node): label for node, label in labels.items()}
+            labels = _named(source, labels, problem, partial)
         try:
-            return problem.labels(labels)  # type: ignore[no-any-return]
+            return problem.labels(labels, partial=partial)  # type: ignore[no-any-return]
         except GraphPartError as error:
             raise source.error(None, str(error)) from error
+
+
+def _named(source: Source, labels: dict[Hashable, Any], problem: Any, partial: bool) -> dict[Hashable, Any]:
+    by_text = {str(node): node for node in problem.nodes}
+    if not partial:
+        return {by_text.get(str(node), node): label for node, label in labels.items()}
+    known = {by_text[str(node)]: label for node, label in labels.items() if str(node) in by_text}
+    if labels and by_text and not known:
+        node = ascii(next(iter(labels)))
+        raise source.error(None, f"none of the {len(labels)} nodes, {node} the first, is one of the problem")
+    return known
 
 
 def _column(source: Source) -> NDArray[np.int64]:
@@ -116,7 +144,7 @@ def _table(source: Source) -> dict[Hashable, Any]:
     labels: dict[Hashable, Any] = {}
     try:
         for row in reader:
-            if reader.line_num == 1 and [field.strip().lower() for field in row] != ["node", "label"]:
+            if reader.line_num == 1 and [field.strip().lower() for field in row] not in HEADERS:
                 raise source.error(1, f"found {','.join(row)[:40]!a}: expected the header node,label")
             if reader.line_num == 1 or not row:
                 continue
@@ -140,9 +168,10 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     ----------
     labels : Result, or anything that ``problem.labels`` takes, or array_like of int
     path : str, path-like or binary stream
-        A name that ends in ``.csv`` gets lines ``node,label``, one that ends in ``.mpe`` or ``.map`` a line ``MPE`` or
-        ``MAP`` and then ``n l1 ... ln``, any other one label a line; so do these with ``.gz`` or ``.xz`` added, which
-        are compressed. ``"-"`` is standard output.
+        A name that ends in ``.csv`` gets lines ``node,label``, one in ``.json`` or ``.npz`` the nodes and the labels,
+        one in ``.mpe`` or ``.map`` a line ``MPE`` or ``MAP`` and then ``n l1 ... ln``, any other one label a line; so
+        do these, but for ``.npz``, with ``.gz`` or ``.xz`` added, which are compressed. Files with names are a start
+        also for problems with other elements. ``"-"`` is standard output.
     problem : SetPartition or FactorGraph, optional
         Gives names to the elements; a Result has them itself.
 
@@ -176,8 +205,12 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
         with replacing(path) as stream:
             stream.write(text.getvalue().encode())
         return
+    named = {".json": json_of, ".npz": npz_of}.get(os.path.splitext(name)[1])
+    content = b"" if named is None else named(nodes, array)
     with replacing(path) as stream:
-        if name.endswith((".mpe", ".map")):
+        if named is not None:
+            stream.write(content)
+        elif name.endswith((".mpe", ".map")):
             stream.write(f"{name[-3:].upper()}\n{' '.join(map(str, [len(array), *array.tolist()]))}\n".encode())
         else:
             write_rows(stream, "", array)

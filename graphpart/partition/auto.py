@@ -68,7 +68,7 @@ def auto(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     initial : Result, labels, mapping or list of sets, optional
-        The partition to start from; the result is not worse.
+        The partition to start from; the result is not worse. Elements that it leaves out start alone.
     time_limit : float, optional
         Seconds. Without a limit, local search runs to its end, and proofs take at most 5 seconds in all.
     target : float, optional

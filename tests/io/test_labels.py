@@ -57,11 +57,11 @@ def test_wrong(data: bytes, text: str) -> None:
         assert part in str(caught.value)
 
 
-@given(p=partitions(), data=st.data(), suffix=st.sampled_from([".csv", ".txt", ".txt.gz", ".csv.gz"]))
+@given(p=partitions(), data=st.data(), suffix=st.sampled_from([".csv", ".txt", ".txt.gz", ".csv.gz", ".json", ".npz"]))
 def test_round_trip(p: gp.SetPartition, data: st.DataObject, suffix: str, tmp_path_factory) -> None:
     labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=p.n, max_size=p.n)), int)
     path = tmp_path_factory.mktemp("labels") / f"x{suffix}"
-    if all(isinstance(node, int) for node in p.nodes) or "csv" not in suffix:
+    if all(isinstance(node, int) for node in p.nodes) or suffix in (".txt", ".txt.gz", ".json"):
         gp.write_labels(labels, path, p)
         assert gp.read_labels(path, p).tolist() == p.labels(labels).tolist()
 
@@ -183,3 +183,61 @@ def test_wrong_evidence(text: bytes, message: str) -> None:
     with pytest.raises(gp.FormatError) as caught:
         gp.io.read_evidence(io.BytesIO(text), gp.FactorGraph.from_arrays([2, 3, 2], []))
     assert message in str(caught.value) and "\n" not in str(caught.value)
+def test_other_words_for_the_header() -> None:
+    assert read(b"element,label\n1,5\n") == read(b"Variable, Label\n1,5\n") == {1: 5}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "npz"])
+def test_a_file_of_other_elements_is_a_start_by_name(suffix: str, tmp_path: Path) -> None:
+    old = gp.solve(gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [-1.0, -1.0], ["gone", "b", "c", "a"]))
+    path = tmp_path / f"old.{suffix}"
+    gp.write_labels(old, path)
+    with pytest.raises(gp.FormatError, match="'gone' is not a node of the problem"):
+        gp.read_labels(path, P)
+    assert gp.read_labels(path, P, partial=True).tolist() == [0, 1, 0]
+    new = gp.SetPartition.from_pairs(4, [(0, 1)], [1.0], ["new", "b", "a", "c"])
+    assert gp.read_labels(path, new, partial=True).tolist() == [-1, 0, 1, 1]
+    with pytest.raises(gp.FormatError, match="none of the 4 nodes, 'gone' the first, is one of the problem"):
+        gp.read_labels(path, gp.SetPartition.from_pairs(2, [], [], ["x", "y"]), partial=True)
+    again = tmp_path / f"again.{suffix}"
+    gp.write_labels(old, again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_names_keep_their_kind(tmp_path: Path) -> None:
+    r = gp.solve(gp.SetPartition.from_pairs(2, [], [], [("a", 1), 7]))
+    gp.write_labels(r, tmp_path / "x.json")
+    assert gp.read_labels(tmp_path / "x.json") == {("a", 1): 0, 7: 1}
+    with pytest.raises(gp.InvalidProblem, match="all integers of 64 bits or all text"):
+        gp.write_labels(r, tmp_path / "x.npz")
+    assert not (tmp_path / "x.npz").exists()
+    gp.write_labels([4, 4, 9], tmp_path / "y.npz")
+    assert gp.read_labels(tmp_path / "y.npz") == {0: 4, 1: 4, 2: 9}
+
+
+def archive(**arrays: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b'{"nodes": ["a"]}', "labels is None: expected"),
+        (b'{"nodes": ["a"], "labels": [0, 1]}', "1 nodes but 2 labels"),
+        (b'{"nodes": ["a", "a"], "labels": [0, 1]}', "found node 'a' again"),
+        (b'{"nodes": [{}], "labels": [0]}', "found the node {}: expected text or numbers"),
+        (b'{"nodes": ["a"], "labels": [0.5]}', "found the label 0.5: expected integers or text"),
+        (b'{"nodes": ["a"', "at column"),
+        (archive(nodes=np.array(["a"])), "found the arrays nodes: expected nodes and labels"),
+        (archive(nodes=np.array(["a"]), labels=np.array([0.5])), "labels has shape (1,) and dtype float64"),
+        (archive(nodes=np.array(["a"]), other=np.array([0])), "found the array 'other'"),
+        (archive(nodes=np.array(["a"], object), labels=np.array([0])), "holds Python objects"),
+        (archive(nodes=np.array(["a"]), labels=np.array([0]))[:-30], "the archive is damaged"),
+    ],
+)
+def test_wrong_files_with_names(data: bytes, text: str) -> None:
+    with pytest.raises(gp.FormatError) as caught:
+        read(data)
+    assert text in str(caught.value)

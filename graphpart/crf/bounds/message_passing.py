@@ -28,6 +28,7 @@ from graphpart.crf.certificates.certificate import Certificate, common_step
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish
+from graphpart.crf.problem.labels import start_of
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -58,6 +59,7 @@ def message_passing(
     problem : FactorGraph or bipartite networkx.Graph
     initial : Result, labels or mapping from names to labels, optional
         A labeling that the result will not be worse than.
+        Variables that it leaves out get the label of least cost given the others.
     tightening : bool
         Whether to add violated cycles as larger factors once the bound hardly rises any more.
     time_limit : float, optional
@@ -101,7 +103,7 @@ def message_passing(
     True
     """
     f = as_factor_graph(problem)
-    start = None if initial is None else f.labels(initial)
+    start = None if initial is None else start_of(f, initial)
     stopping = Stopping(time_limit, max_iterations, target, callback)
     ascent = Ascent(f, stopping, start, tightening)
     why = ascent.run()

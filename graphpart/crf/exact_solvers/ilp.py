@@ -23,6 +23,7 @@ from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
 from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InfeasibleProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -58,6 +59,7 @@ def ilp(
         Keyword arguments for the PuLP solver of that name, such as ``{"threads": 2}``.
     initial : Result, labels or mapping from names to labels, optional
         A labeling from which local search starts; the result is not worse.
+        Variables that it leaves out get the label of least cost given the others.
     time_limit : float, optional
         Seconds in total.
     callback : callable, optional
@@ -98,7 +100,7 @@ def ilp(
     f = as_factor_graph(problem)
     chosen = milp.pick_solver(solver, solver_options)
     trivial_bound(f)
-    labels = np.zeros(f.n, np.int32) if initial is None else f.labels(initial)
+    labels = np.zeros(f.n, np.int32) if initial is None else start_of(f, initial)
     labels, cost = improve(f, labels, stopping)
     stopping.iterations = 0
     simple = f.simplify()

@@ -26,6 +26,7 @@ from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, forbidden_by, trivial_bound
+from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -56,6 +57,7 @@ def expansion(
         Every factor has at most two variables, not counting those with a single label.
     initial : Result, labels or mapping from names to labels, optional
         The labeling to start from; default: for each variable the label of least unary cost.
+        Variables that it leaves out get the label of least cost given the others.
     order : {"ascending", "descending", "random"} or sequence of int
         Order of labels in each round; "random" takes a new one in each. With a sequence, only its labels are tried.
     swap : bool
@@ -106,7 +108,7 @@ def expansion(
     f = as_factor_graph(problem)
     labels_tried = _checked_order(order, f)
     moves = _moves(f)
-    labels = moves.best_unary() if initial is None else f.labels(initial)
+    labels = moves.best_unary() if initial is None else start_of(f, initial)
     bound = trivial_bound(f)
     start = labels.copy()
     run = _Run(f, moves, labels, stopping)

@@ -22,6 +22,7 @@ from graphpart.common.local_search import improved
 from graphpart.crf.local_search import _icm
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InvalidOption
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -51,6 +52,7 @@ def icm(
     problem : FactorGraph or bipartite networkx.Graph
     initial : Result, labels or mapping from names to labels, optional
         The labeling to start from; default: all 0.
+        Variables that it leaves out get the label of least cost given the others.
     order : {"best", "sweep"}
         Apply the best of all changes, or go through the variables in order and give each its best label: faster, and
         often a little worse.
@@ -102,7 +104,7 @@ def icm(
         raise InvalidOption(f"order is {order!r}: expected one of {', '.join(ORDERS)}")
     if not isinstance(restarts, int | np.integer) or restarts < 0:
         raise InvalidOption(f"restarts is {restarts!r}: expected a whole number of at least 0")
-    labels = np.zeros(f.n, np.int32) if initial is None else f.labels(initial)
+    labels = np.zeros(f.n, np.int32) if initial is None else start_of(f, initial)
     bound = trivial_bound(f)
     best, cost = improve(f, labels, stopping, order)
     rng = np.random.default_rng(seed)

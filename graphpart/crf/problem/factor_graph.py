@@ -335,19 +335,22 @@ class FactorGraph(FactorTables):
 
     # -------------------------------------------------------------------------------------------------- labelings
 
-    def labels(self, labeling: Any) -> NDArray[np.int32]:
+    def labels(self, labeling: Any, *, partial: bool = False) -> NDArray[np.int32]:
         """A labeling in any form as a new array of labels.
 
         Parameters
         ----------
         labeling : Result, array_like of n integers, or mapping from names to labels
+        partial : bool
+            Allow variables to be left out: those that a mapping does not name, those with the label -1, and those that
+            the result of another factor graph does not have, whose other variables do not count then. They get -1.
 
         Raises
         ------
         InvalidPartition
             If a variable has no label, an unknown one has, or a label is not in the domain.
         """
-        return labels_of(self, labeling)
+        return labels_of(self, labeling, partial)
 
     def evaluate(self, labeling: Any) -> float:
         """The energy of a labeling in any form that :meth:`labels` takes; ``inf`` if forbidden. O(size of scopes)"""

@@ -8,19 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.problem.derive import condition_on, rows_of
 from graphpart.crf.problem.factor_tables import FactorTables
-from graphpart.errors import InvalidPartition, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
 from graphpart.result import Result
 
-__all__ = ["labels_of"]
+__all__ = ["labels_of", "start_of"]
 
 
-def labels_of(f: FactorTables, labeling: Any) -> NDArray[np.int32]:
-    """Labels of a labeling in any of the forms that FactorGraph.labels describes."""
+def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[np.int32]:
+    """Labels of a labeling in any of the forms that FactorGraph.labels describes; if `partial`, -1 for none."""
     if isinstance(labeling, Result):
-        labeling = labeling.labels
+        if partial and labeling.nodes is not f.variables and labeling.nodes != f.variables:
+            labeling = _labels_of_other(f, labeling)
+        else:
+            labeling = labeling.labels
     if isinstance(labeling, Mapping):
-        labeling = _labels_of_mapping(f, labeling)
+        labeling = _labels_of_mapping(f, labeling, partial)
     try:
         array = np.asarray(labeling)
     except ValueError:
@@ -29,7 +33,8 @@ def labels_of(f: FactorTables, labeling: Any) -> NDArray[np.int32]:
         raise InvalidPartition(f"labels have shape {array.shape}: expected ({f.n},), one for each variable")
     if array.size and array.dtype.kind not in "iub":
         raise InvalidPartition(f"labels have dtype {array.dtype}: expected integers")
-    bad = np.flatnonzero((array < 0) | (array >= f.domains))
+    wrong = (array < 0) | (array >= f.domains)
+    bad = np.flatnonzero(wrong & (array != -1) if partial else wrong)
     if len(bad):
         i = int(bad[0])
         raise InvalidPartition(
@@ -38,13 +43,58 @@ def labels_of(f: FactorTables, labeling: Any) -> NDArray[np.int32]:
     return array.astype(np.int32)
 
 
-def _labels_of_mapping(f: FactorTables, mapping: Mapping[Hashable, Any]) -> list[Any]:
+def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
+    """The labeling that a method starts from, in any form; variables may be left out of it.
+
+    A variable that is left out (a name that a mapping does not have, the label -1) gets the label of least cost given
+    those that are not: the least sum of its unary factors, and of the factors whose other variables all have labels.
+    Of equal ones it gets the smallest.
+    """
+    labels = labels_of(f, initial, partial=True)
+    if not f.n or labels.min() >= 0:
+        return labels
+    free = np.flatnonzero(labels < 0)
+    try:
+        rest: FactorTables = condition_on(f, labels)
+    except InfeasibleProblem:  # the given labels alone are forbidden, which is for the method to say
+        rest = f
+    place = np.zeros(f.n + 1, np.int64)
+    np.cumsum(rest.domains, out=place[1 : rest.n + 1])
+    unary = np.flatnonzero(np.diff(rest.scope_start) == 1)
+    _, values = rows_of(rest.table_start, rest.tables, unary)
+    size = np.diff(rest.table_start)[unary]
+    begin = place[rest.scope[rest.scope_start[unary]]]
+    at = np.repeat(begin - np.cumsum(size) + size, size) + np.arange(len(values))
+    own = np.bincount(at, values, int(place[rest.n]))
+    variables = np.arange(rest.n) if rest.n == len(free) else free
+    for i, v in zip(variables.tolist(), free.tolist(), strict=True):
+        labels[v] = int(np.argmin(own[place[i] : place[i + 1]]))
+    return labels
+
+
+def _labels_of_other(f: FactorTables, result: Result) -> NDArray[np.int64]:
+    """Of a result for other variables: those with the same name; -1 where there is none, or no such label."""
+    labels = np.full(f.n, -1, np.int64)
+    known = 0
+    for name, label in zip(result.nodes, result.labels.tolist(), strict=True):
+        try:
+            i = f.index(name)
+        except InvalidProblem:
+            continue
+        known += 1
+        labels[i] = label if label < f.domains[i] else -1
+    if f.n and len(result.labels) and not known:
+        raise InvalidPartition(f"none of the {len(result.labels)} variables of the result is one of the factor graph")
+    return labels
+
+
+def _labels_of_mapping(f: FactorTables, mapping: Mapping[Hashable, Any], partial: bool) -> list[Any]:
     for name in mapping:
         try:
             f.index(name)
         except InvalidProblem as error:
             raise InvalidPartition(str(error)) from None
     try:
-        return [mapping[name] for name in f.variables]
+        return [mapping.get(name, -1) for name in f.variables] if partial else [mapping[name] for name in f.variables]
     except KeyError as error:
         raise InvalidPartition(f"variable {error.args[0]!r} has no label") from None

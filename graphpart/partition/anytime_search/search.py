@@ -48,6 +48,7 @@ from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -94,6 +95,7 @@ def search(
         A graph has its costs in the edge attribute ``cost``.
     initial : Result, labels, mapping or list of sets, optional
         The partition to start from, which Kernighan-Lin improves first; default: the fixed point of greedy joining.
+        Elements that it leaves out start alone.
     time_limit : float, optional
         Seconds. Without it, and without `max_iterations`, the search ends after 12 rounds without improvement.
     max_iterations : int, optional
@@ -167,13 +169,11 @@ def better_start(p: SetPartition, initial: Any, checkpoint: str | os.PathLike[st
     """The better one of the initial partition and the checkpoint, of those that there are."""
     given = []
     if initial is not None:
-        given.append(p.labels(initial))
+        given.append(start_of(p, initial))
     if checkpoint is not None and os.path.exists(checkpoint):
         from graphpart.files.labels import read_labels
 
-        given.append(p.labels(read_labels(os.fspath(checkpoint), p)))
-    for labels in given:
-        p.check_feasible(labels)
+        given.append(start_of(p, read_labels(os.fspath(checkpoint), p)))
     return min(given, key=p.evaluate_labels, default=None)
 
 

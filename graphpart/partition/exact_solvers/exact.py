@@ -60,7 +60,7 @@ def exact(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     initial : Result, labels, mapping or list of sets, optional
-        A partition from which local search starts; the result is not worse.
+        A partition from which local search starts; the result is not worse. Elements that it leaves out start alone.
     time_limit : float, optional
         Seconds in total.
     threads : int

@@ -79,7 +79,7 @@ def ilp(
     solver_options : dict, optional
         Keyword arguments for the PuLP solver of that name, such as ``{"threads": 2}``.
     initial : Result, labels, mapping or list of sets, optional
-        A partition from which local search starts; the result is not worse.
+        A partition from which local search starts; the result is not worse. Elements that it leaves out start alone.
     time_limit : float, optional
         Seconds in total, local search and all rounds included.
     callback : callable, optional

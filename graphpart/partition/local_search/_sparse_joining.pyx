@@ -403,9 +403,17 @@ def join_sparse(
     double tolerance,
     double cost_at_start,
     Stopping stopping,
+    element_t[:, ::1] merges=None,
+    cost_t[::1] merge_costs=None,
 ):
-    """Labels of the fixed point. O(m log^2 m) time; about 48 bytes for each pair."""
-    cdef Py_ssize_t m = u.shape[0], next = 0, attractive, k
+    """Labels of the fixed point. O(m log^2 m) time; about 48 bytes for each pair.
+
+    Into `merges`, of shape (n, 2), go the joins one after the other: the subset that stays, by one of its elements that
+    no join changes, and the one that is folded into it, named in the same way; into `merge_costs` the costs between
+    them. There is one join for each element that is not the first of its label.
+    """
+    cdef Py_ssize_t m = u.shape[0], next = 0, attractive, k, made_joins = 0
+    cdef bint keep = merges is not None
     cdef element_t a, b, swap
     cdef Pair* pair
     cdef double total = cost_at_start
@@ -468,6 +476,11 @@ def join_sparse(
                 a = b
                 b = swap
             total += item.cost
+            if keep:
+                merges[made_joins, 0] = a
+                merges[made_joins, 1] = b
+                merge_costs[made_joins] = item.cost
+                made_joins += 1
             pair.cost = INFINITY
             parent[b] = a
             fold(&tables, a, b, &queue, tolerance)

@@ -40,6 +40,7 @@ def greedy_joining(
         A graph has its costs in the edge attribute ``cost``.
     initial : Result, labels, mapping or list of sets, optional
         The partition to start from; default: every element alone (required joins joined).
+        Elements that it leaves out start alone.
     time_limit : float, optional
         Seconds.
     max_iterations : int, optional

@@ -13,6 +13,7 @@ import numpy as np
 from graphpart.common.local_search import improved
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
@@ -35,7 +36,7 @@ def improve(
     ----------
     problem : SetPartition or networkx.Graph
     initial : None or a partition in any form
-        None means ``default(problem, stopping)``.
+        None means ``default(problem, stopping)``. Elements that it leaves out start alone, see `start_of`.
     kernel : callable
         ``kernel(problem, labels, stopping)`` returns labels that are not worse, for a problem without required joins
         and canonical labels that satisfy its required cuts.
@@ -48,11 +49,7 @@ def improve(
         If the initial partition does not fit the problem or violates a requirement.
     """
     p = as_problem(problem)
-    if initial is None:
-        start = default(p, stopping)
-    else:
-        start = p.labels(initial)
-        p.check_feasible(start)
+    start = default(p, stopping) if initial is None else start_of(p, initial)
 
     def run(labels: Labels, _: float) -> Labels:
         if not len(p.must_join):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from graphpart.kernels import _pairs
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.result import Result
 
-__all__ = ["canonical", "check_feasible", "labels_of"]
+__all__ = ["canonical", "check_feasible", "completed", "labels_of", "places_of", "start_of"]
 
 
 def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
@@ -25,18 +25,24 @@ def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
     return out
 
 
-def labels_of(p: PairCosts, partition: Any) -> Labels:
-    """Canonical labels of a partition in any of the forms that SetPartition.labels describes."""
+def labels_of(p: PairCosts, partition: Any, partial: bool = False) -> Labels:
+    """Labels of a partition in any of the forms that SetPartition.labels describes.
+
+    Canonical, unless `partial`: then -1 stands for elements that are left out, and the others are 0, 1, ... in order of
+    first appearance.
+    """
     if isinstance(partition, Result):
         if partition.nodes is not p.nodes and partition.nodes != p.nodes:  # of another problem, perhaps in other order
-            return _labels_of_mapping(p, dict(zip(partition.nodes, partition.labels.tolist(), strict=True)))
+            if partial:
+                return _labels_of_result(p, partition)
+            return _labels_of_mapping(p, dict(zip(partition.nodes, partition.labels.tolist(), strict=True)), partial)
         partition = partition.labels
     if isinstance(partition, Mapping):
-        return _labels_of_mapping(p, partition)
+        return _labels_of_mapping(p, partition, partial)
     if not isinstance(partition, np.ndarray):
         partition = list(_iterate(partition))
         if partition and all(isinstance(x, set | frozenset | list | tuple) for x in partition):
-            return _labels_of_sets(p, partition)
+            return _labels_of_sets(p, partition, partial)
         if len({isinstance(x, str) for x in partition}) > 1:  # NumPy would take 1 and "1" for the same
             raise InvalidPartition("found text among other labels: expected labels of one kind")
     if np.ma.is_masked(partition):
@@ -46,28 +52,94 @@ def labels_of(p: PairCosts, partition: Any) -> Labels:
         raise InvalidPartition(f"labels have shape {array.shape}: expected ({p.n},)")
     if array.size == 0:
         return np.zeros(0, np.int32)
+    left_out = array == -1 if partial and array.dtype.kind == "i" else np.zeros(p.n, bool)
     if array.dtype.kind not in "iu":
         if array.dtype.kind not in "bUSO" or array.dtype.hasobject:
             raise InvalidPartition(f"labels have dtype {array.dtype}: expected integers")
         array = np.unique(array, return_inverse=True)[1]
-    return canonical(array)
+    return _without(array, left_out)
 
 
-def _labels_of_mapping(p: PairCosts, mapping: Mapping[Hashable, Any]) -> Labels:
+def start_of(p: PairCosts, initial: Any) -> Labels:
+    """Canonical labels of the partition that a method starts from, in any form; elements may be left out of it.
+
+    What is left out (a name that a mapping does not have, an element in no set, the label -1) starts alone, or with
+    the elements that it must be joined with.
+
+    Raises
+    ------
+    InvalidPartition
+        If the partition does not fit the problem or violates a requirement.
+    """
+    labels = labels_of(p, initial, partial=True)
+    if p.n and labels.min() < 0:
+        labels = completed(p, labels)
+    check_feasible(p, labels)
+    return labels
+
+
+def completed(p: PairCosts, labels: Labels) -> Labels:
+    """Canonical labels of all elements: those with -1 are alone, or with the elements that they must be joined with."""
+    blocks = p.blocks()
+    of_block = np.full(p.n, -1, np.int64)
+    np.maximum.at(of_block, blocks, labels)
+    wanted = np.where(labels < 0, of_block[blocks], labels)
+    alone = wanted < 0
+    wanted[alone] = p.n + blocks[alone]
+    return canonical(wanted)
+
+
+def _without(labels: NDArray[np.integer[Any]], left_out: NDArray[np.bool_]) -> Labels:
+    """Canonical labels of some elements, -1 for those that are left out."""
+    if not left_out.any():
+        return canonical(labels)
+    kept = np.full(len(labels), -1, np.int32)
+    kept[~left_out] = canonical(np.asarray(labels[~left_out]))
+    return kept
+
+
+def _labels_of_result(p: PairCosts, result: Result) -> Labels:
+    """Of a result for other elements: those with the same name; -1 where there is none."""
+    place = places_of(p, result.nodes)
+    known = place >= 0
+    if p.n and len(known) and not known.any():
+        raise InvalidPartition(f"none of the {len(known)} elements of the result is a node of the problem")
+    labels = np.full(p.n, -1, np.int64)
+    labels[place[known]] = result.labels[known]
+    return _without(labels, labels < 0)
+
+
+def places_of(p: PairCosts, nodes: Sequence[Hashable]) -> NDArray[np.int64]:
+    """The index of each of these nodes in a problem; -1 for those that it does not have."""
+    if isinstance(p.nodes, range) and isinstance(nodes, range):  # both count from 0
+        return np.where(np.arange(len(nodes)) < p.n, np.arange(len(nodes)), -1)
+    if len(nodes) <= p.n and p.nodes[: len(nodes)] == nodes:  # new ones were appended
+        return np.arange(len(nodes))
+    place = np.empty(len(nodes), np.int64)
+    for k, node in enumerate(nodes):
+        try:
+            place[k] = p.index(node)
+        except InvalidProblem:
+            place[k] = -1
+    return place
+
+
+def _labels_of_mapping(p: PairCosts, mapping: Mapping[Hashable, Any], partial: bool) -> Labels:
     for node in mapping:
         _known(p, node)
     try:
-        given = [mapping[node] for node in p.nodes]
+        given = [mapping.get(node, -1) for node in p.nodes] if partial else [mapping[node] for node in p.nodes]
     except KeyError as error:
         raise InvalidPartition(f"{error.args[0]!r} has no label") from None
-    names: dict[Any, int] = {}
+    names: dict[Any, int] = {-1: -1} if partial else {}
+    shift = len(names)
     try:
-        return np.array([names.setdefault(label, len(names)) for label in given], np.int32)
+        return np.array([names.setdefault(label, len(names) - shift) for label in given], np.int32)
     except TypeError:
         raise InvalidPartition("a label cannot be hashed: expected integers or names") from None
 
 
-def _labels_of_sets(p: PairCosts, subsets: list[Iterable[Hashable]]) -> Labels:
+def _labels_of_sets(p: PairCosts, subsets: list[Iterable[Hashable]], partial: bool) -> Labels:
     labels = np.full(p.n, -1, np.int64)
     for label, subset in enumerate(subsets):
         for node in subset:
@@ -75,9 +147,9 @@ def _labels_of_sets(p: PairCosts, subsets: list[Iterable[Hashable]]) -> Labels:
             if labels[i] >= 0:
                 raise InvalidPartition(f"{node!r} is in two subsets, or twice in one")
             labels[i] = label
-    if len(missing := np.flatnonzero(labels < 0)):
+    if not partial and len(missing := np.flatnonzero(labels < 0)):
         raise InvalidPartition(f"{p.nodes[int(missing[0])]!r} is in no subset")
-    return canonical(labels)
+    return _without(labels, labels < 0)
 
 
 def _known(p: PairCosts, node: Hashable) -> int:

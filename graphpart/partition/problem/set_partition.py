@@ -313,19 +313,23 @@ class SetPartition(PairCosts):
 
     # ------------------------------------------------------------------------------------------------- partitions
 
-    def labels(self, partition: Any) -> Labels:
+    def labels(self, partition: Any, *, partial: bool = False) -> Labels:
         """Canonical labels (0, 1, ... in order of first appearance) of a partition in any form.
 
         Parameters
         ----------
         partition : Result, array_like of n integers, mapping from nodes to labels, or iterable of sets of nodes
+        partial : bool
+            Allow elements to be left out: those that a mapping does not name or that are in no set, those with the
+            label -1, and those that the result of another problem does not have, whose other elements do not count
+            then. They get -1.
 
         Raises
         ------
         InvalidPartition
             If an element is missing or named twice, a node is unknown, or the length is wrong.
         """
-        return labels_of(self, partition)
+        return labels_of(self, partition, partial)
 
     def check_feasible(self, labels: Labels) -> None:
         """Raise InvalidPartition, naming a pair, if labels separate a required join or join a required cut."""

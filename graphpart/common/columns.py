@@ -1,0 +1,98 @@
+"""A small table: columns of one length by name, which become a data frame of whichever library there is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidOption
+
+__all__ = ["Columns", "named"]
+
+LIBRARIES = ("pandas", "polars")
+
+
+class Columns(Mapping[str, NDArray[Any]]):
+    """Arrays of one length by name, in a fixed order.
+
+    Parameters
+    ----------
+    columns : mapping from names to ndarray, each of shape (k,)
+
+    Examples
+    --------
+    >>> table = Columns({"element": np.array(["a", "b"]), "doubt": np.array([0.5, 2.0])})
+    >>> table["doubt"].tolist(), table.rows
+    ([0.5, 2.0], 2)
+    >>> table
+    Columns(element, doubt; 2 rows)
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        self._columns = dict(columns)
+        for array in self._columns.values():
+            array.flags.writeable = False
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        return f"Columns({', '.join(self)}; {self.rows} rows)"
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(next(iter(self._columns.values()))) if self._columns else 0
+
+    def head(self, rows: int = 10) -> Columns:
+        """The first rows."""
+        return Columns({name: array[:rows] for name, array in self._columns.items()})
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The table as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "dict"}, optional
+            Default: of pandas and polars the one that is imported already, else the first that is installed; a dict of
+            arrays if neither is.
+
+        Raises
+        ------
+        InvalidOption
+            If the library is another one, or is not installed.
+        """
+        if library is not None and library not in (*LIBRARIES, "dict"):
+            raise InvalidOption(f"library is {library!r}: expected pandas, polars or dict")
+        wanted = [library] if library else sorted(LIBRARIES, key=lambda name: name not in sys.modules)
+        for name in wanted:
+            if name == "dict":
+                break
+            try:
+                frame = import_module(name).DataFrame
+            except ImportError:
+                if library:
+                    raise InvalidOption(f"library is {library!r}, which is not installed") from None
+                continue
+            lists = name == "polars"  # it takes no arrays of objects but infers types of lists
+            return frame({k: a.tolist() if lists and a.dtype == object else a for k, a in self._columns.items()})
+        return dict(self._columns)
+
+
+def named(nodes: Sequence[Hashable], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
+    """The names of elements at some places, as an array: of integers if they count from 0, else of objects."""
+    if isinstance(nodes, range):
+        return places.astype(np.int64)
+    out: NDArray[Any] = np.fromiter(nodes, object, len(nodes))[places]
+    return out

@@ -1,0 +1,191 @@
+"""Kernels of the cheapest changes: sums of costs from elements to subsets, and the sets that joining forms in a subset.
+
+Pairs are sorted, ``u < v``, with a cost each that is finite or ``inf``; labels are canonical.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+
+def sums_to_subsets(
+    const offset_t[::1] starts,
+    const element_t[::1] neighbours,
+    const cost_t[::1] costs,
+    Py_ssize_t m,
+    const element_t[::1] labels,
+    Py_ssize_t subsets,
+    Stopping stopping,
+):
+    """(own, best, where, from_u, from_v), the sums of costs from elements to subsets that pairs link to them. O(n + m)
+
+    own[a]: to the others in its subset; best[a]: the least sum to another subset, where[a] (inf and -1 if no pair links
+    it to one). For pair k: from_u[k] from u to the subset of v, from_v[k] from v to the subset of u.
+    """
+    cdef Py_ssize_t n = labels.shape[0], a, b, k, later = 0
+    cdef offset_t at
+    cdef element_t mine, label
+    own_array, best_array, where_array = np.zeros(n), np.full(n, np.inf), np.full(n, -1, np.int32)
+    from_u_array, from_v_array = np.empty(m), np.empty(m)
+    cdef double[::1] own = own_array, best = best_array, from_u = from_u_array, from_v = from_v_array
+    cdef element_t[::1] where = where_array
+    cdef double[::1] sums = np.zeros(subsets)
+    cdef element_t[::1] seen = np.full(subsets, -1, np.int32)
+    cdef offset_t[::1] first = np.zeros(n + 1, np.int64)    # the first pair of u whose v has not come yet
+    with nogil:
+        k = 0
+        for a in range(n):
+            first[a] = k
+            for at in range(starts[a], starts[a + 1]):
+                k += neighbours[at] > a
+        for a in range(n):
+            mine = labels[a]
+            for at in range(starts[a], starts[a + 1]):
+                label = labels[neighbours[at]]
+                if seen[label] != a:
+                    seen[label] = <element_t>a
+                    sums[label] = 0.0
+                sums[label] += costs[at]
+            if seen[mine] == a:
+                own[a] = sums[mine]
+            for at in range(starts[a], starts[a + 1]):
+                b = neighbours[at]
+                label = labels[b]
+                if label != mine and (sums[label] < best[a] or where[a] < 0):
+                    best[a] = sums[label]
+                    where[a] = label
+                if b > a:
+                    from_u[later] = sums[label]     # pairs are sorted, so those of row a come one after the other
+                    later += 1
+                else:
+                    from_v[first[b]] = sums[label]
+                    first[b] += 1
+            if stopping.tick(INFINITY):
+                break
+    return own_array, best_array, where_array, from_u_array, from_v_array
+
+
+# ------------------------------------------------------------------------------------------------- a forest of joins
+
+cdef inline element_t top_of(element_t* parent, double* least, element_t a, double* smallest) noexcept nogil:
+    """The root above a node; into `smallest`, the least value from the node up to the root, without the root.
+
+    least[x] is the least value of x and the nodes above it below parent[x]; paths are halved on the way.
+    """
+    cdef element_t up, over
+    smallest[0] = INFINITY
+    while True:
+        up = parent[a]
+        if up < 0:
+            return a
+        over = parent[up]
+        if over >= 0:
+            if least[up] < least[a]:
+                least[a] = least[up]
+            parent[a] = over
+            up = over
+        if least[a] < smallest[0]:
+            smallest[0] = least[a]
+        a = up
+
+
+def partings(
+    const element_t[::1] u,
+    const element_t[::1] v,
+    const double[::1] own,
+    const element_t[:, ::1] merges,
+    const double[::1] merge_costs,
+    Py_ssize_t joins,
+    const element_t[::1] labels,
+    const element_t[::1] sizes,
+    double[::1] split,
+    element_t[::1] split_size,
+    Stopping stopping,
+):
+    """For pairs within subsets, the least rise of the cost if a set with one of the two leaves for a subset of its own.
+
+    The sets are those that greedy joining forms within each subset, single elements among them. Joins 0, 1, ... name
+    two sets by their representatives, of which the first stays. Into split[s] goes the least rise by any set that leaves
+    subset s, into split_size[s] its number of elements.
+
+    A pair is looked at by the join that unites the two: the sets that part it lie on the paths from the two up to
+    there. All are found by looking at the pairs of the smaller set at each join, O(m log n), and the paths are halved.
+    """
+    cdef Py_ssize_t n = own.shape[0], m = u.shape[0], nodes = n + joins, i, k
+    cdef element_t a, b, x, y, top, small, large
+    cdef offset_t at
+    cdef double left, right, external
+    rises_array = np.full(m, np.nan)
+    cdef double[::1] rises = rises_array
+    cdef double[::1] value = np.empty(nodes + 1), least = np.empty(nodes + 1)
+    cdef element_t[::1] parent = np.full(nodes + 1, -1, np.int32), count = np.ones(nodes + 1, np.int32)
+    cdef element_t[::1] node = np.arange(n + 1, dtype=np.int32)         # of a representative
+    cdef element_t[::1] following = np.full(n + 1, -1, np.int32), last = np.arange(n + 1, dtype=np.int32)
+    cdef offset_t[::1] starts = np.zeros(n + 2, np.int64)
+    cdef element_t[::1] ids = np.empty(2 * m + 1, np.int32)
+    with nogil:
+        for k in range(m):
+            starts[u[k] + 2] += 1
+            starts[v[k] + 2] += 1
+        for i in range(n):
+            starts[i + 2] += starts[i + 1]
+        for k in range(m):
+            ids[starts[u[k] + 1]] = <element_t>k
+            starts[u[k] + 1] += 1
+            ids[starts[v[k] + 1]] = <element_t>k
+            starts[v[k] + 1] += 1
+        for i in range(n):
+            value[i] = least[i] = -own[i]
+            offer(i, labels[i], &value[0], &count[0], &sizes[0], &split[0], &split_size[0])
+        for i in range(joins):
+            a, b = merges[i, 0], merges[i, 1]
+            small, large = node[b], node[a]
+            if count[small] > count[large]:
+                small, large = large, small
+            # The members of a set are a list from its representative on.
+            x = b if small == node[b] else a
+            while x >= 0:
+                for at in range(starts[x], starts[x + 1]):
+                    k = ids[at]
+                    if rises[k] == rises[k]:
+                        continue
+                    y = u[k] + v[k] - x
+                    top = top_of(&parent[0], &least[0], y, &right)
+                    if top != large:
+                        continue
+                    right = min(right, value[top])
+                    top = top_of(&parent[0], &least[0], x, &left)
+                    left = min(left, value[top])
+                    rises[k] = min(left, right)
+                x = following[x]
+            external = -value[node[a]] - value[node[b]] - 2.0 * merge_costs[i]
+            parent[node[a]] = parent[node[b]] = <element_t>(n + i)
+            count[n + i] = count[node[a]] + count[node[b]]
+            value[n + i] = least[n + i] = -external
+            node[a] = <element_t>(n + i)
+            following[last[a]] = b
+            last[a] = last[b]
+            offer(n + i, labels[a], &value[0], &count[0], &sizes[0], &split[0], &split_size[0])
+            if stopping.tick(INFINITY):
+                break
+        for k in range(m):      # joining did not unite them: the whole sets that they are in part them as well
+            if rises[k] != rises[k]:
+                top = top_of(&parent[0], &least[0], u[k], &left)
+                left = min(left, value[top])
+                top = top_of(&parent[0], &least[0], v[k], &right)
+                right = min(right, value[top])
+                rises[k] = min(left, right)
+    return rises_array
+
+
+cdef inline void offer(
+    Py_ssize_t i, element_t label, double* value, element_t* count, const element_t* sizes, double* split,
+    element_t* split_size,
+) noexcept nogil:
+    """Node i of the forest as a set that leaves its subset, unless it is all of it."""
+    if count[i] < sizes[label] and value[i] < split[label]:
+        split[label] = value[i]
+        split_size[label] = count[i]

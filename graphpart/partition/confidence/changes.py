@@ -1,0 +1,203 @@
+"""The cheapest change of a partition that decides a pair, an element or a cluster otherwise.
+
+For problems without required joins. By local search, all in a few passes over the pairs:
+
+* a **pair that is cut** is joined if one of the two moves to the other, if both leave for a subset of their own, or if
+  their subsets are joined;
+* a **pair that is joined** is cut if one of the two moves to another subset that a pair links it to, or if a set with
+  one of the two leaves for a subset of its own. The sets are those that greedy joining forms within the subset, from
+  single elements on;
+* an **element** moves to another subset that a pair links it to, or to one of its own; exact, as all others stay;
+* a **cluster** is joined with another that a pair links it to, which is exact; or split in two, by a set as above, or
+  exactly in small clusters, where all splits are tried.
+
+Pairs in small connected components are exact: the least cost with the pair decided otherwise, over all partitions of
+the component (see `_subsets`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.groups import group
+from graphpart.partition.confidence import _changes, _subsets
+from graphpart.partition.local_search import _sparse_joining
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.stopping import Stopping
+
+__all__ = ["Changes", "cheapest_changes"]
+
+Floats = NDArray[np.float64]
+LARGEST_COMPONENT = 15  # elements of a component whose pairs are exact
+LARGEST_CLUSTER = 20  # elements of a cluster of which all splits are tried
+WORK = 2.0**28  # steps for each of the two, spent on the smallest first
+ALONE = -1
+
+
+@dataclass
+class Changes:
+    """Rises of the cost, aligned with pairs, elements and clusters; inf where there is no other way.
+
+    Attributes
+    ----------
+    pairs, pairs_exact : ndarray of shape (m,)
+    elements, to : ndarray of shape (n,)
+        The rise, and the cluster that the element moves to; -1 for one of its own.
+    joins, with_ : ndarray of shape (k,)
+        The rise by the best join of each cluster, and with which.
+    splits, leaving, splits_exact : ndarray of shape (k,)
+        The rise by the best split, and how many elements leave.
+    gain : float
+        By how much the cost is above the least one in the components that were looked at exactly.
+    """
+
+    pairs: Floats
+    pairs_exact: NDArray[np.bool_]
+    elements: Floats
+    to: Labels
+    joins: Floats
+    with_: Labels
+    splits: Floats
+    leaving: Labels
+    splits_exact: NDArray[np.bool_]
+    gain: float
+
+
+def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: Stopping) -> Changes:
+    """All changes of a partition, given by canonical labels, that are looked at.
+
+    Parameters
+    ----------
+    q : SetPartition
+        Without required joins.
+    labels : ndarray of int32, shape (n,)
+        Of finite cost.
+    exactly : bool
+        Whether small components and small clusters are looked at exactly.
+    stopping : Stopping
+
+    Notes
+    -----
+    O(m log^2 m) for joining, O(m log n) for the rest; and at most 2^29 steps for what is exact.
+    """
+    u, v, cost = q.pairs()
+    k = int(labels.max()) + 1 if q.n else 0
+    sizes = np.bincount(labels, minlength=k).astype(np.int32)
+    rows = q.rows()
+    signals = Stopping()  # these passes take seconds, and nothing is known before their end
+    own, best, where, from_u, from_v = _changes.sums_to_subsets(*rows, len(u), labels, k, signals)
+    a, b = labels[u], labels[v]
+    cut = a != b
+    between, joins, with_ = _joins(q, labels, k, a, b, cut)
+    at_u, at_v = own[u], own[v]
+    pairs = np.minimum(from_u - at_u, from_v - at_v)
+    pairs = np.minimum(np.minimum(pairs, cost - at_u - at_v), between)
+    inside = np.flatnonzero(~cut)
+    splits, leaving = np.full(k, np.inf), np.zeros(k, np.int32)
+    parted = _partings(q, labels, sizes, inside, own, splits, leaving, signals)
+    if signals.reason is not None:
+        raise KeyboardInterrupt
+    other = best - own  # to another cluster
+    iu, iv = u[inside], v[inside]
+    pairs[inside] = np.minimum(parted, np.minimum(other[iu], other[iv]))
+    alone = np.where(sizes[labels] > 1, -own, np.inf) if q.n else own
+    elements = np.minimum(alone, other)
+    to = np.where(other < alone, where, ALONE).astype(np.int32)
+    pairs_exact, splits_exact, gain = np.zeros(len(u), np.uint8), np.zeros(k, np.uint8), 0.0
+    if exactly:
+        gain = _small_components(q, labels, pairs, pairs_exact, stopping)
+        _small_clusters(q, labels, sizes, splits, leaving, splits_exact, stopping)
+    splits_exact[sizes == 1] = True
+    return Changes(
+        pairs, pairs_exact.view(bool), elements, to, joins, with_, splits, leaving, splits_exact.view(bool), gain
+    )
+
+
+def _joins(
+    q: SetPartition, labels: Labels, k: int, a: Labels, b: Labels, cut: NDArray[np.bool_]
+) -> tuple[Floats, Floats, Labels]:
+    """For each cut pair the sum of costs between its clusters, else inf; for each cluster the least one, and where."""
+    between, least, with_ = np.full(len(a), np.inf), np.full(k, np.inf), np.full(k, ALONE, np.int32)
+    c = q.contract(labels)
+    cu, cv, sums = c.pairs()
+    if c.matrix is not None:
+        between[cut] = c.matrix[a[cut], b[cut]]
+    elif len(sums):
+        low, high = np.minimum(a[cut], b[cut]).astype(np.int64), np.maximum(a[cut], b[cut])
+        between[cut] = sums[np.searchsorted(cu.astype(np.int64) * k + cv, low * k + high)]
+    ends, others, values = np.concatenate([cu, cv]), np.concatenate([cv, cu]), np.concatenate([sums, sums])
+    order = np.lexsort((others, values, ends))
+    first = np.searchsorted(ends[order], np.arange(k))
+    some = np.bincount(ends, minlength=k) > 0
+    least[some] = values[order][first[some]]
+    with_[some] = others[order][first[some]]
+    return between, least, with_
+
+
+def _partings(
+    q: SetPartition,
+    labels: Labels,
+    sizes: Labels,
+    inside: NDArray[np.int64],
+    own: Floats,
+    splits: Floats,
+    leaving: Labels,
+    stopping: Stopping,
+) -> Floats:
+    """The least rise if a set that greedy joining forms leaves, for pairs within clusters, and for clusters."""
+    u, v, cost = (np.ascontiguousarray(array[inside]) for array in q.pairs())
+    merges, merge_costs = np.zeros((q.n, 2), np.int32), np.zeros(q.n)
+    joins = 0
+    if len(inside):
+        joined = _sparse_joining.join_sparse(q.n, u, v, cost, q.tolerance, 0.0, stopping, merges, merge_costs)
+        joins = q.n - len(np.unique(joined))
+    return _changes.partings(u, v, own, merges, merge_costs, joins, labels, sizes, splits, leaving, stopping)
+
+
+def _smallest(sizes: NDArray[np.integer], least: int, largest: int, base: float) -> NDArray[np.int64]:
+    """Groups within these sizes, the smallest first, as long as the sum of ``base**size`` is within WORK."""
+    some = np.flatnonzero((sizes >= least) & (sizes <= largest))
+    some = some[np.argsort(sizes[some], kind="stable")]
+    return some[np.cumsum(base ** sizes[some].astype(float)) <= WORK]
+
+
+def _small_components(
+    q: SetPartition, labels: Labels, rises: Floats, exact: NDArray[np.uint8], stopping: Stopping
+) -> float:
+    component = q.components()
+    count = int(component.max()) + 1 if q.n else 0
+    sizes = np.bincount(component, minlength=count)
+    wanted = _smallest(sizes, 2, LARGEST_COMPONENT, 3.0)
+    order, first = group(component, count)
+    gains = np.full(len(wanted), np.nan)
+    _subsets.exact_rises(
+        order, first, wanted, int(sizes[wanted].max(initial=0)), *q.rows(), labels, rises, exact, gains, stopping
+    )
+    of_component = np.where(sizes == 1, 0.0, np.nan)
+    of_component[wanted] = gains
+    u, v, _ = q.pairs()
+    across = np.flatnonzero(component[u] != component[v])  # such a pair can be joined in all partitions, for nothing
+    both = of_component[component[u[across]]] + of_component[component[v[across]]]
+    known = ~np.isnan(both)
+    rises[across[known]], exact[across[known]] = both[known], True
+    return -float(gains[~np.isnan(gains)].sum())
+
+
+def _small_clusters(
+    q: SetPartition,
+    labels: Labels,
+    sizes: Labels,
+    splits: Floats,
+    leaving: Labels,
+    exact: NDArray[np.uint8],
+    stopping: Stopping,
+) -> None:
+    wanted = _smallest(sizes, 2, LARGEST_CLUSTER, 2.0)
+    if len(wanted):
+        order, first = group(labels, len(sizes))
+        _subsets.best_splits(
+            order, first, wanted, int(sizes[wanted].max()), *q.rows(), splits, leaving, exact, stopping
+        )

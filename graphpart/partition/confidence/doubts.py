@@ -1,0 +1,346 @@
+"""How sure a partition is: by how much its cost would rise were a pair, an element or a cluster decided otherwise.
+
+The rise is at least 0 for an optimal partition, and small where there is another one that costs hardly more. Where it
+is negative, the change improves the partition. What `changes` finds holds for all rows; where there is time, or where
+it is asked for, branch and cut then solves the problem again with the pair required to be decided otherwise, the most
+doubtful pairs first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.columns import Columns, named
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.confidence.changes import Changes, cheapest_changes
+from graphpart.partition.exact_solvers.exact import exact
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.result import Result, Status
+from graphpart.stopping import Stopping
+
+__all__ = ["Doubts", "doubts"]
+
+METHODS = ("auto", "exact", "local-search")
+NAMES = np.array(["local search", "exact"])
+SLACK = 16  # times the tolerance of the problem, and at least the size of the largest cluster
+TABLES = ("pairs", "elements", "clusters")
+
+
+@dataclass(frozen=True, repr=False)
+class Doubts:
+    """What a partition is least sure of. In each table the rows are sorted by `doubt`, the least first.
+
+    Attributes
+    ----------
+    pairs : Columns
+        ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``method``: "exact", or "local search", where
+        the least cost with the pair decided otherwise may be lower.
+    elements : Columns
+        ``element``, ``cluster``, ``to`` (the label of the cluster that it would move to, -1 for one of its own),
+        ``doubt``, ``method``.
+    clusters : Columns
+        ``cluster``, ``size``, ``change`` ("join", "split", or "none" if there is no other way), ``other`` (the cluster
+        it is joined with, or -1), ``leaving`` (how many elements leave in a split), ``doubt``, ``method``.
+    cost : float
+        The cost of the partition.
+    gain : float
+        By how much a change that was found lowers the cost; 0 if none does.
+    status : Status
+        ``optimal`` if all pairs are exact, ``local_optimum`` if not, or why it ended early.
+    """
+
+    pairs: Columns = field(repr=False)
+    elements: Columns = field(repr=False)
+    clusters: Columns = field(repr=False)
+    cost: float
+    gain: float
+    status: Status
+
+    def to_frame(self, table: str = "pairs", library: str | None = None) -> Any:
+        """A table, "pairs", "elements" or "clusters", as a data frame, see `Columns.to_frame`."""
+        if table not in TABLES:
+            raise InvalidOption(f"table is {table!r}: expected one of {', '.join(TABLES)}")
+        return getattr(self, table).to_frame(library)
+
+    def __repr__(self) -> str:
+        exactly = int(np.count_nonzero(self.pairs["method"] == "exact"))
+        counts = ", ".join(f"{getattr(self, name).rows} {name}" for name in TABLES)
+        head = f"Doubts({counts}; {exactly} pairs exact)"
+        if self.gain > 0:
+            return f"{head}\n  a change lowers the cost by {self.gain:.6g}: solve again with initial=result"
+        if not self.pairs.rows:
+            return head
+        row = {name: array[:1].tolist()[0] for name, array in self.pairs.items()}
+        verb = "joined" if row["joined"] else "cut"
+        return f"{head}\n  least sure: {row['left']!r} and {row['right']!r} are {verb}, doubt {row['doubt']:.6g}"
+
+
+def doubts(
+    problem: Any,
+    result: Any,
+    pairs: Iterable[tuple[Hashable, Hashable]] | None = None,
+    *,
+    method: str = "auto",
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> Doubts:
+    """By how much the cost would rise, were a pair, an element or a cluster decided otherwise.
+
+    For a pair that is joined: the least cost of the partitions with the two apart, less the cost of this one; for a
+    pair that is cut, with the two joined. Connected components of the problem are looked at one by one: what could be
+    gained elsewhere does not count. For an element: the best other place, in another cluster or alone, while all others
+    stay. For a cluster: the best join with another one, or the best split in two, while all others stay.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    result : Result, labels, mapping or list of sets
+        A partition of all its elements.
+    pairs : iterable of pairs of nodes, optional
+        The pairs to look at, listed in the problem or not. Default: all that are listed.
+    method : {"auto", "exact", "local-search"}
+        ``auto`` is exact for pairs in components of at most 15 elements and for splits of clusters of at most 20, as
+        long as that takes at most 2^28 steps each; other pairs and splits are looked at by local search, and with a
+        time limit the most doubtful pairs are then solved exactly for as long as there is time. ``exact`` solves all
+        pairs, which may take long.
+    time_limit : float, optional
+        Seconds.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value ends the run.
+
+    Returns
+    -------
+    Doubts
+
+    Raises
+    ------
+    InvalidPartition
+        If the partition does not fit the problem or violates a requirement.
+    InvalidProblem, InvalidOption
+        If an argument is not as described.
+
+    Notes
+    -----
+    O(m log^2 m) for m pairs, in all: seconds for 10^6 pairs. A pair that is required has the doubt ``inf``, and so does
+    an element or a cluster that no pair links to another. A pair that is not listed links nothing.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-3.0, -1.0, 2.0], ["a", "b", "c"])
+    >>> d = doubts(p, gp.solve(p))
+    >>> d
+    Doubts(3 pairs, 3 elements, 2 clusters; 3 pairs exact)
+      least sure: 'a' and 'c' are cut, doubt 1
+    >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
+    (['c', 'b', 'a'], [1.0, 2.0, 3.0])
+    """
+    p = as_problem(problem)
+    if method not in METHODS:
+        raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
+    names, labels = p.nodes, p.labels(result)
+    p.check_feasible(labels)
+    asked = None if pairs is None else _asked(p, pairs)
+    if asked is not None and p.matrix is None:
+        p = _with_pairs(p, asked)
+    stopping = Stopping(time_limit, None, None, callback)
+    blocks = p.blocks()
+    q, first = p, np.arange(p.n)
+    if len(p.must_join):
+        q, first = p.contract(blocks), np.unique(blocks, return_index=True)[1]
+    inner = canonical(labels[first])
+    found = cheapest_changes(q, inner, method != "local-search", stopping)
+    if method == "exact" or (method == "auto" and time_limit is not None):
+        _solve_others(q, inner, found, _keys_of(p, asked, blocks, q.n), stopping)
+    stopping.reraise()
+    return _tables(p, q, names, result, labels, found, asked, stopping)
+
+
+# ------------------------------------------------------------------------------------------------------ pairs asked for
+
+
+def _asked(p: SetPartition, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArray[np.int32]:
+    try:
+        rows = np.unique(p._indices(pairs), axis=0)
+    except InvalidProblem as error:
+        raise InvalidProblem(str(error).replace("must_join or must_cut", "pairs")) from None
+    return rows.reshape(-1, 2)
+
+
+def _with_pairs(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
+    """The same problem with these pairs listed, at cost 0 where they are not."""
+    u, v, cost = p.pairs()
+    more = np.zeros(len(asked))
+    joins = p.must_join.tolist()
+    return SetPartition.of_pairs(
+        range(p.n),
+        np.concatenate([u, asked[:, 0]]),
+        np.concatenate([v, asked[:, 1]]),
+        np.concatenate([cost, more]),
+        joins,
+        dense=False,
+    )
+
+
+def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, blocks: Labels, n: int) -> NDArray[np.int64] | None:
+    """The pairs asked for, as keys of pairs of blocks."""
+    return None if asked is None else _keys(blocks[asked[:, 0]], blocks[asked[:, 1]], n)
+
+
+def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
+    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    return keys
+
+
+# ----------------------------------------------------------------------------------------------------- branch and cut
+
+
+def _solve_others(
+    q: SetPartition, labels: Labels, found: Changes, asked: NDArray[np.int64] | None, stopping: Stopping
+) -> None:
+    """Solve exactly for pairs that are not exact yet, the most doubtful first."""
+    u, v, cost = q.pairs()
+    left = ~found.pairs_exact & (cost < np.inf)
+    if asked is not None:
+        left &= np.isin(_keys(u, v, q.n), asked)
+    component = q.components()
+    parts: dict[int, tuple[NDArray[np.int64], SetPartition, Labels, float]] = {}
+    at = np.flatnonzero(left)
+    for k in at[np.argsort(found.pairs[at], kind="stable")].tolist():
+        if stopping.check(math.inf):
+            return
+        mine = [int(component[u[k]]), int(component[v[k]])]
+        if mine[0] != mine[1]:
+            continue  # joining two components costs nothing beside what could be gained in each
+        if mine[0] not in parts:
+            elements = np.flatnonzero(component == mine[0])
+            part = q.restrict(elements)
+            own = canonical(labels[elements])
+            parts[mine[0]] = elements, part, own, part.evaluate_labels(own)
+        elements, part, own, now = parts[mine[0]]
+        a, b = np.searchsorted(elements, [u[k], v[k]]).tolist()
+        solved = _solved(part, a, b, bool(own[a] == own[b]), stopping)
+        if solved.cost - now < found.pairs[k]:
+            found.pairs[k] = solved.cost - now
+        if solved.status == Status.OPTIMAL:
+            found.pairs_exact[k] = True
+
+
+def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> Result:
+    """The best partition with a pair decided otherwise."""
+    pu, pv, costs = part.pairs()
+    required: dict[str, Any] = {"must_cut" if joined else "must_join": [(a, b)]}
+    changed = SetPartition.of_pairs(range(part.n), pu, pv, costs, **required, dense=part.is_dense)
+    callback = stopping.callback
+    return exact(
+        changed,
+        time_limit=stopping.remaining,
+        callback=callback and (lambda _, cost: callback(stopping.seconds, cost)),
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+def _tables(
+    p: SetPartition,
+    q: SetPartition,
+    names: Sequence[Hashable],
+    result: Any,
+    labels: Labels,
+    found: Changes,
+    asked: NDArray[np.int32] | None,
+    stopping: Stopping,
+) -> Doubts:
+    blocks = p.blocks()
+    shown = _shown_labels(names, result, labels)
+    sizes = np.bincount(labels, minlength=len(shown))
+    slack = p.tolerance * max(SLACK, int(sizes.max(initial=0)))
+    u, v, cost = p.pairs()
+    if asked is not None:
+        some = np.isin(_keys(u, v, p.n), _keys(asked[:, 0], asked[:, 1], p.n))
+        u, v, cost = u[some], v[some], cost[some]
+    rises, exactly = _of_pairs(q, blocks[u], blocks[v], found)
+    rises = _cleared(rises, slack)
+    exactly |= np.isinf(rises)
+    order = np.argsort(rises, kind="stable")
+    u, v = u[order], v[order]
+    pairs = Columns(
+        {
+            "left": named(names, u),
+            "right": named(names, v),
+            "cost": cost[order],
+            "joined": labels[u] == labels[v],
+            "doubt": rises[order],
+            "method": NAMES[exactly[order].astype(np.intp)],
+        }
+    )
+    moves = _cleared(found.elements, slack)[blocks]
+    to = np.append(shown, -1)[found.to[blocks]]  # -1 stays -1
+    order = np.argsort(moves, kind="stable")
+    elements = Columns(
+        {
+            "element": named(names, order),
+            "cluster": shown[labels[order]],
+            "to": to[order],
+            "doubt": moves[order],
+            "method": NAMES[np.ones(p.n, np.intp)],
+        }
+    )
+    clusters, least = _clusters(found, shown, sizes, slack)
+    least = min(least, float(rises.min(initial=0.0)), float(moves.min(initial=0.0)))
+    gain = max(found.gain if found.gain > slack else 0.0, -least)
+    status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
+    return Doubts(pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status)
+
+
+def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Rises, and whether they are exact, of pairs of blocks; inf for those within a block."""
+    rises, exactly = np.full(len(a), np.inf), np.ones(len(a), bool)
+    apart = a != b
+    qu, qv, _ = q.pairs()
+    at = np.searchsorted(_keys(qu, qv, q.n), _keys(a[apart], b[apart], q.n))
+    rises[apart], exactly[apart] = found.pairs[at], found.pairs_exact[at]
+    return rises, exactly
+
+
+def _clusters(
+    found: Changes, shown: NDArray[np.int64], sizes: NDArray[np.int64], slack: float
+) -> tuple[Columns, float]:
+    splits, joins = _cleared(found.splits, slack), _cleared(found.joins, slack)
+    splitting = splits < joins
+    doubt = np.where(splitting, splits, joins)
+    change = np.where(np.isinf(doubt), 0, np.where(splitting, 2, 1))
+    other = np.where(change == 1, np.append(shown, -1)[found.with_], -1)
+    exactly = found.splits_exact.astype(np.intp)
+    order = np.argsort(doubt, kind="stable")
+    columns = {
+        "cluster": shown,
+        "size": sizes,
+        "change": np.array(["none", "join", "split"])[change],
+        "other": other,
+        "leaving": np.where(change == 2, found.leaving, 0),
+        "doubt": doubt,
+        "method": NAMES[exactly],
+    }
+    return Columns({name: array[order] for name, array in columns.items()}), float(doubt.min(initial=0.0))
+
+
+def _cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
+    """What only rounding makes different from 0 becomes 0."""
+    return np.where(np.abs(rises) <= slack, 0.0, rises)
+
+
+def _shown_labels(names: Sequence[Hashable], result: Any, labels: Labels) -> NDArray[np.int64]:
+    """The label that a result gives to each cluster; else 0, 1, ..."""
+    first = np.unique(labels, return_index=True)[1]
+    if isinstance(result, Result) and (result.nodes is names or result.nodes == names):
+        return result.labels[first].astype(np.int64)
+    return np.arange(len(first))

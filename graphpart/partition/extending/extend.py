@@ -1,0 +1,209 @@
+"""An old partition for a problem that has changed: solved near what changed, and what that touches.
+
+**Frozen**, old clusters stay as they are, and only new elements are placed. Each old cluster is one element, with the
+sums of its costs. Two old clusters may not meet, so what new elements do in one connected component of the pairs
+between new elements does not depend on the other components: each has its own copies of the old clusters that attract
+it. A component of one new element takes the best cluster or stays alone, which is optimal; all others make one problem,
+in which copies in one component must be cut, for the method. Where these would be too many cuts, they are added where
+the method has joined copies, a few times; what is still joined is then parted.
+
+**Not frozen**, this is the start, so the result never costs more. Then what changed, that is new elements and the ends
+of changed pairs, and all elements that a pair links to it are free to move; what else is in their clusters, and the
+clusters that attract one of them, are contracted to one element each. The method solves this problem from the start. A cluster keeps the label of
+the old cluster with which it shares most elements, greedily by the number of elements that are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.finishing import result_of
+from graphpart.errors import InvalidOption
+from graphpart.partition.extending.frozen import place_new
+from graphpart.partition.extending.old import (
+    changed_elements,
+    check_cuts,
+    conflicts,
+    in_cut_clusters,
+    labels_of_blocks,
+    message_of,
+    old_labels,
+    stable,
+)
+from graphpart.partition.extending.solver import Solver
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.result import PartitionResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["ExtendedResult", "extend"]
+
+
+@dataclass(frozen=True)
+class ExtendedResult(PartitionResult):
+    """A :class:`PartitionResult` whose clusters keep their old labels; new clusters have labels above all old ones.
+
+    The labels need not be 0, 1, ... in order of first appearance. `info` has ``old_labels``, if the old labels were not
+    whole numbers of at least 0: the old label for each number below ``len(old_labels)``.
+    """
+
+    @property
+    def partition(self) -> list[set[Hashable]]:
+        """The subsets as a list of sets of nodes, in ascending order of their labels."""
+        _, place = np.unique(self.labels, return_inverse=True)
+        subsets: list[set[Hashable]] = [set() for _ in range(int(place.max(initial=-1)) + 1)]
+        for node, k in zip(self.nodes, place.tolist(), strict=True):
+            subsets[k].add(node)
+        return subsets
+
+    @property
+    def subsets(self) -> int:
+        """The number of subsets."""
+        return len(np.unique(self.labels))
+
+
+@interruptible
+def extend(
+    problem: Any,
+    old: Any,
+    *,
+    freeze: bool = True,
+    before: Any = None,
+    method: str = "auto",
+    time_limit: float | None = None,
+    seed: int | None = None,
+    callback: Callable[[float, float], object] | None = None,
+    **options: Any,
+) -> ExtendedResult:
+    """Extend an old partition to a problem with new elements or changed pairs, solved near what changed.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    old : Result, mapping from nodes to labels, labels, or list of sets
+        The old partition. Elements without a label (names that a mapping does not have, the label -1) are new; those of
+        an old result that the problem does not have any more are passed over.
+    freeze : bool
+        Whether old clusters and their labels stay exactly as they are: new elements join one of them or form new
+        clusters. Else old clusters near what changed may change, too; the result costs no more than the frozen one,
+        and labels go by the largest overlap.
+    before : SetPartition or networkx.Graph, optional
+        The problem that `old` is a partition of. Ends of pairs whose cost differs, or that it only has, count as
+        changed, beside new elements. Only used if not frozen.
+    method : str
+        A method for set partition problems that solves what is left to decide; see :func:`graphpart.solve`. If more
+        than 100,000 pairs are, ``auto`` is greedy joining and greedy moving in turn, until neither lowers the cost.
+    time_limit : float, optional
+        Seconds.
+    seed : int, optional
+        For methods that draw random numbers.
+    callback : callable, optional
+        ``callback(seconds, cost)``, the cost within what is left to decide; a true return value stops the run.
+    **options
+        Further options of the method.
+
+    Returns
+    -------
+    ExtendedResult
+        With status ``feasible``, or why it was stopped; where everything was free to move, that of the method.
+        `iterations` counts runs of the method.
+
+    Raises
+    ------
+    InvalidPartition
+        If the old partition does not fit the problem; frozen, also if it violates a requirement.
+    InvalidProblem, InvalidOption
+        If an argument is not as described.
+
+    Notes
+    -----
+    O(n + m) beside the method, which sees what changed, and if not frozen the elements linked to it, only.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(2, [(0, 1)], [-1.0], ["a", "b"])
+    >>> old = gp.solve(p)
+    >>> q = gp.SetPartition.from_pairs(4, [(0, 3), (1, 3), (0, 2), (2, 1)], [-1.0, 3.0, -2.0, 1.5], list("dacb"))
+    >>> r = extend(q, old)
+    >>> [sorted(cluster) for cluster in r.partition], r.labels.tolist()
+    ([['a', 'b'], ['c', 'd']], [1, 0, 1, 0])
+    """
+    p = as_problem(problem)
+    if not isinstance(freeze, bool | np.bool_):
+        raise InvalidOption(f"freeze is {freeze!r}: expected True or False")
+    labels, shown, named = old_labels(p, old)
+    stopping = Stopping(time_limit, None, None, callback)
+    blocks = p.blocks()
+    q, inner = p, labels
+    if len(p.must_join):
+        q, inner = p.contract(blocks), labels_of_blocks(p, labels, blocks, bool(freeze))
+    solver = Solver(method, seed, options, stopping)
+    free = inner < 0
+    if freeze:
+        check_cuts(p, inner[blocks])
+    else:
+        if before is not None:
+            free[blocks[changed_elements(p, as_problem(before))]] = True
+        free[blocks[conflicts(p, labels, blocks)]] = True
+        inner = np.where(in_cut_clusters(q, inner), -1, inner).astype(np.int32)
+    found = place_new(q, inner, solver)
+    status, bound = Status.FEASIBLE, -np.inf
+    if not freeze and free.any() and not stopping.check(np.inf):
+        found, status, bound = _near(q, found, free, solver)
+    final = found[blocks]
+    numbers = stable(final, labels, shown, bool(freeze))
+    cost = p.evaluate_labels(numbers)
+    bound = bound + p.evaluate_labels(blocks) if len(p.must_join) else bound
+    stopping.iterations = solver.runs
+    stopping.record(cost)
+    stopping.reraise()
+    reason = stopping.reason or status
+    info = {"old_labels": named} if named is not None else {}
+    message = message_of(labels, numbers, shown, reason)
+    return result_of(ExtendedResult, p, numbers, cost, stopping, method, reason, message, bound, info)
+
+
+# ----------------------------------------------------------------------------------------------------------- not frozen
+
+
+def _near(q: SetPartition, labels: Labels, changed: NDArray[np.bool_], solver: Solver) -> tuple[Labels, Status, float]:
+    """Better labels where what changed and what is linked to it may move; status and bound if that was everything."""
+    u, v, cost = q.pairs()
+    listed = cost != 0
+    free = changed.copy()
+    free[v[listed & changed[u]]] = True
+    free[u[listed & changed[v]]] = True
+    touched = np.zeros(int(labels.max()) + 1, bool)
+    touched[labels[free]] = True
+    attracts = cost < 0
+    touched[labels[v[attracts & free[u]]]] = True
+    touched[labels[u[attracts & free[v]]]] = True
+    near = touched[labels]
+    rest = near & ~free
+    # One element for each that is free, and one for what else is in each cluster.
+    groups = np.where(free, np.arange(q.n), q.n + labels)
+    members = np.flatnonzero(near)
+    _, place_of_member = np.unique(groups[members], return_inverse=True)
+    place = np.full(q.n, -1, np.int64)
+    place[members] = place_of_member
+    n = int(place_of_member.max()) + 1
+    inside = near[u] & near[v]
+    a, b, costs = place[u[inside]], place[v[inside]], cost[inside]
+    apart = a != b
+    small = SetPartition.of_pairs(range(n), a[apart], b[apart], costs[apart], dense=None if n < 2000 else False)
+    given = np.zeros(n, np.int64)
+    given[place_of_member] = labels[members]
+    start = canonical(given)
+    r = solver.run(small, start)
+    everything = bool(near.all()) and not rest.any()
+    if r.cost > small.evaluate_labels(start):  # methods without a start
+        return labels, Status.FEASIBLE, -np.inf
+    out = labels.astype(np.int64)
+    out[members] = q.n + r.labels[place_of_member]
+    return canonical(out), r.status if everything else Status.FEASIBLE, r.lower_bound if everything else -np.inf

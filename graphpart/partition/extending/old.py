@@ -1,0 +1,166 @@
+"""What an old partition says of a problem, what has changed since, and labels that stay the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidPartition
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.labels import places_of
+from graphpart.result import Result, Status
+
+__all__ = [
+    "changed_elements",
+    "check_cuts",
+    "conflicts",
+    "in_cut_clusters",
+    "labels_of_blocks",
+    "message_of",
+    "old_labels",
+    "stable",
+]
+
+LARGEST_LABEL = 2**31 - 1
+
+
+def old_labels(p: SetPartition, old: Any) -> tuple[Labels, NDArray[np.int64], tuple[Any, ...] | None]:
+    """(0, 1, ... or -1 for new elements; the number of each old cluster; its label, where that is no such number)."""
+    labels = p.labels(old, partial=True)
+    k = int(labels.max(initial=-1)) + 1
+    first = np.full(k, -1, np.int64)
+    at = np.flatnonzero(labels >= 0)[::-1]
+    first[labels[at]] = at
+    if isinstance(old, Result):
+        raw: Any = old.labels
+        if old.nodes is not p.nodes and old.nodes != p.nodes:
+            place = places_of(p, old.nodes)
+            raw = np.full(p.n, -1, np.int64)
+            raw[place[place >= 0]] = old.labels[place >= 0]
+        given = raw[first].tolist()
+    elif isinstance(old, Mapping):
+        given = [old[p.nodes[i]] for i in first.tolist()]
+    else:
+        old = old if isinstance(old, np.ndarray) else list(old)
+        sets = len(old) and isinstance(old[0], set | frozenset | list | tuple)
+        given = list(range(k)) if sets else [old[i] for i in first.tolist()]
+    if all(isinstance(x, int | np.integer) and not isinstance(x, bool) and 0 <= x < LARGEST_LABEL for x in given):
+        return labels, np.array(given, np.int64), None
+    return labels, np.arange(k), tuple(given)
+
+
+def labels_of_blocks(p: SetPartition, labels: Labels, blocks: Labels, frozen: bool) -> Labels:
+    """The label of each set of elements that must be joined: the largest of its elements, -1 if all are new."""
+    inner = np.full(int(blocks.max()) + 1, -1, np.int32)
+    np.maximum.at(inner, blocks, labels)
+    wrong = np.flatnonzero((labels >= 0) & (labels != inner[blocks]))
+    if frozen and len(wrong):
+        a = int(wrong[0])
+        b = int(np.flatnonzero((blocks == blocks[a]) & (labels == inner[blocks[a]]))[0])
+        raise InvalidPartition(f"{p.nodes[a]!r} and {p.nodes[b]!r} must be joined but are in two frozen clusters")
+    return inner
+
+
+def check_cuts(p: SetPartition, labels: Labels) -> None:
+    """Raise InvalidPartition if elements must be cut that are, or by required joins get, into one frozen cluster."""
+    cuts = p.must_cut if p.has_must_cut else p.must_join[:0]
+    bad = cuts[(labels[cuts[:, 0]] >= 0) & (labels[cuts[:, 0]] == labels[cuts[:, 1]])]
+    if len(bad):
+        a, b = (p.nodes[i] for i in bad[0].tolist())
+        raise InvalidPartition(f"{a!r} and {b!r} must be cut but are in one frozen cluster")
+
+
+def conflicts(p: SetPartition, labels: Labels, blocks: Labels) -> NDArray[np.int64]:
+    """Old elements of which the old partition violates a requirement."""
+    parts = []
+    if len(p.must_join):
+        a, b = p.must_join[:, 0], p.must_join[:, 1]
+        parts += [end[(labels[a] >= 0) & (labels[b] >= 0) & (labels[a] != labels[b])] for end in (a, b)]
+    if p.has_must_cut:
+        a, b = p.must_cut[:, 0], p.must_cut[:, 1]
+        parts += [end[(labels[a] >= 0) & (labels[a] == labels[b])] for end in (a, b)]
+    return np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64)
+
+
+def in_cut_clusters(q: SetPartition, labels: Labels) -> NDArray[np.bool_]:
+    """Elements that must be cut from one of their own cluster: they start as new ones."""
+    out = np.zeros(q.n, bool)
+    if q.has_must_cut:
+        a, b = q.must_cut[:, 0], q.must_cut[:, 1]
+        bad = (labels[a] >= 0) & (labels[a] == labels[b])
+        out[a[bad]] = out[b[bad]] = True
+    return out
+
+
+def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]:
+    """Elements of p with a pair whose cost differs, among the elements that both have, or that lost one."""
+    place = places_of(p, before.nodes)
+    u, v, cost = before.pairs()
+    a, b = place[u[cost != 0]], place[v[cost != 0]]
+    cost = cost[cost != 0]
+    gone = np.concatenate([a[(a >= 0) & (b < 0)], b[(b >= 0) & (a < 0)]])
+    both = (a >= 0) & (b >= 0)
+    shared = np.zeros(p.n, bool)
+    shared[place[place >= 0]] = True
+    u, v, now = p.pairs()
+    mine = shared[u] & shared[v] & (now != 0)
+    keys = np.concatenate([_keys(a[both], b[both], p.n), _keys(u[mine], v[mine], p.n)])
+    costs = np.concatenate([cost[both], now[mine]])
+    order = np.argsort(keys, kind="stable")
+    keys, costs = keys[order], costs[order]
+    twice = np.zeros(len(keys), bool)  # a pair that both have at the same cost
+    same = (keys[1:] == keys[:-1]) & (costs[1:] == costs[:-1])
+    twice[1:] |= same
+    twice[:-1] |= same
+    differ = keys[~twice]
+    known = place[before.must_join]
+    known = known[(known >= 0).all(axis=1)]
+    joins = p.must_join
+    differ = np.concatenate(
+        [differ, np.setxor1d(_keys(known[:, 0], known[:, 1], p.n), _keys(joins[:, 0], joins[:, 1], p.n))]
+    )
+    return np.concatenate([gone, differ // max(p.n, 1), differ % max(p.n, 1)]).astype(np.int64)
+
+
+def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
+    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    return keys
+
+
+def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) -> Labels:
+    """The number of each element's cluster: that of the old cluster with the largest overlap, or one above all old."""
+    k, count = len(shown), int(labels.max(initial=-1)) + 1
+    number = np.full(count, -1, np.int64)
+    known = old >= 0
+    keys, overlap = np.unique(labels[known].astype(np.int64) * max(k, 1) + old[known], return_counts=True)
+    mine, theirs = keys // max(k, 1), keys % max(k, 1)
+    order = np.lexsort((mine, theirs, -overlap))
+    mine, theirs = mine[order], theirs[order]
+    while len(mine):  # what comes first for both is what going through all rows would take
+        rows = np.arange(len(mine))
+        first = np.zeros(len(mine), np.int8)
+        for ends in (mine, theirs):
+            first[np.unique(ends, return_index=True)[1]] += 1
+        taken = rows[first == 2]
+        number[mine[taken]] = shown[theirs[taken]]
+        left = ~np.isin(mine, mine[taken]) & ~np.isin(theirs, theirs[taken])
+        mine, theirs = mine[left], theirs[left]
+    fresh = np.flatnonzero(number < 0)
+    top = int(shown.max(initial=-1)) + 1
+    if top + len(fresh) > LARGEST_LABEL:
+        raise InvalidPartition(f"the old labels reach {top - 1}: expected labels that leave room for new ones")
+    number[fresh] = top + np.arange(len(fresh))
+    return number[labels].astype(np.int32)
+
+
+def message_of(labels: Labels, numbers: Labels, shown: NDArray[np.int64], status: Status) -> str:
+    new = labels < 0
+    joined = int(np.isin(numbers[new], shown).sum())
+    fresh = len(np.unique(numbers[~np.isin(numbers, shown)]))
+    moved = int((~new & (numbers != np.append(shown, -1)[labels])).sum())
+    text = f"{int(new.sum())} new elements, {joined} of them in old clusters; {fresh} new clusters"
+    text += f"; {moved} old elements changed cluster"
+    return text if status == Status.FEASIBLE else f"{text}; {status.value.replace('_', ' ')}"

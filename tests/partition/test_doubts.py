@@ -1,0 +1,267 @@
+"""Doubts against brute force over all partitions, and what local search and branch and cut say of them."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.partition import doubts
+
+
+def all_labels(n: int) -> np.ndarray:
+    """All partitions of n elements as rows of canonical labels."""
+    rows: list[list[int]] = [[]]
+    for _ in range(n):
+        rows = [[*row, k] for row in rows for k in range(max(row, default=-1) + 2)]
+    return np.array(rows, np.int32).reshape(len(rows), n)
+
+
+ALL = {n: all_labels(n) for n in range(8)}
+
+
+class Brute:
+    """All partitions of a problem, and their costs by its pairs one by one."""
+
+    def __init__(self, p: gp.SetPartition) -> None:
+        self.labels = ALL[p.n]
+        self.cost = np.zeros(len(self.labels))
+        for a, b, c in zip(*(x.tolist() for x in p.pairs()), strict=True):
+            same = self.labels[:, a] == self.labels[:, b]
+            self.cost[same] += c
+        for a, b in p.must_join.tolist():
+            self.cost[self.labels[:, a] != self.labels[:, b]] = math.inf
+
+    def otherwise(self, a: int, b: int, joined: bool) -> float:
+        other = (self.labels[:, a] == self.labels[:, b]) != joined
+        return float(self.cost[other].min(initial=math.inf))
+
+
+def problem(rng: np.random.Generator, n: int, requirements: bool = True) -> gp.SetPartition:
+    kind = rng.integers(4)
+    u, v = np.triu_indices(n, 1)
+    some = rng.random(len(u)) < rng.choice([0.4, 0.7, 1.0])
+    costs = rng.integers(-3, 4, len(u)).astype(float) if kind < 2 else rng.normal(0, 1, len(u))
+    if kind == 3:
+        costs *= rng.choice([1e-150, 1e150])
+    joins, cuts = [], []
+    if requirements and n > 1 and rng.random() < 0.3:
+        hidden = rng.integers(0, 2, n)
+        a, b = (int(x) for x in rng.choice(n, 2, replace=False))
+        (joins if hidden[a] == hidden[b] else cuts).append((a, b))
+    dense = bool(rng.random() < 0.5)
+    pairs = np.stack([u[some], v[some]], 1)
+    return gp.SetPartition.from_pairs(n, pairs, costs[some], must_join=joins, must_cut=cuts, dense=dense)
+
+
+def rows(table: Mapping[str, np.ndarray], *names: str) -> Iterator[tuple]:
+    return zip(*(table[name].tolist() for name in names), strict=True)
+
+
+def scale_of(p: gp.SetPartition) -> float:
+    return 1e-12 * max(p.magnitude, 1e-300)
+
+
+def test_pairs_elements_and_clusters_equal_brute_force() -> None:
+    rng = np.random.default_rng(11)
+    for case in range(1500):
+        p = problem(rng, int(rng.integers(1, 7)))
+        brute = Brute(p)
+        optimal = bool(rng.random() < 0.6)
+        feasible = np.flatnonzero(brute.cost < math.inf)
+        at = int(np.argmin(brute.cost)) if optimal else int(rng.choice(feasible))
+        labels, now = brute.labels[at], float(brute.cost[at])
+        if not optimal and p.components().max(initial=0) > 0:
+            continue  # what is gained in another component does not count
+        d = doubts(p, labels)
+        slack = scale_of(p)
+        pairs = d.pairs
+        assert pairs.rows == p.m, case
+        assert (pairs["method"] == "exact").all(), case
+        assert d.status == gp.Status.OPTIMAL
+        for a, b, joined, doubt in rows(pairs, "left", "right", "joined", "doubt"):
+            assert joined == (labels[a] == labels[b])
+            expected = brute.otherwise(a, b, joined) - now
+            assert doubt == pytest.approx(expected, abs=slack), (case, a, b)
+            assert not optimal or doubt >= 0
+        best = float(brute.cost.min())
+        assert d.gain == pytest.approx(now - best, abs=slack), case
+        _check_elements(p, labels, now, d, slack)
+        _check_clusters(p, labels, now, d, slack)
+        for table in (d.pairs, d.elements, d.clusters):
+            assert np.array_equal(np.sort(table["doubt"]), table["doubt"])
+
+
+def _linked(p: gp.SetPartition) -> np.ndarray:
+    u, v, _ = p.pairs()
+    linked = np.zeros((p.n, p.n), bool)
+    linked[u, v] = linked[v, u] = True
+    return linked
+
+
+def _check_elements(p: gp.SetPartition, labels: np.ndarray, now: float, d: gp.partition.Doubts, slack: float) -> None:
+    linked, blocks = _linked(p), p.blocks()
+    k = int(labels.max(initial=-1)) + 1
+    assert sorted(d.elements["element"].tolist()) == list(range(p.n))
+    for a, to, doubt in rows(d.elements, "element", "to", "doubt"):
+        mine = blocks == blocks[a]
+        expected = {}
+        for target in range(k + 1):
+            moved = np.where(mine, target, labels)
+            if (moved == labels).all() or (target < k and not linked[mine][:, labels == target].any()):
+                continue
+            if target == k and mine.sum() == (labels == labels[a]).sum():
+                continue
+            expected[target if target < k else -1] = p.evaluate(moved) - now
+        least = min(expected.values(), default=math.inf)
+        assert doubt == pytest.approx(least, abs=slack)
+        if expected and doubt < math.inf:
+            assert expected[to] == pytest.approx(least, abs=slack)
+
+
+def _check_clusters(p: gp.SetPartition, labels: np.ndarray, now: float, d: gp.partition.Doubts, slack: float) -> None:
+    linked = _linked(p)
+    found = rows(d.clusters, "cluster", "size", "change", "other", "leaving", "doubt")
+    assert sorted(d.clusters["cluster"].tolist()) == list(range(int(labels.max(initial=-1)) + 1))
+    for cluster, size, change, other, leaving, doubt in found:
+        mine = np.flatnonzero(labels == cluster)
+        assert size == len(mine)
+        joins = {
+            w: p.evaluate(np.where(labels == w, cluster, labels)) - now
+            for w in range(int(labels.max()) + 1)
+            if w != cluster and linked[mine][:, labels == w].any()
+        }
+        splits = {}
+        for side in range(1, 2 ** (size - 1)):
+            away = mine[[bool(side >> i & 1) for i in range(size)]]
+            split = labels.astype(int).copy()
+            split[away] = 99
+            splits.setdefault(min(len(away), size - len(away)), []).append(p.evaluate(split) - now)
+        least = min([*joins.values(), *(x for group in splits.values() for x in group)], default=math.inf)
+        assert doubt == pytest.approx(least, abs=slack)
+        if doubt == math.inf:
+            assert change == "none" and other == -1
+        elif change == "join":
+            assert joins[other] == pytest.approx(least, abs=slack)
+        else:
+            assert leaving * (size - leaving) > 0 and min(splits.get(min(leaving, size - leaving), [])) >= least - slack
+
+
+def test_local_search_is_an_upper_bound_and_never_negative_at_an_optimum() -> None:
+    rng = np.random.default_rng(12)
+    equal = total = 0
+    for case in range(700):
+        p = problem(rng, int(rng.integers(2, 8)))
+        r = gp.partition.brute_force(p)
+        exact, local = doubts(p, r), doubts(p, r, method="local-search")
+        by_name = {(a, b): x for a, b, x in rows(exact.pairs, "left", "right", "doubt")}
+        slack = scale_of(p)
+        for a, b, doubt, how in zip(
+            *(local.pairs[k].tolist() for k in ("left", "right", "doubt", "method")), strict=True
+        ):
+            assert doubt >= by_name[a, b] - slack, (case, a, b)
+            assert doubt >= 0 and (how == "local search" or doubt == math.inf)
+            total += 1
+            equal += doubt <= by_name[a, b] + slack
+        assert (local.clusters["doubt"] >= 0).all() and (local.elements["doubt"] >= 0).all()
+        assert local.gain == exact.gain == 0
+    assert equal > 0.7 * total, (equal, total)
+
+
+def test_branch_and_cut_for_larger_components() -> None:
+    rng = np.random.default_rng(13)
+    n = 17  # beyond what is exact by itself
+    for _ in range(2):
+        costs = np.triu(np.round(rng.normal(0, 2, (n, n))), 1) * (rng.random((n, n)) < 0.4)
+        p = gp.SetPartition.from_matrix(costs + costs.T, dense=False)
+        r = gp.partition.exact(p)
+        plain = doubts(p, r)
+        asked = list(zip(plain.pairs["left"].tolist(), plain.pairs["right"].tolist(), strict=True))[:6]
+        d = doubts(p, r, asked, method="exact")
+        assert d.pairs.rows == 6 and (d.pairs["method"] == "exact").all() and d.status == gp.Status.OPTIMAL
+        for a, b, joined, doubt in zip(
+            *(d.pairs[k].tolist() for k in ("left", "right", "joined", "doubt")), strict=True
+        ):
+            required = {"must_cut" if joined else "must_join": [(a, b)]}
+            changed = gp.SetPartition.from_pairs(n, np.stack(p.pairs()[:2], 1), p.pairs()[2], **required)
+            assert doubt == pytest.approx(gp.partition.ilp(changed).cost - r.cost, abs=1e-6)
+            assert doubt >= 0
+        some = doubts(p, r, asked, time_limit=30.0)
+        assert some.pairs["doubt"].tolist() == d.pairs["doubt"].tolist()
+
+
+def test_a_partition_that_can_be_improved_says_so() -> None:
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-2.0, 1.0, -2.0])
+    for method in ("auto", "local-search"):
+        d = doubts(p, [0, 0, 1, 2], method=method)
+        assert d.gain == 2.0
+        assert d.pairs["doubt"][0] == -2.0
+        assert "a change lowers the cost by 2: solve again with initial=result" in repr(d)
+        assert len(repr(d).splitlines()) == 2
+
+
+def test_pairs_that_are_not_listed() -> None:
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-2.0, 1.0, -2.0], ["a", "b", "c", "d"])
+    d = doubts(p, gp.solve(p), [("d", "a"), ("a", "b")])
+    found = rows(d.pairs, "left", "right", "cost", "joined", "doubt")
+    assert list(found) == [("a", "d", 0.0, False, 1.0), ("a", "b", -2.0, True, 2.0)]
+
+
+def test_required_pairs_are_certain() -> None:
+    p = gp.SetPartition.from_pairs(
+        4, [(0, 1), (1, 2), (2, 3), (0, 3)], [1.0, -1.0, 3.0, 0.5], must_join=[(0, 1)], must_cut=[(0, 3)], dense=False
+    )
+    d = doubts(p, gp.solve(p))
+    certain = {(a, b) for a, b, doubt in rows(d.pairs, "left", "right", "doubt") if doubt == math.inf}
+    assert certain == {(0, 1), (0, 3)}
+
+
+def test_labels_of_a_result_are_those_that_rows_name() -> None:
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0])
+    r = replace(gp.solve(p), labels=np.array([7, 7, 3], np.int32))
+    d = doubts(p, r)
+    assert sorted(d.clusters["cluster"].tolist()) == [3, 7]
+    assert dict(zip(d.elements["element"].tolist(), d.elements["cluster"].tolist(), strict=True)) == {0: 7, 1: 7, 2: 3}
+    assert set(d.elements["to"].tolist()) <= {3, 7, -1}
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_nothing_to_decide(n: int) -> None:
+    p = gp.SetPartition.from_pairs(n, [], [], dense=False)
+    d = doubts(p, list(range(n)))
+    assert d.pairs.rows == 0 and d.elements.rows == n and (d.elements["doubt"] == math.inf).all()
+    assert (d.clusters["change"] == "none").all() and d.gain == 0 and repr(d)
+
+
+def test_frames() -> None:
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0], [("x", 1), "b", 3], dense=False)
+    d = doubts(p, gp.solve(p))
+    assert list(d.to_frame("elements", "dict")) == ["element", "cluster", "to", "doubt", "method"]
+    assert d.pairs["left"].tolist() == ["b", ("x", 1)] and d.pairs["right"].tolist() == [3, "b"]
+    for library in ("pandas", "polars"):
+        frames = pytest.importorskip(library) if library == "pandas" else None
+        if frames is not None:
+            assert isinstance(d.to_frame("pairs", library), frames.DataFrame)
+    assert d.to_frame() is not None
+    with pytest.raises(gp.InvalidOption, match="expected pandas, polars or dict"):
+        d.to_frame("pairs", "arrow")
+    with pytest.raises(gp.InvalidOption, match="expected one of pairs, elements, clusters"):
+        d.to_frame("rows")
+    with pytest.raises(ValueError, match="read-only"):
+        d.pairs["doubt"][0] = 0
+
+
+def test_wrong_calls() -> None:
+    p = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0], must_cut=[(1, 2)])
+    with pytest.raises(gp.InvalidOption, match="method is 'fast': expected one of auto, exact, local-search"):
+        doubts(p, [0, 0, 1], method="fast")
+    with pytest.raises(gp.InvalidPartition, match="must be cut"):
+        doubts(p, [0, 1, 1])
+    with pytest.raises(gp.InvalidPartition, match="has no label"):
+        doubts(p, {0: 0})
+    with pytest.raises(gp.InvalidProblem, match="9 is not a node"):
+        doubts(p, [0, 0, 1], [(0, 9)])
+    with pytest.raises(gp.InvalidProblem, match=r"\(1, 1\) in pairs: expected two different elements"):
+        doubts(p, [0, 0, 1], [(1, 1)])

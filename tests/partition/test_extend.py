@@ -1,0 +1,249 @@
+"""Old partitions for problems that have changed: what stays, what it costs, against brute force on small problems."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.partition import extend, extending
+
+
+def problem(
+    rng: np.random.Generator, n: int, share: float = 0.7, names: list | None = None, requirements: bool = False
+) -> gp.SetPartition:
+    u, v = np.triu_indices(n, 1)
+    some = rng.random(len(u)) < share
+    costs = rng.integers(-4, 4, len(u)).astype(float) if rng.random() < 0.5 else rng.normal(-0.3, 1, len(u))
+    joins, cuts = [], []
+    if requirements and n > 2:
+        a, b, c = (int(x) for x in rng.choice(n, 3, replace=False))
+        joins, cuts = [(a, b)], [(a, c)]
+    pairs = np.stack([u[some], v[some]], 1)
+    return gp.SetPartition.from_pairs(
+        n,
+        pairs,
+        costs[some],
+        names,
+        must_join=[] if names else joins,
+        must_cut=[] if names else cuts,
+        dense=bool(rng.random() < 0.5),
+    )
+
+
+def all_partitions(n: int) -> list[list[int]]:
+    rows: list[list[int]] = [[]]
+    for _ in range(n):
+        rows = [[*row, k] for row in rows for k in range(max(row, default=-1) + 2)]
+    return rows
+
+
+def best_frozen(p: gp.SetPartition, old: list[int]) -> float:
+    """The least cost of all partitions that keep old clusters apart and whole."""
+    known = [i for i, label in enumerate(old) if label >= 0]
+    return min(
+        (
+            p.evaluate(np.array(row))
+            for row in all_partitions(p.n)
+            if all((row[a] == row[b]) == (old[a] == old[b]) for a, b in itertools.combinations(known, 2))
+        ),
+        default=0.0,
+    )
+
+
+def keeping(p: gp.SetPartition, old: list[int]) -> float:
+    return p.evaluate(np.array([label if label >= 0 else 100 + i for i, label in enumerate(old)]))
+
+
+def check(p: gp.SetPartition, r: gp.Result) -> None:
+    assert r.labels.dtype == np.int32 and r.labels.min(initial=0) >= 0
+    assert r.cost == p.evaluate(r.labels) and r.nodes is p.nodes
+    assert r.subsets == len(r.partition) and all(r.partition)
+    assert p.labels(r.partition).tolist() == p.labels(r).tolist()
+    p.check_feasible(p.labels(r))
+
+
+@pytest.mark.parametrize("method", ["exact", "auto", "kernighan-lin"])
+def test_frozen_clusters_stay(method: str) -> None:
+    rng = np.random.default_rng(21)
+    equal = 0
+    cases = {"exact": 60, "auto": 60, "kernighan-lin": 120}[method]
+    for case in range(cases):
+        p = problem(rng, int(rng.integers(1, 8)))
+        old = [int(x) for x in rng.integers(-1, 4, p.n)]
+        old = [label if rng.random() < 0.6 else -1 for label in old]
+        r = extend(p, np.array(old), method=method)
+        check(p, r)
+        for label, kept in zip(old, r.labels.tolist(), strict=True):
+            assert label < 0 or label == kept, case
+        best = best_frozen(p, old)
+        assert best - 1e-9 <= r.cost <= keeping(p, old) + 1e-9, case
+        equal += r.cost <= best + 1e-9
+        if method != "kernighan-lin":
+            assert r.cost <= best + 1e-9, case
+        loose = extend(p, np.array(old), freeze=False, method=method)
+        check(p, loose)
+        assert loose.cost <= r.cost + 1e-9, case
+    assert equal > 0.8 * cases
+
+
+def test_many_cuts_are_added_where_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extending.frozen, "MOST_CUTS", 0)
+    rng = np.random.default_rng(22)
+    equal = 0
+    for case in range(60):
+        p = problem(rng, 7, 0.9)
+        old = [0, 1, 2, -1, -1, -1, int(rng.integers(-1, 3))]
+        r = extend(p, np.array(old), method="exact")
+        check(p, r)
+        assert all(label in (-1, kept) for label, kept in zip(old, r.labels.tolist(), strict=True)), case
+        best = best_frozen(p, old)
+        assert best - 1e-9 <= r.cost <= keeping(p, old) + 1e-9
+        equal += r.cost <= best + 1e-9
+    assert equal > 50, equal
+
+
+def test_where_all_is_touched_it_is_the_whole_problem() -> None:
+    rng = np.random.default_rng(23)
+    for _ in range(60):
+        p = problem(rng, int(rng.integers(1, 8)))
+        r = extend(p, np.full(p.n, -1), freeze=False, method="exact")
+        check(p, r)
+        assert r.status == gp.Status.OPTIMAL and r.cost == pytest.approx(gp.partition.brute_force(p).cost, abs=1e-9)
+        assert r.lower_bound <= r.cost
+    q = problem(rng, 6, 1.0)
+    before = gp.SetPartition.from_pairs(6, [], [])
+    r = extend(q, list(range(6)), freeze=False, before=before, method="exact")
+    assert r.cost == pytest.approx(gp.partition.brute_force(q).cost, abs=1e-9)
+
+
+def test_requirements() -> None:
+    rng = np.random.default_rng(24)
+    for case in range(150):
+        p = problem(rng, int(rng.integers(3, 8)), requirements=True)
+        old = rng.integers(-1, 3, p.n)
+        loose = extend(p, old, freeze=False, method="exact")
+        check(p, loose)
+        best = best_frozen(p, old.tolist())
+        if best == math.inf:
+            with pytest.raises(gp.InvalidPartition, match="frozen cluster"):
+                extend(p, old, method="exact")
+            continue
+        r = extend(p, old, method="exact")
+        check(p, r)
+        assert all(label in (-1, kept) for label, kept in zip(old.tolist(), r.labels.tolist(), strict=True))
+        assert r.cost == pytest.approx(best, abs=1e-9), case
+        assert loose.cost <= r.cost + 1e-9
+
+
+def test_far_from_what_changed_nothing_moves() -> None:
+    # Two pairs that should be joined; the new element touches the first one only.
+    p = gp.SetPartition.from_pairs(5, [(0, 1), (2, 3), (4, 0)], [-1.0, -1.0, -0.5])
+    r = extend(p, [0, 1, 2, 3, -1], freeze=False)
+    assert r.labels.tolist() == [0, 0, 2, 3, 0]
+
+
+def test_changed_pairs_are_found_by_name() -> None:
+    before = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, 2.0, -1.0], ["a", "b", "c", "d"])
+    old = gp.solve(before)
+    assert old.labels.tolist() == [0, 0, 1, 1]
+    now = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, -2.0, -1.0], ["d", "c", "b", "a"])
+    assert extend(now, old, freeze=False).cost == -2.0  # nothing is new, so nothing moves
+    r = extend(now, old, freeze=False, before=before)
+    assert r.cost == -4.0 and set(r.labels.tolist()) <= {0, 1}
+    assert extend(now, old, before=before).cost == -2.0
+
+
+def test_elements_that_are_gone_count_as_a_change() -> None:
+    before = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-3.0, -3.0, 2.0], ["a", "b", "c"])
+    old = gp.solve(before)
+    now = gp.SetPartition.from_pairs(2, [(0, 1)], [2.0], ["a", "c"])
+    assert extend(now, old, freeze=False).cost == 2.0
+    assert extend(now, old, freeze=False, before=before).cost == 0.0
+
+
+def test_labels_keep_the_largest_overlap() -> None:
+    p = gp.SetPartition.from_pairs(6, [(0, 1), (1, 2), (2, 3), (3, 4), (2, 5), (3, 5)], [-1, -1, 3, -1, -3, -1.5])
+    r = extend(p, [7, 7, 7, 4, 4, -1], freeze=False, method="exact")
+    assert r.labels.tolist() == [7, 7, 7, 4, 4, 7]
+    # All become one: the label of the larger part stays.
+    q = gp.SetPartition.from_pairs(4, [(0, 3), (1, 3), (2, 3)], [-1.0] * 3)
+    r = extend(q, [5, 9, 9, -1], freeze=False, method="exact")
+    assert set(r.labels.tolist()) == {9}
+    # New clusters have labels above all old ones.
+    q = gp.SetPartition.from_pairs(4, [(2, 3)], [-1.0])
+    assert extend(q, [5, 9, -1, -1]).labels.tolist() == [5, 9, 10, 10]
+
+
+def test_labels_that_are_no_numbers() -> None:
+    p = gp.SetPartition.from_pairs(3, [(0, 2), (1, 2)], [-1.0, 1.0], ["x", "y", "z"])
+    r = extend(p, {"x": "red", "y": "blue"})
+    assert r.labels.tolist() == [0, 1, 0] and r.info["old_labels"] == ("red", "blue")
+    assert extend(p, [{"x"}, {"y"}]).labels.tolist() == [0, 1, 0]
+    assert extend(p, {}).labels.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("freeze", [True, False])
+def test_degenerate(freeze: bool) -> None:
+    for n in range(4):
+        p = gp.SetPartition.from_pairs(n, [], [])
+        assert extend(p, [-1] * n, freeze=freeze).labels.tolist() == list(range(n))
+        assert extend(p, [3] * n, freeze=freeze).labels.tolist() == [3] * n
+    for scale in (1e-300, 1e150):
+        p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-scale, -scale])
+        assert extend(p, [0, -1, 2], freeze=freeze).cost <= -scale
+
+
+def test_stopped_it_returns_what_it_has() -> None:
+    rng = np.random.default_rng(25)
+    p = problem(rng, 40, 1.0)
+    old = np.where(np.arange(40) < 20, np.arange(40), -1)
+    r = extend(p, old, freeze=False, time_limit=0.0)
+    check(p, r)
+    assert r.status == gp.Status.TIME_LIMIT and r.cost <= keeping(p, old.tolist()) + 1e-9
+    r = extend(p, old, callback=lambda seconds, cost: True)
+    check(p, r)
+    assert r.labels[:20].tolist() == list(range(20))
+
+    def fails(seconds: float, cost: float) -> None:
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        extend(p, old, callback=fails)
+
+
+def test_the_same_twice_and_inputs_are_kept() -> None:
+    rng = np.random.default_rng(26)
+    p = problem(rng, 30, 0.5)
+    old = np.where(rng.random(30) < 0.6, rng.integers(0, 9, 30), -1)
+    copy = old.copy()
+    first, second = (extend(p, old, freeze=False, seed=1) for _ in range(2))
+    assert np.array_equal(old, copy) and np.array_equal(first.labels, second.labels)
+
+
+def test_a_result_of_extend_is_extended_again_written_and_read(tmp_path) -> None:
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 1.0], ["a", "b", "c"])
+    r = extend(p, {"a": 4, "b": 4})
+    gp.write_labels(r, tmp_path / "x.csv")
+    assert gp.read_labels(tmp_path / "x.csv") == {"a": 4, "b": 4, "c": 5}
+    q = gp.SetPartition.from_pairs(4, [(0, 3), (1, 2)], [-1.0, 1.0], ["c", "a", "b", "d"])
+    again = extend(q, r)
+    assert dict(zip(q.nodes, again.labels.tolist(), strict=True)) == {"a": 4, "b": 4, "c": 5, "d": 5}
+
+
+def test_wrong_calls() -> None:
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, -1.0], must_join=[(0, 1)])
+    with pytest.raises(gp.InvalidPartition, match="0 and 1 must be joined but are in two frozen clusters"):
+        extend(p, [0, 1, -1])
+    q = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, math.inf])
+    with pytest.raises(gp.InvalidPartition, match="1 and 2 must be cut but are in one frozen cluster"):
+        extend(q, [-1, 0, 0])
+    with pytest.raises(gp.InvalidPartition, match="'zz' is not a node"):
+        extend(p, {"zz": 0})
+    with pytest.raises(gp.InvalidOption, match="method is 'magic'"):
+        extend(p, [0, 0, -1], method="magic")
+    with pytest.raises(gp.InvalidOption, match="freeze is 'no'"):
+        extend(p, [0, 0, -1], freeze="no")
+    with pytest.raises(gp.InvalidOption, match="takes no wings"):
+        extend(p, [0, 0, -1], freeze=False, wings=2)
