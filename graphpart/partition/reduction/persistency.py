@@ -183,7 +183,7 @@ def _cut(
     apart = (component[u] != component[v]) | np.isin(keys, proven)
     small = q
     if apart.any():
-        small = SetPartition.from_pairs(q.n, (u, v), np.where(apart, np.inf, cost), dense=q.is_dense)
+        small = SetPartition.of_pairs(range(q.n), u, v, np.where(apart, np.inf, cost), dense=q.is_dense)
     u, v, cost = p.pairs()
     a, b = labels[u], labels[v]
     criteria = np.zeros(len(u), np.uint8)
