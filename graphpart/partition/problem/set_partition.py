@@ -8,12 +8,14 @@ Negative costs attract, positive costs repel, and the number of subsets is not g
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.from_data import FromData
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["SetPartition", "as_problem"]
+LOOK = 5_000_000  # pairs whose costs are looked at for a representation
+ROWS = 5  # pairs that a notebook shows
 
 
 class SetPartition(FromData):
@@ -272,6 +276,55 @@ class SetPartition(FromData):
         )
         G.add_weighted_edges_from(((names[a], names[b], -math.inf) for a, b in self.must_join.tolist()), "cost")
         return G
+
+    def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
+        """Draw the costs as a matrix, its rows and columns ordered by cluster, or as a graph.
+
+        Parameters
+        ----------
+        partition : Result or a partition in any form, optional
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default: a new figure.
+        kind : {"auto", "matrix", "graph"}
+            The default is a graph for at most 100 elements with at most 400 pairs, else a matrix.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependency
+            If matplotlib is not installed.
+        """
+        return import_module("graphpart.plotting").plot_partition(self, partition, ax, kind=kind)
+
+    def _title(self) -> str:
+        stored = "as a matrix" if self.is_dense else "with a cost"
+        return f"{type(self).__name__}: {plural(self.n, 'element')}, {plural(self.m, 'pair')} {stored}"
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        if self.m and self.m <= LOOK:
+            costs = self.matrix if self.matrix is not None else self.cost
+            assert costs is not None
+            times = 1 if self.matrix is None else 2
+            facts = {"attract": np.count_nonzero(costs < 0) // times}
+            facts |= {"repel": np.count_nonzero(costs > 0) // times - len(self.must_cut)}
+            finite = np.isfinite(costs)
+            low, high = costs.min(where=finite, initial=0.0), costs.max(where=finite, initial=0.0)
+            facts |= {"costs": f"{number(float(low))} to {number(float(high))}"}
+        if len(self.must_join) or self.has_must_cut:
+            facts |= {"required together": len(self.must_join), "apart": len(self.must_cut)}
+        return facts
+
+    def _preview(self) -> tuple[Sequence[str], Any]:
+        u, v, cost = (self.u, self.v, self.cost) if self.matrix is None else (None, None, None)
+        if u is None or v is None or cost is None:
+            return (), ()
+        rows = zip(u[:ROWS].tolist(), v[:ROWS].tolist(), cost[:ROWS].tolist(), strict=True)
+        more = [("...", "...", "...")] if len(u) > ROWS else []
+        return ("element", "element", "cost"), [*((self.nodes[a], self.nodes[b], c) for a, b, c in rows), *more]
 
     # ------------------------------------------------------------------------------------------------- partitions
 
