@@ -88,22 +88,31 @@ def solve(
     """
     if isinstance(problem, tuple) and hasattr(problem, "problem"):  # an Instance or FactorInstance
         problem = problem.problem
-    kind = problem_kind(problem)
-    found = find_method(method, kind)
-    if kind == "partition":
+    if problem_kind(problem) == "partition":
         problem = as_problem(problem)
         check_values(problem)
+    return run(
+        problem,
+        method,
+        time_limit=time_limit,
+        initial=initial,
+        seed=seed,
+        max_iterations=max_iterations,
+        target=target,
+        callback=callback,
+        progress=progress,
+        **options,
+    )
+
+
+def run(
+    problem: Any, method: str, *, callback: Callable[[float, float], object] | None = None, progress: bool = False,
+    **options: Any,
+) -> Result:  # fmt: skip
+    """The same without a look at what the costs might mean."""
+    found = find_method(method, problem_kind(problem))
     with showing(progress, f"{method}: {problem!r}".partition("\n")[0], callback) as shown:
-        return found.run(
-            problem,
-            time_limit=time_limit,
-            initial=initial,
-            seed=seed,
-            max_iterations=max_iterations,
-            target=target,
-            callback=shown,
-            **options,
-        )
+        return found.run(problem, callback=shown, **options)
 
 
 def problem_kind(problem: Any) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from graphpart.files.source import Source
 
 HEADER = "u,v,cost or u,v,weight or u,v,sign"
+OTHER = "name other columns by --left, --right and --cost, --weight, --similarity or --probability (io.read_pairs)"
 NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 PLAIN = re.compile(r'[^\s",](?:[^",\r\n]*[^\s",])?')
 
@@ -57,8 +58,11 @@ def read(source: Source) -> SetPartition:
     first = source.head(1 << 16).split(b"\n", 1)[0]
     kind = _kind(first)
     if kind is None:
-        found = ascii(first[:40].decode("utf-8", "backslashreplace")) if first else "an empty line"
-        raise source.error(1, f"found {found}: expected the header {HEADER}")
+        if not source.head(1 << 16).strip():
+            raise source.error(None, f"the file is empty: expected the header {HEADER}")
+        found = ascii(first[:40].decode("utf-8", "backslashreplace")) if first.strip() else "an empty line"
+        more = f"; {OTHER}" if first.count(b",") > 1 else ""
+        raise source.error(1, f"found {found}: expected the header {HEADER}{more}")
     if kind:
         source.readline()
     lines = Pairs(source.name, "u,v,cost", source.line, csv=True)

@@ -63,10 +63,13 @@ def tidy_pairs(
     return low, high, costs, joins
 
 
-def check_matrix_fits(n: int) -> bool:
-    """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated."""
+def check_matrix_fits(n: int, copies: int = 1) -> bool:
+    """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated.
+
+    So many copies of it are needed at the same time.
+    """
     memory = machine.memory()
-    if 8 * n * n > memory:
+    if copies * 8 * n * n > memory:
         raise InvalidProblem(
             f"a dense problem with {n} elements needs a matrix of {8 * n * n / 1e9:.3g} GB, this machine has "
             f"{memory / 1e9:.3g} GB: expected fewer elements, or sparse pairs"

@@ -61,17 +61,18 @@ def check_values(p: PairCosts) -> None:
     if m < FEWEST or finite.min() < 0 < finite.max():
         return
     if finite.min() > 0:
-        found = f"all {m} costs that are not 0 are positive, so nothing joins"
+        found = f"all {m} costs other than 0 are positive"
         if finite.max() <= 1:
-            found = "all costs lie in [0, 1], as similarities and probabilities do, so nothing joins"
-        hint = "positive costs keep elements apart, and what attracts is below 0"
+            found = "all costs lie in [0, 1], as similarities and probabilities do"
+        warn(
+            f"{found}; a positive cost keeps a pair apart, so nothing joins: if large values shall join, read them as "
+            "similarity with a threshold, or as probability"
+        )
     else:
-        found = f"all {m} costs that are not 0 are negative, so all that they connect joins"
-        hint = "what repels is above 0"
-    warn(
-        f"{found}; {hint}: for similarities say from_similarity with a threshold, for probabilities "
-        "costs_from_probabilities"
-    )
+        warn(
+            f"all {m} costs other than 0 are negative, so all that they connect joins: what shall stay apart needs a "
+            "positive cost; for similarities a threshold makes both"
+        )
 
 
 def check_requirements(p: PairCosts, costs: Any) -> None:
