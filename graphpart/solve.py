@@ -111,7 +111,7 @@ def run(
 ) -> Result:  # fmt: skip
     """The same without a look at what the costs might mean."""
     found = find_method(method, problem_kind(problem))
-    with showing(progress, f"{method}: {problem!r}".partition("\n")[0], callback) as shown:
+    with showing(f"{method}, {problem!r}".partition("\n")[0] if progress else None, callback) as shown:
         return found.run(problem, callback=shown, **options)
 
 

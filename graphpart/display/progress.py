@@ -126,19 +126,17 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def showing(progress: bool, what: str, callback: Callback | None) -> Iterator[Callback | None]:
-    """A callback for a method: the given one, which with `progress` is told to people as well.
+def showing(what: str | None, callback: Callback | None) -> Iterator[Callback | None]:
+    """A callback for a method: the given one, and what it is told is shown to people as well.
 
     Parameters
     ----------
-    progress : bool
-        False changes nothing.
-    what : str
-        Is worked on.
+    what : str or None
+        Is worked on; None shows nothing.
     callback : callable, optional
         Whose true return value stops the run.
     """
-    if not progress:
+    if what is None:
         yield callback
         return
     with NotebookProgress() if in_notebook() else Progress(1) as display:

@@ -118,7 +118,10 @@ def pairs_of_table(
         row = _first(u == v)
         raise InvalidProblem(f"row {row} pairs {names[int(u[row])]!r} with itself: expected two different elements")
     if nodes is None:
-        return names, u, v, numbers
+        if isinstance(names, list) and all(type(name) is int for name in names):  # of a column of objects, for instance
+            nodes = sorted(names)  # type: ignore[type-var]
+        if nodes is None or nodes == names:
+            return names, u, v, numbers
     order = list(nodes)
     order = list(names_of(order, len(order)))
     place = {name: i for i, name in enumerate(order)}
@@ -253,9 +256,11 @@ def _of_pandas(frame: Any) -> Table:
 
     def encode(left: Hashable, right: Hashable) -> Codes:
         a, b = frame[left], frame[right]
-        if isinstance(a.dtype, np.dtype) and isinstance(b.dtype, np.dtype):
-            if found := _integers(a.to_numpy(), b.to_numpy(), pandas.factorize):
+        if all(pandas.api.types.is_integer_dtype(x.dtype) and not x.hasnans for x in (a, b)):
+            arrays = (x.to_numpy(np.uint64 if str(x.dtype).lower() == "uint64" else np.int64) for x in (a, b))
+            if found := _integers(*arrays, pandas.factorize):
                 return found
+        if isinstance(a.dtype, np.dtype) and isinstance(b.dtype, np.dtype):
             if a.dtype != b.dtype:  # 64-bit integers would be rounded to floats, for instance
                 a, b = a.astype(object), b.astype(object)
         both = pandas.concat([a, b], ignore_index=True)
