@@ -1,14 +1,18 @@
 """graphpart: set partition and MAP inference on graphs, with a proof of how good the answer is.
 
 data -> model -> costs on a graph -> solver -> labels with a certificate.
+
+Its packages and modules (`gp.crf`, `gp.estimators`, `gp.learn`, ...) load when they are first used.
 """
 
-from graphpart import crf, generate, learn, metrics, partition, testing
-from graphpart.crf.problem import FactorGraph
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from graphpart.errors import (
     CyclicGraph,
     FormatError,
     GraphPartError,
+    GraphPartWarning,
     InfeasibleProblem,
     InvalidCertificate,
     InvalidOption,
@@ -19,10 +23,14 @@ from graphpart.errors import (
     TimeLimitReached,
 )
 from graphpart.io import read, read_labels, write, write_labels
-from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem import SetPartition, costs_from_probabilities
 from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve
 from graphpart.stopping import Stopping
+
+if TYPE_CHECKING:
+    from graphpart import cli, crf, estimators, generate, io, learn, metrics, partition, plotting, testing
+    from graphpart.crf.problem import FactorGraph
 
 __version__ = "0.2.0"
 
@@ -31,6 +39,7 @@ __all__ = [
     "FactorGraph",
     "FormatError",
     "GraphPartError",
+    "GraphPartWarning",
     "InfeasibleProblem",
     "InvalidCertificate",
     "InvalidOption",
@@ -45,11 +54,14 @@ __all__ = [
     "Status",
     "Stopping",
     "TimeLimitReached",
+    "costs_from_probabilities",
     "crf",
     "generate",
+    "io",
     "learn",
     "metrics",
     "partition",
+    "plotting",
     "read",
     "read_labels",
     "solve",
@@ -57,3 +69,18 @@ __all__ = [
     "write",
     "write_labels",
 ]
+# estimators needs scikit-learn, so `from graphpart import *` has to do without
+LAZY = ("cli", "crf", "estimators", "generate", "io", "learn", "metrics", "partition", "plotting", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a part of the package when it is first used."""
+    if name == "FactorGraph":
+        return import_module("graphpart.crf.problem").FactorGraph
+    if name in LAZY:
+        return import_module(f"graphpart.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *LAZY})

@@ -7,11 +7,14 @@ each also derives from the built-in exception that fits, so code that knows noth
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 
 __all__ = [
     "CyclicGraph",
     "FormatError",
     "GraphPartError",
+    "GraphPartWarning",
     "InfeasibleProblem",
     "InvalidCertificate",
     "InvalidOption",
@@ -20,11 +23,22 @@ __all__ = [
     "MissingDependency",
     "SolverError",
     "TimeLimitReached",
+    "warn",
 ]
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class GraphPartError(Exception):
     """Base of all exceptions that graphpart raises on purpose."""
+
+
+class GraphPartWarning(UserWarning):
+    """What was asked for is done, but is probably not what was meant: similarities read as costs, for instance.
+
+    All warnings of graphpart are of this class. ``warnings.simplefilter("ignore", gp.GraphPartWarning)`` silences them,
+    as ``--quiet`` does on the command line; ``"error"`` turns them into exceptions.
+    """
 
 
 class InvalidProblem(GraphPartError, ValueError):
@@ -88,3 +102,14 @@ class FormatError(GraphPartError, ValueError):
 
     def __reduce__(self) -> tuple[type[FormatError], tuple[str, int | None, str]]:
         return type(self), (self.path, self.line, self.problem)
+
+
+def warn(text: str) -> None:
+    """Issue a :class:`GraphPartWarning` at the line, outside of this package, that led here."""
+    level = 1
+    try:
+        while sys._getframe(level).f_code.co_filename.startswith(PACKAGE):
+            level += 1
+    except ValueError:  # called from nowhere else: the command line
+        level = 1
+    warnings.warn(text, GraphPartWarning, stacklevel=level + 1)

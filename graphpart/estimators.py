@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency
 from graphpart.learn import LogisticRegression, pairs
 from graphpart.learn.attributes import total_width
-from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem import SetPartition, check_matrix_fits
+from graphpart.partition.problem.misreadings import check_values
 from graphpart.result import PartitionResult
-from graphpart.solve import solve
+from graphpart.solve import run
 
 try:
     from scipy.spatial.distance import squareform
@@ -57,6 +58,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         As for :func:`graphpart.solve`.
     random_state : int, RandomState or None
         For methods that draw random numbers.
+    progress : bool
+        Show progress on a terminal or in a notebook, as :func:`graphpart.solve` does.
 
     Attributes
     ----------
@@ -86,6 +89,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         method: str = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
+        progress: bool = False,
     ) -> None:
         self.metric = metric
         self.kind = kind
@@ -94,6 +98,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.time_limit = time_limit
         self.random_state = random_state
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> CorrelationClustering:
         """Partition the elements.
@@ -112,7 +117,11 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidOption("n_neighbors is given: expected distances that are not precomputed")
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr" if precomputed else False)
         problem = self._sparse(X) if self.n_neighbors is not None else self._dense(X, precomputed)
-        result = solve(problem, self.method, time_limit=self.time_limit, seed=_seed(self.random_state))
+        if self.kind == "cost":
+            check_values(problem)
+        result = run(
+            problem, self.method, time_limit=self.time_limit, seed=_seed(self.random_state), progress=self.progress
+        )
         self.result_ = result
         self.labels_ = result.labels.astype(np.int64)
         self.cost_, self.lower_bound_ = result.cost, result.lower_bound
@@ -132,6 +141,14 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _dense(self, X: Any, precomputed: bool) -> SetPartition:
         if not precomputed:
+            try:
+                check_matrix_fits(len(X), copies=2)
+            except InvalidProblem as error:
+                if self.kind != "distance":
+                    raise
+                raise InvalidProblem(
+                    f"{error}: n_neighbors=10, for instance, uses the distances of near elements only"
+                ) from None
             function = pairwise_distances if self.kind == "distance" else pairwise_kernels
             values = function(X, metric=self.metric)
         elif X.shape[0] != X.shape[1]:
@@ -187,6 +204,8 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         As for :func:`graphpart.solve`.
     random_state : int, RandomState or None
         For the draw of pairs, and for methods that draw random numbers.
+    progress : bool
+        Show progress on a terminal or in a notebook, as :func:`graphpart.solve` does.
 
     Attributes
     ----------
@@ -219,6 +238,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         method: str = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
+        progress: bool = False,
     ) -> None:
         self.kind = kind
         self.sigma = sigma
@@ -228,6 +248,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.time_limit = time_limit
         self.random_state = random_state
+        self.progress = progress
 
     def fit(self, X: Any, y: ArrayLike) -> LearnedPartition:
         """Learn the costs.
@@ -270,7 +291,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
     def partition(self, X: Any) -> PartitionResult:
         """The partition of new elements with its cost, its lower bound, and why the solver stopped."""
         seed = _seed(self.random_state)
-        result = solve(self.problem(X), self.method, time_limit=self.time_limit, seed=seed)
+        result = run(self.problem(X), self.method, time_limit=self.time_limit, seed=seed, progress=self.progress)
         assert isinstance(result, PartitionResult)
         return result
 

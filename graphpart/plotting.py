@@ -6,6 +6,9 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from graphpart.display import number, plural
 from graphpart.errors import InvalidOption, MissingDependency
 from graphpart.files.source import replacing
 from graphpart.result import Result
@@ -13,7 +16,15 @@ from graphpart.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["check_picture", "plot_history", "save_history"]
+    from graphpart.crf.problem import FactorGraph
+    from graphpart.partition.problem import SetPartition
+
+__all__ = ["check_picture", "plot_factor_graph", "plot_history", "plot_partition", "save_history"]
+
+LARGEST_GRAPH, LARGEST_EDGES = 100, 400  # elements and pairs that are drawn as a graph by default
+LARGEST_FACTOR_GRAPH = 400  # variables and factors
+CELLS = 800  # rows of the picture of a matrix, at most: more elements share cells
+LINES = 100  # clusters whose borders are drawn, at most
 
 
 def plot_history(result: Result, ax: Axes | None = None) -> Axes:
@@ -61,6 +72,114 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
     ax.set_title(f"{result.method}: {result.status}")
     ax.legend()
     return ax
+
+
+def plot_partition(
+    problem: SetPartition, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto"
+) -> Axes:
+    """Draw the costs of a set partition problem, ordered by cluster; see SetPartition.plot.
+
+    In a matrix, pairs without a cost are white; where elements share cells, these have the mean cost of their pairs. In
+    a graph, lines are solid where pairs attract and dashed where they repel.
+    """
+    if kind not in ("auto", "matrix", "graph"):
+        raise InvalidOption(f"kind is {kind!r}: expected auto, matrix or graph")
+    if kind == "auto":
+        small = problem.n <= LARGEST_GRAPH and problem.m <= LARGEST_EDGES
+        kind = "graph" if small else "matrix"
+    labels = None if partition is None else problem.labels(partition)
+    if ax is None:
+        ax = _pyplot().figure().add_subplot()
+    (_draw_graph if kind == "graph" else _draw_matrix)(problem, labels, ax)
+    clusters = "" if labels is None else f", {plural(int(labels.max(initial=-1)) + 1, 'cluster')}"
+    cost = "" if labels is None else f", cost {number(problem.evaluate_labels(labels))}"
+    ax.set_title(f"{plural(problem.n, 'element')}{clusters}{cost}")
+    return ax
+
+
+def _draw_matrix(problem: SetPartition, labels: Any, ax: Axes) -> None:
+    n = max(1, problem.n)
+    cells = min(n, CELLS)
+    order = np.arange(problem.n) if labels is None else np.argsort(labels, kind="stable")
+    place = np.empty(problem.n, np.int64)
+    place[order] = np.arange(problem.n)
+    cell = place * cells // n
+    u, v, cost = problem.pairs()
+    finite = np.isfinite(cost) & (cost != 0)
+    u, v, cost = cell[u[finite]], cell[v[finite]], cost[finite]
+    total = np.bincount(u * cells + v, cost, cells * cells) + np.bincount(v * cells + u, cost, cells * cells)
+    count = np.bincount(u * cells + v, minlength=cells * cells) + np.bincount(v * cells + u, minlength=cells * cells)
+    mean = np.divide(total, count, out=np.zeros(cells * cells), where=count > 0).reshape(cells, cells)
+    largest = float(np.quantile(np.abs(cost), 0.99)) if len(cost) else 1.0
+    image = ax.imshow(
+        mean, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest", extent=(0, n, n, 0), aspect="equal"
+    )
+    ax.figure.colorbar(image, ax=ax, label="cost")
+    if labels is not None and 1 < labels.max(initial=0) + 1 <= LINES:
+        for end in np.cumsum(np.bincount(labels))[:-1].tolist():
+            ax.axhline(end, color="black", linewidth=0.5)
+            ax.axvline(end, color="black", linewidth=0.5)
+    what = "element" if labels is None else "element, by cluster"
+    ax.set_xlabel(what)
+    ax.set_ylabel(what)
+
+
+def _draw_graph(problem: SetPartition, labels: Any, ax: Axes) -> None:
+    import networkx as nx
+
+    G = nx.Graph()
+    G.add_nodes_from(range(problem.n))
+    u, v, cost = problem.pairs()
+    kept = cost != 0
+    pairs = list(zip(u[kept].tolist(), v[kept].tolist(), cost[kept].tolist(), strict=True))
+    pairs += [(a, b, -math.inf) for a, b in problem.must_join.tolist()]
+    G.add_weighted_edges_from((a, b, 1.0) for a, b, c in pairs if c < 0)
+    if labels is not None:  # members of a cluster near each other
+        G.add_weighted_edges_from((a, b, 3.0) for a, b, c in pairs if c < 0 and labels[a] == labels[b])
+    position = nx.spring_layout(G, seed=0)
+    attract, repel = [(a, b) for a, b, c in pairs if c < 0], [(a, b) for a, b, c in pairs if c > 0]
+    nx.draw_networkx_edges(G, position, attract, ax=ax, edge_color="tab:blue")
+    nx.draw_networkx_edges(nx.Graph(repel), position, repel, ax=ax, edge_color="tab:red", style="dashed", alpha=0.5)
+    _draw_nodes(G, position, labels, problem.nodes, ax)
+
+
+def plot_factor_graph(f: FactorGraph, labeling: Any = None, ax: Axes | None = None) -> Axes:
+    """Draw a factor graph; see FactorGraph.plot."""
+    import networkx as nx
+
+    if f.n + f.m > LARGEST_FACTOR_GRAPH:
+        raise InvalidOption(
+            f"the factor graph has {f.n + f.m} variables and factors: expected at most {LARGEST_FACTOR_GRAPH} for a "
+            "drawing; plotting.plot_history draws the cost of a result against time"
+        )
+    labels = None if labeling is None else f.labels(labeling)
+    if ax is None:
+        ax = _pyplot().figure().add_subplot()
+    G = nx.Graph()
+    G.add_nodes_from(range(f.n + f.m))
+    for k in range(f.m):
+        G.add_edges_from((f.n + k, s) for s in f.factor(k)[0])
+    position = nx.spring_layout(G, seed=0)
+    nx.draw_networkx_edges(G, position, ax=ax, edge_color="tab:gray")
+    nx.draw_networkx_nodes(
+        G, position, range(f.n, f.n + f.m), ax=ax, node_shape="s", node_size=40, node_color="tab:gray"
+    )
+    _draw_nodes(G.subgraph(range(f.n)), position, labels, f.variables, ax)
+    cost = "" if labels is None else f", cost {number(f.evaluate_labels(labels))}"
+    ax.set_title(f"{plural(f.n, 'variable')}, {plural(f.m, 'factor')}{cost}")
+    return ax
+
+
+def _draw_nodes(G: Any, position: Any, labels: Any, names: Any, ax: Axes) -> None:
+    import networkx as nx
+
+    colours = "lightgray" if labels is None else [labels[i] % 20 for i in G]
+    options = {} if labels is None else {"cmap": "tab20", "vmin": 0, "vmax": 19}
+    nx.draw_networkx_nodes(G, position, list(G), ax=ax, node_color=colours, node_size=200, **options)
+    if len(G) <= 40:
+        shown = {i: str(names[i]).replace("$", r"\$")[:12] for i in G}  # a name is no formula
+        nx.draw_networkx_labels(G, position, shown, ax=ax, font_size=8)
+    ax.set_axis_off()
 
 
 def check_picture(path: str) -> None:

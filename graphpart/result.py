@@ -6,10 +6,16 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from graphpart.display import Facts, Shown, frame_of, number, plural, series_of
+from graphpart.errors import InvalidOption
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["LabelingResult", "PartitionResult", "Result", "Status"]
 
@@ -27,8 +33,11 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"  #: Ctrl-C
 
 
-@dataclass(frozen=True)
-class Result:
+ROWS = 10  # of clusters or labels that a notebook shows
+
+
+@dataclass(frozen=True, repr=False)
+class Result(Shown):
     """A solution with its cost and what is known about the optimum.
 
     Attributes
@@ -57,6 +66,8 @@ class Result:
         The names of elements or variables, aligned with `labels`.
     info : mapping
         What else the method reports, by name.
+    problem : SetPartition, FactorGraph or None
+        What was solved, for pictures and graphs; not kept when the result is pickled.
     """
 
     labels: NDArray[np.int32] = field(repr=False)
@@ -71,6 +82,10 @@ class Result:
     nodes: Sequence[Hashable] = field(repr=False)
     history: tuple[tuple[float, float], ...] = field(default=(), repr=False)
     info: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    problem: Any = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "problem": None}
 
     @property
     def gap(self) -> float:
@@ -80,10 +95,69 @@ class Result:
             return 0.0
         return difference / abs(self.cost) if self.cost and difference < math.inf else math.inf
 
+    # -------------------------------------------------------------------------------------------------------- looking
 
-@dataclass(frozen=True)
+    def summary(self) -> Facts:
+        """What there is to know about the result, by name: a dictionary that prints as aligned lines."""
+        facts: dict[str, Any] = {"method": self.method, **self._counts(), "cost": self.cost}
+        if self.objective != self.cost:
+            facts["objective"] = self.objective
+        facts |= {"lower bound": self.lower_bound, "gap": self._gap(), "status": str(self.status)}
+        return Facts(facts | {"message": self.message, "iterations": self.iterations, "seconds": self.seconds})
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the solution: the problem's matrix ordered by label, or its graph, see the problem's method `plot`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+        **options
+            Of the problem's `plot`.
+
+        Raises
+        ------
+        InvalidOption
+            If the result has come without its problem: then say ``problem.plot(result)``.
+
+        See Also
+        --------
+        graphpart.plotting.plot_history : cost and lower bound against time
+        """
+        return self._problem().plot(self, ax=ax, **options)
+
+    def _problem(self) -> Any:
+        if self.problem is None:
+            raise InvalidOption("the result does not hold its problem any more: call problem.plot(result)")
+        return self.problem
+
+    def _gap(self) -> str:
+        return f"{100 * self.gap:.3g}%" if math.isfinite(self.gap) else "-"
+
+    def _counts(self) -> dict[str, Any]:
+        return {"labels": len(self.labels)}
+
+    def _facts(self) -> dict[str, Any]:
+        known = {} if self.lower_bound == -math.inf else {"lower bound": self.lower_bound, "gap": self._gap()}
+        return {"method": self.method, "status": str(self.status), **known, "seconds": float(f"{self.seconds:.3g}")}
+
+
+@dataclass(frozen=True, repr=False)
 class PartitionResult(Result):
-    """A :class:`Result` whose labels name subsets: 0, 1, ... in order of first appearance."""
+    """A :class:`Result` whose labels name subsets, also called clusters: 0, 1, ... in order of first appearance.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0], nodes=["ann", "bob", "cid"])
+    >>> r = gp.solve(p)
+    >>> r.n_clusters, r.clusters
+    (2, [{...}, {'cid'}])
+    >>> r.to_frame()
+      element  cluster  size
+    0     ann        0     2
+    1     bob        0     2
+    2     cid        1     1
+    """
 
     @property
     def partition(self) -> list[set[Hashable]]:
@@ -94,12 +168,82 @@ class PartitionResult(Result):
         return subsets
 
     @property
+    def clusters(self) -> list[set[Hashable]]:
+        """The same as `partition`."""
+        return self.partition
+
+    @property
     def subsets(self) -> int:
         """The number of subsets."""
         return int(self.labels.max()) + 1 if len(self.labels) else 0
 
+    @property
+    def n_clusters(self) -> int:
+        """The same as `subsets`."""
+        return self.subsets
 
-@dataclass(frozen=True)
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A data frame with a row for each element, in the order of the problem: `element`, `cluster`, and its `size`.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}
+            Whose data frame.
+
+        Raises
+        ------
+        MissingDependency
+            If the library is not installed.
+        """
+        sizes = np.bincount(self.labels, minlength=1)
+        return frame_of({"element": self.nodes, "cluster": self.labels, "size": sizes[self.labels]}, library)
+
+    def to_series(self) -> Any:
+        """A pandas Series of the cluster of each element, indexed by element: ``df["id"].map(result.to_series())``."""
+        return series_of(self.labels, self.nodes, "cluster", "element")
+
+    def to_networkx(self) -> nx.Graph:
+        """The problem as a networkx graph, its nodes with the attribute `cluster`, its edges with `cost` and `joined`.
+
+        Raises
+        ------
+        InvalidOption
+            If the result has come without its problem.
+        """
+        import networkx as nx
+
+        if self.problem is None:
+            raise InvalidOption("the result does not hold its problem any more: expected one that solve has returned")
+        G = self.problem.graph
+        label = dict(zip(self.nodes, self.labels.tolist(), strict=True))
+        nx.set_node_attributes(G, label, "cluster")
+        for a, b, data in G.edges(data=True):
+            data["joined"] = label[a] == label[b]
+        return G
+
+    def _counts(self) -> dict[str, Any]:
+        sizes = np.bincount(self.labels) if len(self.labels) else np.zeros(0, np.int64)
+        facts: dict[str, Any] = {"elements": len(self.labels), "clusters": len(sizes)}
+        if len(sizes):
+            facts |= {"largest": int(sizes.max()), "alone": int((sizes == 1).sum())}
+        return facts
+
+    def _title(self) -> str:
+        clusters, elements = plural(self.subsets, "cluster"), plural(len(self.labels), "element")
+        return f"{type(self).__name__}: {clusters} of {elements}, cost {number(self.cost)}"
+
+    def _preview(self) -> tuple[Sequence[str], Any]:
+        sizes = np.bincount(self.labels, minlength=1)
+        largest = np.argsort(-sizes, kind="stable")[:ROWS].tolist()
+        rows = []
+        for k in largest if len(self.labels) else ():
+            members = np.flatnonzero(self.labels == k)[:5].tolist()
+            names = ", ".join(str(self.nodes[i]) for i in members)
+            rows.append((k, int(sizes[k]), names + (", ..." if sizes[k] > len(members) else "")))
+        return ("cluster", "size", "elements"), rows
+
+
+@dataclass(frozen=True, repr=False)
 class LabelingResult(Result):
     """A :class:`Result` whose labels are indices into the domains of variables."""
 
@@ -107,3 +251,49 @@ class LabelingResult(Result):
     def labeling(self) -> dict[Hashable, int]:
         """The label of each variable by its name."""
         return dict(zip(self.nodes, self.labels.tolist(), strict=True))
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A data frame with a row for each variable, in the order of the problem: `variable` and `label`.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}
+            Whose data frame.
+
+        Raises
+        ------
+        MissingDependency
+            If the library is not installed.
+        """
+        return frame_of({"variable": self.nodes, "label": self.labels}, library)
+
+    def to_series(self) -> Any:
+        """A pandas Series of the label of each variable, indexed by variable."""
+        return series_of(self.labels, self.nodes, "label", "variable")
+
+    def to_networkx(self) -> nx.Graph:
+        """The bipartite graph of the problem, its variables with the attribute `label`.
+
+        Raises
+        ------
+        InvalidOption
+            If the result has come without its problem.
+        """
+        import networkx as nx
+
+        if self.problem is None:
+            raise InvalidOption("the result does not hold its problem any more: expected one that solve has returned")
+        G = self.problem.graph
+        nx.set_node_attributes(G, self.labeling, "label")
+        return G
+
+    def _counts(self) -> dict[str, Any]:
+        return {"variables": len(self.labels)}
+
+    def _title(self) -> str:
+        return f"{type(self).__name__}: {plural(len(self.labels), 'variable')}, cost {number(self.cost)}"
+
+    def _preview(self) -> tuple[Sequence[str], Any]:
+        first = zip(self.nodes[:ROWS], self.labels[:ROWS].tolist(), strict=True)
+        more = [("...", "...")] if len(self.labels) > ROWS else []
+        return ("variable", "label"), [*first, *more]

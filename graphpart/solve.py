@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from graphpart.display.progress import showing
 from graphpart.errors import InvalidProblem
 from graphpart.methods import find_method
-from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem.inputs import advice
+from graphpart.partition.problem.misreadings import check_values
 from graphpart.result import Result
 
 __all__ = ["problem_kind", "solve"]
@@ -23,19 +26,24 @@ def solve(
     max_iterations: int | None = None,
     target: float | None = None,
     callback: Callable[[float, float], object] | None = None,
+    progress: bool = False,
     **options: Any,
 ) -> Result:
     """Solve a problem of any kind by the method of this name.
 
     Parameters
     ----------
-    problem : SetPartition, FactorGraph or networkx.Graph
-        A networkx graph is a set partition problem with its costs in the edge attribute ``cost``.
+    problem : SetPartition, FactorGraph, networkx.Graph, or generated Instance
+        A networkx graph is a set partition problem with its costs in the edge attribute ``cost``. A pair without an
+        edge costs 0, so joining it is free.
     method : str
         A name in `graphpart.methods.METHODS`. ``auto``, the default, chooses by the kind and size of the problem and
         says in `message` what it did, see :func:`graphpart.partition.auto`.
     time_limit : float, optional
-        Seconds.
+        Seconds. ``auto`` uses all of them unless it proves its result optimal before: the first part goes into proofs,
+        the rest into searching for something better. Other methods end when they are done, or return the best they
+        have at the limit, with the status ``time_limit``. Without a limit, ``auto`` ends by itself, and gives proofs 5
+        seconds at most.
     initial : Result, labels, mapping or list of sets, optional
         Where to start. Elements may be left out: names that a mapping does not have, the label -1, and what the result
         of another problem does not know. They start alone; variables get the label of least cost given the others.
@@ -47,6 +55,8 @@ def solve(
         Stop as soon as the cost is at most this.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+    progress : bool
+        Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
         Further options of the method.
 
@@ -62,6 +72,11 @@ def solve(
     InvalidProblem
         If the problem is of no known kind.
 
+    Warns
+    -----
+    GraphPartWarning
+        If all costs of a set partition problem have one sign, so that nothing is left to decide.
+
     Examples
     --------
     >>> import networkx as nx
@@ -72,16 +87,33 @@ def solve(
     >>> sorted(sorted(subset) for subset in r.partition), r.cost, str(r.status)
     ([['a', 'b'], ['c']], -2.0, 'optimal')
     """
-    return find_method(method, problem_kind(problem)).run(
+    if isinstance(problem, tuple) and hasattr(problem, "problem"):  # an Instance or FactorInstance
+        problem = problem.problem
+    if problem_kind(problem) == "partition":
+        problem = as_problem(problem)
+        check_values(problem)
+    return run(
         problem,
+        method,
         time_limit=time_limit,
         initial=initial,
         seed=seed,
         max_iterations=max_iterations,
         target=target,
         callback=callback,
+        progress=progress,
         **options,
     )
+
+
+def run(
+    problem: Any, method: str, *, callback: Callable[[float, float], object] | None = None, progress: bool = False,
+    **options: Any,
+) -> Result:  # fmt: skip
+    """The same without a look at what the costs might mean."""
+    found = find_method(method, problem_kind(problem))
+    with showing(f"{method}, {problem!r}".partition("\n")[0] if progress else None, callback) as shown:
+        return found.run(problem, callback=shown, **options)
 
 
 def problem_kind(problem: Any) -> str:
@@ -98,4 +130,6 @@ def problem_kind(problem: Any) -> str:
 
     if isinstance(problem, FactorGraph):
         return "crf"
-    raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition, a FactorGraph or a networkx graph")
+    raise InvalidProblem(
+        f"got {type(problem).__name__}: expected a SetPartition, a FactorGraph or a networkx graph{advice(problem)}"
+    )

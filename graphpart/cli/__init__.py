@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from graphpart.cli.console import INTERRUPTED, discard_output, emit, say, say_error, say_warning
+from graphpart.errors import GraphPartWarning
 
 __all__ = ["COMMANDS", "main"]
 
@@ -37,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = say_warning
         try:
             args = build_parser().parse_args(argv)
+            warnings.simplefilter("ignore" if args.quiet else "always", GraphPartWarning)
             status: int = args.run(args)
             emit("")  # what cannot be written must fail here, not at the end of the process
         except SystemExit as end:  # argparse: --help, --version or a usage error
@@ -72,5 +74,6 @@ def build_parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_arguments(sub)
+        sub.add_argument("-q", "--quiet", action="store_true", help="no warnings")
         sub.set_defaults(run=command.run)
     return parser

@@ -13,6 +13,7 @@ from graphpart.methods import METHODS, methods_for
 from graphpart.solve import solve
 
 __all__ = [
+    "add_columns",
     "add_files",
     "add_format",
     "add_json",
@@ -20,6 +21,7 @@ __all__ = [
     "add_method",
     "add_options",
     "check_one_input",
+    "columns_of",
     "whole",
 ]
 
@@ -28,8 +30,41 @@ KINDS = {"partition": "set partition problems", "crf": "factor graphs"}
 
 def add_files(parser: argparse.ArgumentParser) -> None:
     """One or several instances."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="an instance, '-' for standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="an instance, '-' for standard input, or a folder")
     add_format(parser, "--format", "of the instances")
+
+
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """The columns of a CSV table with a row for each pair; only those that are given are attributes of the result."""
+    group = parser.add_argument_group("columns of a CSV file with a row for each pair, by name")
+    for side in ("left", "right"):
+        group.add_argument(
+            f"--{side}", metavar="COLUMN", help=f"identifiers of the {side} element; default: the first columns"
+        )
+    kinds = group.add_mutually_exclusive_group()
+    for kind, meaning in (
+        ("cost", "negative attracts"),
+        ("weight", "positive attracts"),
+        ("similarity", "attracts above the threshold"),
+        ("probability", "that both belong together"),
+    ):
+        kinds.add_argument(f"--{kind}", metavar="COLUMN", help=f"values: {meaning}")
+    group.add_argument("--threshold", type=float, metavar="VALUE", help="of similarities or probabilities")
+    group.add_argument("--prior", type=float, metavar="SHARE", help="of joins, for probabilities; default: 0.5")
+    group.add_argument("--clip", type=float, metavar="VALUE", help="of probabilities near 0 and 1; 0 requires them")
+
+
+def columns_of(args: argparse.Namespace) -> dict[str, Any] | None:
+    """The arguments of `add_columns` for `io.read_pairs`; None if none is given."""
+    names = ("left", "right", "cost", "weight", "similarity", "probability", "threshold", "prior", "clip")
+    given = {name: value for name in names if (value := getattr(args, name)) is not None}
+    if not given:
+        return None
+    if not given.keys() & {"cost", "weight", "similarity", "probability"}:
+        raise InvalidOption(f"--{next(iter(given))} without values: expected --cost, --weight, --similarity or --probability")
+    if args.format not in (None, "csv"):
+        raise InvalidOption(f"--format {args.format} has no columns: expected csv")
+    return given
 
 
 def add_format(

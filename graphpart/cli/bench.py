@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -30,6 +31,7 @@ from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import columns, is_factor_graph, record, size
 from graphpart.cli.manifest import Manifests, instances_in
 from graphpart.cli.summary import Summary, family_of
+from graphpart.errors import GraphPartWarning
 from graphpart.methods import methods_for
 from graphpart.result import Status
 from graphpart.solve import problem_kind
@@ -71,6 +73,7 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
     families = {file: manifests.family(file) or family_of(file) for file in files}
     files = sorted(files, key=lambda file: list(families.values()).index(families[file]))  # as they first appear
     batch = Batch()
+    warnings.simplefilter("ignore", GraphPartWarning)  # instances mean what they say, and each is solved many times
     with ExitStack() as stack:
         table = stack.enter_context(Table(files, COLUMNS)) if args.verbose and not args.json else None
         summary = None

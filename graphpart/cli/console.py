@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+_files: list[str | None] = [None]  # that are being worked on, the last one now
 
 
 class OutputError(OSError):
@@ -50,10 +51,16 @@ def emit(text: str, flush: bool = True) -> None:
 
 def emit_json(record: Mapping[str, Any]) -> None:
     """Write one JSON object in one line; infinite numbers become null, which JSON has no other word for."""
-    valid = {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in record.items()
-    }
-    emit(json.dumps(valid, allow_nan=False) + "\n")
+    emit(json.dumps(_valid(record), allow_nan=False) + "\n")
+
+
+def _valid(value: Any) -> Any:
+    """The same without infinite numbers."""
+    if isinstance(value, Mapping):
+        return {key: _valid(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_valid(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def discard_output() -> None:
@@ -82,7 +89,7 @@ def say_warning(
     line: str | None = None,
 ) -> None:
     """Show a warning of the library in one line (the signature is that of `warnings.showwarning`)."""
-    say(f"warning: {message}")
+    say(f"warning: {'' if _files[-1] is None else shown(_files[-1]) + ': '}{message}")
 
 
 def say_error(error: BaseException, file: str | None = None) -> int:
@@ -121,10 +128,13 @@ class Batch:
 
     @contextmanager
     def guard(self, file: str) -> Iterator[None]:
-        """Report an error inside the block as one of this file, and go on after the block."""
+        """Report errors and warnings inside the block as those of this file, and go on after the block."""
+        _files.append(file)
         try:
             yield
         except (OutputError, InvalidOption):  # nothing can be written, or the call is wrong: the same for all files
             raise
         except Exception as error:
             self.status = say_error(error, file)
+        finally:
+            _files.pop()

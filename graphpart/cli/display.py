@@ -1,23 +1,20 @@
-"""How results and progress look: tables on standard output, progress on standard error; plain off a terminal."""
+"""How the results of commands look: tables on standard output, plain off a terminal."""
 
 from __future__ import annotations
 
-import logging
 import math
-import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any
 
 from graphpart.cli.console import emit, shown
+from graphpart.display.progress import Callback, Progress, on_terminal
 from graphpart.methods import METHODS
 
-__all__ = ["Progress", "Table", "percent"]
+__all__ = ["Callback", "Progress", "Table", "percent"]
 
-Callback = Callable[[float, float], object]
-LOGGER = logging.getLogger("graphpart")
 WIDTHS = {":": 14, ".": 13}  # at least, by the mark of the column; plain rows are printed before later ones are known
 METHOD = max(len(method.name) for method in METHODS)  # the column of methods holds the longest name
 
@@ -105,75 +102,6 @@ class Table:
         with console.capture() as capture:
             console.print(table)
         emit(capture.get())
-
-
-class Lines(logging.Handler):
-    """What methods tell their loggers, a line each, above the progress of a rich console."""
-
-    def __init__(self, console: Any) -> None:
-        super().__init__(logging.INFO)
-        self._console = console
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print one line."""
-        self._console.print(record.getMessage(), markup=False, highlight=False)
-
-
-class Progress:
-    """What is being worked on, for how long, at what cost: on standard error if that is a terminal, else nowhere.
-
-    There, too, go the lines that long methods write every second.
-    """
-
-    def __init__(self, total: int) -> None:
-        self._rich: Any = None
-        if on_terminal(sys.stderr):
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import Progress as RichProgress
-
-            self._rich = RichProgress(
-                SpinnerColumn(), MofNCompleteColumn(), BarColumn(20), TimeElapsedColumn(),
-                TextColumn("{task.description}", markup=False),
-                console=Console(stderr=True), transient=True, redirect_stdout=False,
-            )  # fmt: skip
-            self._task = self._rich.add_task("", total=total)
-            self._lines = Lines(self._rich.console)
-
-    def __enter__(self) -> Progress:
-        if self._rich is not None:
-            self._rich.start()
-            LOGGER.addHandler(self._lines)
-            self._level = LOGGER.level
-            LOGGER.setLevel(logging.INFO)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._rich is not None:
-            LOGGER.removeHandler(self._lines)
-            LOGGER.setLevel(self._level)
-            self._rich.stop()
-
-    def start(self, what: str) -> Callback | None:
-        """Show what is worked on now; the returned callback, if any, wants (seconds, cost) from a solver."""
-        if self._rich is None:
-            return None
-        self._rich.update(self._task, description=what)
-
-        def callback(seconds: float, cost: float) -> None:
-            self._rich.update(self._task, description=f"{what}  cost {_text(cost)}")
-
-        return callback
-
-    def advance(self) -> None:
-        """One piece of work is done."""
-        if self._rich is not None:
-            self._rich.advance(self._task)
-
-
-def on_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at this stream."""
-    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def percent(ratio: float | None) -> str | None:

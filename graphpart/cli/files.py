@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -34,12 +34,12 @@ __all__ = [
 ]
 
 
-def read_problem(file: str, format: str | None) -> Any:
-    """The problem in a file."""
-    from graphpart.io import read
+def read_problem(file: str, format: str | None, columns: Mapping[str, Any] | None = None) -> Any:
+    """The problem in a file; `columns` are those of a CSV table, if they are named."""
+    from graphpart.io import read, read_pairs
 
     check_input(file)
-    return read(file, format)
+    return read(file, format) if columns is None else read_pairs(file, **columns)
 
 
 def write_problem(problem: Any, file: str, format: str | None) -> None:

@@ -16,6 +16,7 @@ from graphpart.cli.console import Batch, emit_json
 from graphpart.cli.display import Table, percent
 from graphpart.cli.files import read_problem
 from graphpart.cli.kinds import describe, is_factor_graph
+from graphpart.cli.manifest import instances_in
 
 NAME = "info"
 HELP = "look at instances: size, density, costs, components"
@@ -33,15 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     arguments.add_files(parser)
     arguments.add_json(parser)
+    arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Describe each file; one that fails does not lose the others."""
+    args.files = instances_in(args.files)
+    columns = arguments.columns_of(args)
     batch = Batch()
     with Table(args.files, COLUMNS) as table:
         for file in args.files:
             with batch.guard(file):
-                problem = read_problem(file, args.format)
+                problem = read_problem(file, args.format, columns)
                 facts = describe(problem)
                 if args.json:
                     emit_json({"file": file, **facts})

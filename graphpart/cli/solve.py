@@ -1,8 +1,15 @@
 """Solve instances: print a table, or JSON, and write the labels with -o.
 
-With one FILE, -o and --initial name a labels file. With several they name folders, in which the labels of FILE stand
-under its name with .labels added. Limits hold for each FILE. Ctrl-C ends the method, and its best result so far is
-printed and written; files not yet begun are left out, and the exit status is then 130.
+A FILE may be a folder: its files with the suffix of a format are solved. With one FILE, -o, --initial and --checkpoint
+name a labels file. With several they name folders, in which the labels of FILE stand under its name with .labels added.
+Limits hold for each FILE. Ctrl-C ends the method, and its best result so far is printed and written; files not yet
+begun are left out, and the exit status is then 130.
+
+With --time-limit, auto uses all of the time unless it proves its result optimal before: proofs get the first part, the
+search for something better the rest. Without it, auto ends by itself.
+
+A CSV table with other columns than u,v,cost is read by naming them: --probability score --threshold 0.5 makes pairs
+with a score above 0.5 attract. Pairs that are not in the table cost 0, so joining them is free.
 
 The gap is that between the cost and the proven lower bound, relative to the cost. --certificate writes a lower bound
 with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.
@@ -34,13 +41,13 @@ from graphpart.cli.files import (
 )
 from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import columns, record, size
-from graphpart.cli.manifest import Manifests
-from graphpart.crf import solve_given
+from graphpart.cli.manifest import Manifests, instances_in
 from graphpart.errors import InvalidOption
 from graphpart.files.certificates import check_name
 from graphpart.plotting import check_picture, save_history
 from graphpart.result import Status
 
+MIN_MARGINALS = "min_marginals"
 NAME = "solve"
 HELP = "solve instances and write their labels"
 COLUMNS = [
@@ -73,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint",
         metavar="PATH",
-        help="labels file that auto and search keep up to date and resume from; one FILE",
+        help="labels file or folder that auto and search keep up to date and resume from",
     )
     parser.add_argument("--plot", metavar="PATH", help="draw cost and lower bound against time; one FILE only")
     parser.add_argument(
@@ -81,18 +88,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     arguments.add_options(parser)
     arguments.add_json(parser)
+    arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Solve each file; one that fails does not lose the others."""
+    args.files = instances_in(args.files)
+    columns_given = arguments.columns_of(args)
+    options = dict(args.options)
+    check_shown(options, args.json)
     arguments.check_one_input(*args.files, *(path for path in (args.initial, args.evidence) if path))
     if args.evidence is not None and len(args.files) > 1:
         raise InvalidOption("--evidence is that of one instance: expected one FILE")
     outputs = labels_files("-o", args.output, args.files, to_write=True)
     initials = labels_files("--initial", args.initial, args.files)
+    checkpoints = labels_files("--checkpoint", args.checkpoint, args.files, to_write=True)
     if args.json and "-" in outputs:
         raise InvalidOption("--json and -o - both write to standard output: expected one of them")
-    for flag, path in (("--plot", args.plot), ("--certificate", args.certificate), ("--checkpoint", args.checkpoint)):
+    for flag, path in (("--plot", args.plot), ("--certificate", args.certificate)):
         if path is not None:
             if len(args.files) > 1:
                 raise InvalidOption(f"{flag} takes one FILE: expected not {len(args.files)}")
@@ -107,9 +120,10 @@ def run(args: argparse.Namespace) -> int:
         shown.insert(shown.index("lower bound."), "best known.")
     batch = Batch()
     with Table(args.files, shown, aside="-" in outputs) as table, Progress(len(args.files)) as progress:
-        for done, (file, output, initial) in enumerate(zip(args.files, outputs, initials, strict=True), 1):
+        paths = zip(args.files, outputs, initials, checkpoints, strict=True)
+        for done, (file, output, initial, checkpoint) in enumerate(paths, 1):
             with batch.guard(file):
-                problem = read_problem(file, args.format)
+                problem = read_problem(file, args.format, columns_given)
                 start = None if initial is None else read_start(initial, problem)
                 evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
                 with Interrupt(progress.start(f"{file}  {args.method}")) as interrupt:
@@ -123,8 +137,8 @@ def run(args: argparse.Namespace) -> int:
                         max_iterations=args.max_iterations,
                         target=args.target,
                         callback=interrupt.callback,
-                        **({} if args.checkpoint is None else {"checkpoint": args.checkpoint}),
-                        **dict(args.options),
+                        **({} if checkpoint is None else {"checkpoint": checkpoint}),
+                        **options,
                     )
                 if output is not None:
                     with batch.guard(output):  # labels that cannot be written do not lose the row
@@ -139,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
                     batch.fail(file, result.message)
                 facts = record(file, result)
                 if args.json:
-                    emit_json(facts)
+                    emit_json(facts | ({MIN_MARGINALS: vectors(result)} if options.get(MIN_MARGINALS) else {}))
                 else:
                     best = manifests.compare(file, problem, result.cost)[0]
                     row = facts | size(problem) | {"best known": best, "gap": percent(result.gap)}
@@ -157,4 +171,19 @@ def solve(problem: Any, evidence: dict[Any, int] | None, method: str, **options:
     """`graphpart.solve`, with the labels of some variables given."""
     if evidence is None:
         return graphpart.solve(problem, method, **options)
+    from graphpart.crf import solve_given
+
     return solve_given(problem, evidence, method, **options)
+
+
+def check_shown(options: dict[str, Any], json: bool) -> None:
+    """Raise InvalidOption if an option asks for something that would not be printed."""
+    if options.get("messages"):
+        raise InvalidOption("--option messages=true: the command line does not print messages, see crf.min_sum")
+    if options.get(MIN_MARGINALS) and not json:
+        raise InvalidOption(f"--option {MIN_MARGINALS}=true: they are printed with --json only")
+
+
+def vectors(result: graphpart.Result) -> dict[str, list[float]]:
+    """The min-marginals of a result, by the names of variables."""
+    return {str(name): values.tolist() for name, values in result.info[MIN_MARGINALS].items()}

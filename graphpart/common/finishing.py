@@ -67,4 +67,5 @@ def result_of(
         nodes=problem.nodes,
         history=tuple(stopping.history),
         info=info or {},
+        problem=problem,
     )

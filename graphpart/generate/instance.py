@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
+from graphpart.display import number, plural
 from graphpart.errors import InvalidOption
 from graphpart.partition.problem import Labels, SetPartition, canonical, check_matrix_fits
 
@@ -45,12 +46,41 @@ class Instance(NamedTuple):
     problem: SetPartition
     truth: Labels | None
 
+    def __repr__(self) -> str:
+        return _shown(self)
+
+    def _repr_html_(self) -> str:
+        return _html(self)
+
 
 class FactorInstance(NamedTuple):
     """A generated factor graph, and the labeling planted in it (None where there is none); unpacks as a pair."""
 
     problem: FactorGraph
     truth: Labels | None
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+    def _repr_html_(self) -> str:
+        return _html(self)
+
+
+def _planted(instance: Instance | FactorInstance) -> str:
+    """What is known about the truth."""
+    if instance.truth is None:
+        return "nothing planted"
+    labels = plural(len(np.unique(instance.truth)), "cluster" if isinstance(instance, Instance) else "label")
+    return f"truth with {labels}, cost {number(float(instance.problem.evaluate(instance.truth)))}"
+
+
+def _shown(instance: Instance | FactorInstance) -> str:
+    title = repr(instance.problem).partition("\n")[0].strip("<>")
+    return f"<{type(instance).__name__} of {title}\n {_planted(instance)}>"
+
+
+def _html(instance: Instance | FactorInstance) -> str:
+    return f"<p><b>{type(instance).__name__}</b>, {_planted(instance)}</p>{instance.problem._repr_html_()}"
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:

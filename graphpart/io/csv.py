@@ -29,11 +29,13 @@ from graphpart.files._text import Pairs
 from graphpart.files.text import INTEGER, ROWS, check_text, numbers, write_rows
 from graphpart.io.pairs import stored_pairs
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.frames import ranked
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
 HEADER = "u,v,cost or u,v,weight or u,v,sign"
+OTHER = "name other columns by --left, --right and --cost, --weight, --similarity or --probability (io.read_pairs)"
 NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 PLAIN = re.compile(r'[^\s",](?:[^",\r\n]*[^\s",])?')
 
@@ -56,8 +58,11 @@ def read(source: Source) -> SetPartition:
     first = source.head(1 << 16).split(b"\n", 1)[0]
     kind = _kind(first)
     if kind is None:
-        found = ascii(first[:40].decode("utf-8", "backslashreplace")) if first else "an empty line"
-        raise source.error(1, f"found {found}: expected the header {HEADER}")
+        if not source.head(1 << 16).strip():
+            raise source.error(None, f"the file is empty: expected the header {HEADER}")
+        found = ascii(first[:40].decode("utf-8", "backslashreplace")) if first.strip() else "an empty line"
+        more = f"; {OTHER}" if first.count(b",") > 1 else ""
+        raise source.error(1, f"found {found}: expected the header {HEADER}{more}")
     if kind:
         source.readline()
     lines = Pairs(source.name, "u,v,cost", source.line, csv=True)
@@ -85,7 +90,7 @@ def read(source: Source) -> SetPartition:
         raise source.error(line_of(k), f"found {numbers(value[k : k + 1])[0]}: expected the sign 1 or -1")
     nodes: Any
     if ids is None:
-        nodes, u, v = _ranked(u, v)
+        nodes, u, v = ranked(u, v)
     else:
         nodes = ids
     if alone.any():
@@ -93,26 +98,7 @@ def read(source: Source) -> SetPartition:
     offset = float(np.count_nonzero(value > 0)) if signs else 0.0
     if kind != "cost":
         value = np.subtract(0.0, value)
-    return SetPartition.from_pairs(len(nodes), (u, v), value, nodes, offset=offset)
-
-
-def _ranked(u: NDArray[np.int64], v: NDArray[np.int64]) -> tuple[Any, NDArray[Any], NDArray[Any]]:
-    """The distinct integers in ascending order, and u and v as positions among them."""
-    if not len(u):
-        return range(0), u, v
-    low, high = int(min(u.min(), v.min())), int(max(u.max(), v.max()))
-    if high - low < 4 * len(u) + 1000:
-        seen = np.zeros(high - low + 1, np.int32)
-        seen[u - low] = 1
-        seen[v - low] = 1
-        distinct = np.flatnonzero(seen) + low
-        rank = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-        u, v = rank[u - low], rank[v - low]
-    else:
-        distinct = np.unique(np.concatenate([u, v]))
-        u, v = np.searchsorted(distinct, u), np.searchsorted(distinct, v)
-    n = len(distinct)
-    return range(n) if low == 0 and high == n - 1 else distinct.tolist(), u, v
+    return SetPartition.of_pairs(nodes, u, v, value, offset=offset)
 
 
 class _Rows:

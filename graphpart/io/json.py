@@ -91,8 +91,8 @@ def read(source: Source) -> SetPartition | FactorGraph:
         if isinstance(sense, bool) or not isinstance(sense, int):
             raise source.error(None, f"the sense of the graph is {shown(sense)}: expected 1 or -1")
     n = len(index)
-    nodes = None if list(index) == list(range(n)) and all(type(x) is int for x in index) else list(index)
-    return SetPartition.from_pairs(n, (u, v), cost, nodes, offset=offset, sense=sense)
+    nodes = range(n) if list(index) == list(range(n)) and all(type(x) is int for x in index) else list(index)
+    return SetPartition.of_pairs(nodes, u, v, cost, offset=offset, sense=sense)
 
 
 def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:

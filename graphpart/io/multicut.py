@@ -48,7 +48,7 @@ def read(source: Source) -> SetPartition:
     u, v, weight = lines.arrays()
     offset = sum_of_finite(weight)
     cost = np.subtract(0.0, weight, out=weight)
-    return SetPartition.from_pairs(n, (u, v), cost, offset=offset)
+    return SetPartition.of_pairs(range(n), u, v, cost, offset=offset)
 
 
 def write(problem: SetPartition, stream: BinaryIO) -> None:

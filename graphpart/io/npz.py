@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.arrays import DAMAGED, read_data, read_header
 from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fits
+from graphpart.partition.problem.inputs import names_of
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
@@ -106,7 +107,8 @@ def _problem(source: Source, arrays: dict[str, NDArray[Any]]) -> SetPartition:
     if "matrix" in arrays:
         matrix = np.ascontiguousarray(arrays["matrix"], np.float64)
         return SetPartition.from_matrix(matrix, nodes, copy=False, **options)
-    return SetPartition.from_pairs(n, (arrays["u"], arrays["v"]), arrays["cost"], nodes, **options)
+    cost = arrays["cost"].astype(np.float64, copy=False)
+    return SetPartition.of_pairs(names_of(nodes, n), arrays["u"], arrays["v"], cost, **options)
 
 
 def write(problem: SetPartition, stream: BinaryIO) -> None:

@@ -66,7 +66,7 @@ class TableReader:
         return self.columns.index(name)
 
     def blocks(
-        self, numbers: Sequence[str], texts: Sequence[str] = ()
+        self, numbers: Sequence[str], texts: Sequence[str] = (), *, finite: bool = True
     ) -> Iterator[tuple[list[int], NDArray[np.float64], list[tuple[str, ...]]]]:
         """The rows, in order, some thousands at a time.
 
@@ -74,6 +74,8 @@ class TableReader:
         ----------
         numbers, texts : sequence of str
             Names of columns.
+        finite : bool
+            Numbers have to be finite.
 
         Yields
         ------
@@ -86,7 +88,7 @@ class TableReader:
         Raises
         ------
         FormatError
-            If a row has another number of fields than the header, a number is not a finite one, or a text is empty.
+            If a row has another number of fields than the header, a field is no (finite) number, or a text is empty.
         """
         number_places, text_places = [self.place(name) for name in numbers], [self.place(name) for name in texts]
         while rows := self._take(ROWS):
@@ -101,9 +103,9 @@ class TableReader:
                     raise self._source.error(line, f"column {name!r} is empty: expected a name")
                 for field in row_fields:
                     check_text(self._source, line, field)
-            yield lines, self._numbers(rows, number_places), fields
+            yield lines, self._numbers(rows, number_places, finite), fields
 
-    def _numbers(self, rows: list[tuple[int, list[str]]], places: list[int]) -> NDArray[np.float64]:
+    def _numbers(self, rows: list[tuple[int, list[str]]], places: list[int], finite: bool) -> NDArray[np.float64]:
         shape = (len(rows), len(places))
         if not places:
             return np.empty(shape)
@@ -115,15 +117,15 @@ class TableReader:
         except ValueError:
             values = np.full(shape, np.nan)  # the search below finds the text
         else:
-            if np.isfinite(values).all():
+            if not finite or np.isfinite(values).all():
                 return values
         for line, row in rows:
             for place in places:
                 text = row[place]
-                if not _is_finite(text):
+                if not _is_number(text, finite):
                     found = ascii(text[:40]) if text.strip() else "nothing"
                     name = self.columns[place]
-                    raise self._source.error(line, f"column {name!r} has {found}: expected a finite number")
+                    raise self._source.error(line, f"column {name!r} has {found}: expected a {'finite ' * finite}number")
         return values
 
     def _take(self, count: int) -> list[tuple[int, list[str]]]:
@@ -142,8 +144,8 @@ class TableReader:
         return rows
 
 
-def _is_finite(text: str) -> bool:
+def _is_number(text: str, finite: bool) -> bool:
     try:
-        return bool(np.isfinite(float(text)))
+        return bool(np.isfinite(float(text))) or not finite
     except ValueError:
         return False

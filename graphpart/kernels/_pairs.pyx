@@ -242,11 +242,11 @@ def magnitude_of_pairs(Py_ssize_t n, const element_t[::1] u, const element_t[::1
     return largest, infinite
 
 
-def symmetrise(cost_t[:, ::1] matrix, double tolerance):
+def symmetrise(cost_t[:, ::1] matrix, double tolerance, double rounding=0.0):
     """Check a matrix and make it exactly symmetric with zero diagonal, in place.
 
     Returns (row, column, number of non-zero entries above the diagonal): row >= 0 names the first entry that is NaN, or
-    that differs from its mirror image by more than `tolerance` times the larger of the two.
+    that differs from its mirror image by more than `tolerance` times the larger of the two, and by more than `rounding`.
     """
     cdef Py_ssize_t n = matrix.shape[0], a, b, row, column
     cdef long long nonzeros = 0
@@ -262,7 +262,7 @@ def symmetrise(cost_t[:, ::1] matrix, double tolerance):
                     if isnan(x) or isnan(y):
                         return (a, b, 0) if isnan(x) else (b, a, 0)
                     if x != y:
-                        if not fabs(x - y) <= tolerance * max(fabs(x), fabs(y)) or not isfinite(x - y):
+                        if not fabs(x - y) <= max(tolerance * max(fabs(x), fabs(y)), rounding) or not isfinite(x - y):
                             return a, b, 0
                         x = x + 0.5 * (y - x)
                         matrix[a, b] = x

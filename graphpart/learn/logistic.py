@@ -15,14 +15,13 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import FormatError, InvalidOption, InvalidProblem
+from graphpart.errors import FormatError, InvalidOption, InvalidProblem, warn
 from graphpart.files.source import opened, replacing
 from graphpart.learn.descent import Trace, newton, steepest_descent
 from graphpart.learn.objective import LN2, Array, Blocks, Objective, check_lengths, float_rows
@@ -217,11 +216,9 @@ class LogisticRegression:
         self.history_, self.n_iter_, self.n_samples_ = trace, stopping.iterations, objective.samples
         self.objective_, self.gradient_norm_ = trace[-1] if trace else (math.nan, math.nan)
         if status is Status.ITERATION_LIMIT:
-            warnings.warn(
+            warn(
                 f"logistic regression stopped after {stopping.iterations} iterations with gradient norm "
-                f"{self.gradient_norm_:.3g}: rescale the attributes, or raise max_iterations or tol",
-                RuntimeWarning,
-                stacklevel=2,
+                f"{self.gradient_norm_:.3g}: rescale the attributes, or raise max_iterations or tol"
             )
         return self
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.finishing import MESSAGES
+from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.search import better_start, search
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -77,7 +78,8 @@ def auto(
         Of the random numbers of the search that fills a time limit; default 0.
     checkpoint : str or path-like, optional
         A file of labels that the search keeps up to date, see :func:`~graphpart.partition.search`. If it exists, the
-        result is not worse than it. At the end it holds the result.
+        result is not worse than it. At the end it holds the result, and ``checkpoint.bound`` beside it the best lower
+        bound of all runs.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
 
@@ -105,7 +107,7 @@ def auto(
     found = improve_in_turn(p, better_start(p, initial, checkpoint), stopping)
     if stopping.reason is not None:
         result = finish(p, found, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=trivial_bound(p))
-        return _saved(p, result, checkpoint)
+        return saved(p, result, checkpoint)
     blocks = p.blocks()
     q = p.contract(blocks) if len(p.must_join) else p
     proof = Proof(q, canonical(found[np.unique(blocks, return_index=True)[1]]), stopping, seed)
@@ -123,15 +125,7 @@ def auto(
         lower_bound=result.cost if status == Status.OPTIMAL else min(bound, result.cost),
         message=f"{MESSAGES[status]} ({proof.report()})",
     )
-    return _saved(p, result, checkpoint)
-
-
-def _saved(p: SetPartition, result: PartitionResult, checkpoint: str | os.PathLike[str] | None) -> PartitionResult:
-    if checkpoint is not None:
-        from graphpart.files.labels import write_labels
-
-        write_labels(result, os.fspath(checkpoint), p)
-    return result
+    return saved(p, result, checkpoint)
 
 
 def _searched(

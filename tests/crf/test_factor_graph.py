@@ -110,7 +110,7 @@ def test_piece_by_piece_and_looking_in_between():
     f.add_factor((), 0.5)
     f.add_factor(("z",), [1.0])
     assert f.evaluate([0, 0, 0]) == 4.0
-    assert repr(f) == "FactorGraph(n=3, m=3)"
+    assert repr(f).startswith("<FactorGraph: 3 variables, 3 factors")
     assert f.factor(0)[0] == (0, 1) and f.factor(0)[1].shape == (2, 3)
     for array in (f.tables, f.scope, f.domains, f.factor(0)[1]):
         with pytest.raises(ValueError, match="read-only"):

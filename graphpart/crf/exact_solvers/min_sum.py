@@ -13,8 +13,9 @@ distribution ``P(y) = exp(-H(y)) / Z``, and ``log Z``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from graphpart.crf.exact_solvers import _messages, _min_sum
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of
 from graphpart.crf.problem.labeling import LabelVectors, finish, forbidden_by, places, trivial_bound
+from graphpart.display import Shown, number, plural
 from graphpart.errors import InfeasibleProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -53,8 +55,8 @@ class Messages:
         return self.to_variable[here], self.to_factor[here]
 
 
-@dataclass(frozen=True)
-class Marginals:
+@dataclass(frozen=True, repr=False)
+class Marginals(Shown):
     """The distribution ``P(y) = exp(-H(y)) / Z`` seen through its variables.
 
     Attributes
@@ -67,6 +69,18 @@ class Marginals:
 
     probabilities: LabelVectors
     log_z: float
+
+    def _title(self) -> str:
+        return f"{type(self).__name__}: {plural(len(self.probabilities), 'variable')}, log Z {number(self.log_z)}"
+
+    def _facts(self) -> dict[str, Any]:
+        sure = [float(values.max()) for values in self.probabilities.values() if len(values)]
+        return {"largest probability of a variable": f"{min(sure):.4g} to {max(sure):.4g}"} if sure else {}
+
+    def _preview(self) -> tuple[Sequence[str], Any]:
+        first = islice(self.probabilities.items(), 10)
+        rows = [(name, ", ".join(f"{p:.4g}" for p in values[:20].tolist())) for name, values in first]
+        return ("variable", "probabilities of its labels"), [*rows, *[("...", "")] * (len(self.probabilities) > 10)]
 
 
 @interruptible

@@ -12,6 +12,7 @@ Names, networkx graphs and nested arrays come in; contiguous arrays stay inside.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from graphpart.crf.problem.derive import condition, find_cycle, simplify
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.crf.problem.labels import labels_of
 from graphpart.crf.problem.quadratic import from_ising_model, from_qubo
+from graphpart.display import plural
 from graphpart.errors import CyclicGraph, InvalidProblem
 
 if TYPE_CHECKING:
@@ -400,6 +402,42 @@ class FactorGraph(FactorTables):
         ((0, 1), array([[ 0.,  3.], [13., 16.]]))
         """
         return simplify(self)
+
+    # ----------------------------------------------------------------------------------------------------- looking
+
+    def plot(self, labeling: Any = None, ax: Any = None) -> Any:
+        """Draw the factor graph, for at most 400 variables and factors: circles are variables, squares are factors.
+
+        Parameters
+        ----------
+        labeling : Result or a labeling in any form, optional
+            Gives the colours of the variables.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependency
+            If matplotlib is not installed.
+        InvalidOption
+            If the factor graph is too large for a drawing.
+        """
+        return import_module("graphpart.plotting").plot_factor_graph(self, labeling, ax)
+
+    def _title(self) -> str:
+        return f"{type(self).__name__}: {plural(self.n, 'variable')}, {plural(self.m, 'factor')}"
+
+    def _facts(self) -> dict[str, Any]:
+        if not self.n:
+            return {}
+        labels = sorted({int(self.domains.min()), int(self.domains.max())})
+        arity = int(np.diff(self.scope_start).max(initial=0))
+        facts = {"labels": " to ".join(map(str, labels)), "largest arity": arity, "table entries": len(self.tables)}
+        return facts | ({"forbidden entries": "some"} if self.has_forbidden else {})
 
 
 def as_factor_graph(problem: Any) -> FactorGraph:

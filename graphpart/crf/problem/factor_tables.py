@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.crf.problem import _structure
 from graphpart.crf.problem.checks import LARGEST, integer_array, one_domain, real_array, sizes_of, unique_names
 from graphpart.crf.problem.layout import Layout, Scheme, layout_of, scheme_of
+from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 
 __all__ = ["FactorTables"]
@@ -22,7 +23,7 @@ __all__ = ["FactorTables"]
 Arrays = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
 
 
-class FactorTables:
+class FactorTables(Shown):
     """The arrays of a factor graph; see :class:`FactorGraph` for what its attributes mean."""
 
     __slots__ = ("_arrays", "_cache", "_index", "_names", "_new_domains", "_new_factors", "constant", "offset", "sense")
@@ -385,9 +386,6 @@ class FactorTables:
         _, scope_start, scope, _, _ = self._flat()
         labels: NDArray[np.int32] = _structure.components(self.n, scope_start, scope)[0]
         return labels
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n={self.n}, m={self.m})"
 
     def __getstate__(self) -> dict[str, Any]:
         self._flat()

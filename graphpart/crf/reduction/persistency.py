@@ -28,6 +28,7 @@ from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import forbidden_by, least_entries, places
 from graphpart.crf.reduction import _dead_ends
 from graphpart.crf.reduction.improving_mapping import improving_mapping
+from graphpart.display import Shown, plural
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping, interruptible
 
@@ -37,8 +38,8 @@ LARGEST_MAPPED = 2**25  # entries of all tables, up to which improving mappings 
 AGAIN = 0.1  # share of the labels that a mapping has to leave out to look for another one
 
 
-@dataclass(frozen=True)
-class Persistency:
+@dataclass(frozen=True, repr=False)
+class Persistency(Shown):
     """What is proven about optimal labelings.
 
     Attributes
@@ -55,6 +56,14 @@ class Persistency:
     strong: NDArray[np.int32] = field(repr=False)
     weak: NDArray[np.int32] = field(repr=False)
     remaining: NDArray[np.bool_] = field(repr=False)
+
+    def _title(self) -> str:
+        known, n = int((self.weak >= 0).sum()), len(self.weak)
+        return f"{type(self).__name__}: {known} of {plural(n, 'variable')} known in an optimal labeling"
+
+    def _facts(self) -> dict[str, Any]:
+        left, labels = int(self.remaining.sum()), len(self.remaining)
+        return {"known in all": int((self.strong >= 0).sum()), "labels that remain": f"{left} of {labels}"}
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ import numpy as np
 from graphpart.common.rounds import Saver, attend, check_seed_and_threads
 from graphpart.machine import processors
 from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.population import best_of_population
 from graphpart.partition.anytime_search.recombination import best_of_regions, recombined
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -108,7 +109,8 @@ def search(
         Number of threads, of which at most 4 are used; default: as many as there are processors for this process.
     checkpoint : str or path-like, optional
         A file of labels. If it exists, the search starts from it, unless `initial` is better. The best labels
-        are written to it about once a second while the search runs, and at its end.
+        are written to it about once a second while the search runs, and at its end; the best lower bound of all runs
+        goes into ``checkpoint.bound`` beside it.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms and after every improvement; a true return value stops the run.
 
@@ -156,7 +158,8 @@ def search(
     status = state.run(patience)
     cost = p.evaluate_labels(start)
     bound = state.cost if status == Status.OPTIMAL else -np.inf
-    return finish(p, state.labels[blocks], stopping, "search", status, lower_bound=bound, start=(start, cost))
+    result = finish(p, state.labels[blocks], stopping, "search", status, lower_bound=bound, start=(start, cost))
+    return saved(p, result, checkpoint, labels=False)
 
 
 def _write(p: SetPartition, labels: Labels, path: str) -> None:

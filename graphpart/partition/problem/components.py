@@ -49,5 +49,5 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
     parts = []
     for k, mine in members.items():
         pairs = used[begin[k] : begin[k + 1]]
-        parts.append((mine, SetPartition.from_pairs(len(mine), (place[u[pairs]], place[v[pairs]]), cost[pairs])))
+        parts.append((mine, SetPartition.of_pairs(range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs])))
     return parts

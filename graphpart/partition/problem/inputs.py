@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,10 +63,13 @@ def tidy_pairs(
     return low, high, costs, joins
 
 
-def check_matrix_fits(n: int) -> bool:
-    """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated."""
+def check_matrix_fits(n: int, copies: int = 1) -> bool:
+    """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated.
+
+    So many copies of it are needed at the same time.
+    """
     memory = machine.memory()
-    if 8 * n * n > memory:
+    if copies * 8 * n * n > memory:
         raise InvalidProblem(
             f"a dense problem with {n} elements needs a matrix of {8 * n * n / 1e9:.3g} GB, this machine has "
             f"{memory / 1e9:.3g} GB: expected fewer elements, or sparse pairs"
@@ -75,19 +79,21 @@ def check_matrix_fits(n: int) -> bool:
 
 def arrays_of_graph(
     graph: nx.Graph, attribute: str, convert: Callable[[Any], float]
-) -> tuple[list[Hashable], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Sequence[Hashable], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """(names, u, v, costs) of a graph of networkx or igraph, with one cost for each edge."""
     if not hasattr(graph, "is_directed"):
-        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph; see also from_matrix, from_pairs")
+        raise InvalidProblem(
+            f"got {type(graph).__name__}: expected a networkx graph{advice(graph) or '; see also from_matrix, from_pairs'}"
+        )
     if graph.is_directed():
         raise InvalidProblem(
             "the graph is directed: expected an undirected one; G.to_undirected() keeps one cost for each pair, "
             "nx.MultiGraph(G) adds up the costs of both directions"
         )
-    nodes = list(graph)
+    nodes, m, edges = (_igraph if type(graph).__module__.startswith("igraph") else _networkx)(graph, attribute)
     index = {node: i for i, node in enumerate(nodes)}
-    m = graph.number_of_edges()
     u, v, costs = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
-    for k, (a, b, value) in enumerate(graph.edges(data=attribute)):
+    for k, (a, b, value) in enumerate(edges):
         if a == b:
             raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
         try:
@@ -95,12 +101,56 @@ def arrays_of_graph(
                 raise TypeError
             cost = convert(value)
         except (TypeError, ValueError, OverflowError):
-            what = "is missing" if value is None else f"is {value!r}"
-            raise InvalidProblem(f"attribute {attribute!r} of edge ({a!r}, {b!r}) {what}: expected a number") from None
+            place = f"attribute {attribute!r} of edge ({a!r}, {b!r})"
+            if value is None:
+                raise InvalidProblem(f"{place} is missing: expected a number{_present(graph, attribute)}") from None
+            raise InvalidProblem(f"{place} is {value!r}: expected a number") from None
         if math.isnan(cost):
             raise InvalidProblem(f"attribute {attribute!r} of edge ({a!r}, {b!r}) is nan: expected a number")
         u[k], v[k], costs[k] = index[a], index[b], cost
     return nodes, u, v, costs
+
+
+Edges = Iterable[tuple[Hashable, Hashable, Any]]
+
+
+def _networkx(graph: nx.Graph, attribute: str) -> tuple[Sequence[Hashable], int, Edges]:
+    return list(graph), graph.number_of_edges(), graph.edges(data=attribute)
+
+
+def _igraph(graph: Any, attribute: str) -> tuple[Sequence[Hashable], int, Edges]:
+    names = names_of(graph.vs["name"] if "name" in graph.vs.attributes() else None, graph.vcount())
+    values = graph.es[attribute] if attribute in graph.es.attributes() else repeat(None)
+    edges = ((names[a], names[b], value) for (a, b), value in zip(graph.get_edgelist(), values, strict=False))
+    return names, graph.ecount(), edges
+
+
+def _present(graph: Any, attribute: str) -> str:
+    """What to say besides where edges lack an attribute: those that they have, and what to call for them."""
+    if type(graph).__module__.startswith("igraph"):
+        names = list(graph.es.attributes())
+    else:
+        names = list(dict.fromkeys(name for *_, data in islice(graph.edges(data=True), 1000) for name in data))
+    if not names:
+        return "; edges have no attributes"
+    text = f"; edges have {', '.join(map(repr, names[:20]))}"
+    if attribute == "cost" and len(names) == 1 and isinstance(names[0], str):
+        text += (
+            f": SetPartition.from_similarity(G, {names[0]!r}, threshold=...) if large values join, "
+            f"SetPartition(G, cost={names[0]!r}) if they keep apart"
+        )
+    return text
+
+
+def advice(thing: Any) -> str:
+    """Which constructor takes a thing that is no graph, as the end of a message; empty if none does."""
+    if hasattr(thing, "tocoo"):
+        return ", or SetPartition.from_scipy(matrix)"
+    if type(thing).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") or hasattr(thing, "__arrow_c_stream__"):
+        return ", or SetPartition.from_frame(frame, left, right, cost=...)"
+    if isinstance(thing, np.ndarray):
+        return ", or SetPartition.from_matrix(costs)"
+    return ""
 
 
 def check_square(shape: tuple[int, ...]) -> None:
@@ -108,8 +158,12 @@ def check_square(shape: tuple[int, ...]) -> None:
         raise InvalidProblem(f"matrix has shape {shape}: expected (n, n)")
 
 
-def check_mirrored(upper: tuple[NDArray[Any], ...], lower: tuple[NDArray[Any], ...], tolerance: float) -> None:
-    """InvalidProblem unless two triangles ``(u, v, costs)`` of a sparse matrix are equal up to a relative difference.
+def check_mirrored(
+    upper: tuple[NDArray[Any], ...], lower: tuple[NDArray[Any], ...], tolerance: float, rounding: float = 0.0
+) -> None:
+    """InvalidProblem unless two triangles ``(u, v, costs)`` of a sparse matrix are equal.
+
+    They may differ by `tolerance` times the smaller absolute value, or by `rounding`.
 
     What is stored in one triangle only is compared with 0.
     """
@@ -119,7 +173,7 @@ def check_mirrored(upper: tuple[NDArray[Any], ...], lower: tuple[NDArray[Any], .
     x[place[: len(upper[2])]] = upper[2]
     y[place[len(upper[2]) :]] = lower[2]
     with np.errstate(invalid="ignore", over="ignore"):
-        equal = (x == y) | (np.abs(x - y) <= tolerance * np.minimum(np.abs(x), np.abs(y)))
+        equal = (x == y) | (np.abs(x - y) <= np.maximum(tolerance * np.minimum(np.abs(x), np.abs(y)), rounding))
     if not equal.all():
         k = int(np.argmin(equal))
         a, b = divmod(int(keys[k]), n)

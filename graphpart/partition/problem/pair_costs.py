@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
@@ -24,7 +25,7 @@ Pairs = Iterable[tuple[Hashable, Hashable]]
 DENSE_FROM = 0.25  # share of pairs stored, from which on a matrix is smaller and faster than rows of neighbours
 
 
-class PairCosts:
+class PairCosts(Shown):
     """The arrays of a set partition problem; see :class:`SetPartition` for what its attributes mean."""
 
     __slots__ = (
@@ -255,10 +256,6 @@ class PairCosts:
         if self._rows is None:
             self._rows = _pairs.adjacency(self.n, *self.pairs())
         return self._rows
-
-    def __repr__(self) -> str:
-        kind = "dense" if self.is_dense else "sparse"
-        return f"{type(self).__name__}(n={self.n}, m={self.m}, {kind})"
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("n", "nodes", "matrix", "u", "v", "cost", "must_join", "offset", "sense")

@@ -8,47 +8,43 @@ Negative costs attract, positive costs repel, and the number of subsets is not g
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
-from numbers import Real
+from collections.abc import Hashable, Iterable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem
-from graphpart.kernels import _pairs
 from graphpart.partition.problem import derived
-from graphpart.partition.problem.inputs import (
-    arrays_of_graph,
-    check_mirrored,
-    check_square,
-    float_array,
-    is_own,
-    names_of,
-    size_of,
-)
+from graphpart.partition.problem.from_data import FromData
+from graphpart.partition.problem.inputs import advice, arrays_of_graph, float_array, names_of, size_of
 from graphpart.partition.problem.labels import check_feasible, labels_of
-from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels, PairCosts
+from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
+from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["SetPartition", "as_problem"]
+LOOK = 5_000_000  # pairs whose costs are looked at for a representation
+ROWS = 5  # pairs that a notebook shows
 
-SYMMETRY = 1e-9  # relative difference between C[a, b] and C[b, a] that counts as rounding
 
-
-class SetPartition(PairCosts):
+class SetPartition(FromData):
     """A set partition problem.
 
-    Build one from a networkx graph with this constructor, or with :meth:`from_matrix`, :meth:`from_pairs` or
-    :meth:`from_similarity`. Problems are immutable.
+    Build one from a graph with this constructor, or with :meth:`from_frame` (a row for each pair), :meth:`from_pairs`,
+    :meth:`from_matrix`, :meth:`from_scipy`, :meth:`from_igraph`, :meth:`from_similarity` or :meth:`from_affinities`.
+    Problems are immutable.
 
     Parameters
     ----------
-    graph : networkx.Graph or MultiGraph
+    graph : networkx.Graph or MultiGraph, or igraph.Graph
         Nodes are the elements, in the order of the graph; each edge is a pair with a cost. Costs of parallel edges
-        add up. A pair without an edge costs 0: it is neither forbidden nor repelled.
+        add up. A pair without an edge costs 0, so joining it is free: give a cost above 0 to what should stay apart.
     cost : str
         The edge attribute that holds the cost: a finite number, ``inf`` for a pair that must be cut, ``-inf`` for a
         pair that must be joined.
@@ -85,6 +81,11 @@ class SetPartition(PairCosts):
     InfeasibleProblem
         If a pair is required together and apart.
 
+    Warns
+    -----
+    GraphPartWarning
+        If `cost` names a weight, similarity, score or probability, or many costs are infinite.
+
     Examples
     --------
     >>> import networkx as nx
@@ -112,7 +113,9 @@ class SetPartition(PairCosts):
         dense: bool | None = None,
     ) -> None:
         nodes, u, v, costs = arrays_of_graph(graph, cost, float)
+        check_name(cost, "attribute")
         self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense)
+        check_requirements(self, costs)
 
     @classmethod
     def from_matrix(
@@ -132,9 +135,10 @@ class SetPartition(PairCosts):
         Parameters
         ----------
         matrix : array_like, shape (n, n)
-            ``matrix[a, b] == matrix[b, a]`` up to a relative difference of 1e-9, which is averaged out.
+            ``matrix[a, b] == matrix[b, a]`` up to rounding, which is averaged out: a relative difference of 1e-9, or
+            1e-5 in single precision, or some units in the last place of the largest entry. Also a data frame.
         nodes : iterable of n hashables, optional
-            Names of the elements; default 0, ..., n - 1.
+            Names of the elements; default: the labels of a data frame, else 0, ..., n - 1.
         must_join, must_cut, dense
             As in the constructor.
         offset, sense : float, int
@@ -158,33 +162,24 @@ class SetPartition(PairCosts):
         -1.0
         """
         if hasattr(matrix, "tocoo"):
-            coo = matrix.tocoo(copy=True)
-            coo.sum_duplicates()
-            check_square(coo.shape)
-            data = float_array("matrix", coo.data, copy=False)
-            upper, lower = coo.row < coo.col, coo.row > coo.col
-            u, v, costs = coo.row[upper], coo.col[upper], data[upper]
-            check_mirrored((u, v, costs), (coo.col[lower], coo.row[lower], data[lower]), SYMMETRY)
-            names = names_of(nodes, coo.shape[0])
-            return cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, offset, sense)
-        copied = float_array("matrix", matrix, copy=copy or not is_own(matrix))
-        check_square(copied.shape)
+            n, (u, v, costs) = sparse_pairs(matrix)
+            p = cls.of_pairs(names_of(nodes, n), u, v, costs, must_join, must_cut, dense, offset, sense)
+            check_requirements(p, costs)
+            return p
+        given, nodes = matrix_and_names(matrix, nodes)
+        copied, nonzeros = symmetric(given, copy)
         n = len(copied)
-        a, b, nonzeros = _pairs.symmetrise(copied, SYMMETRY)
-        if a >= 0:
-            if math.isnan(copied[a, b]):
-                raise InvalidProblem(f"matrix[{a}, {b}] is nan: expected a number, inf (cut) or -inf (join)")
-            raise InvalidProblem(
-                f"matrix[{a}, {b}] is {copied[a, b]} but matrix[{b}, {a}] is {copied[b, a]}: expected a symmetric "
-                "matrix; if both directions carry evidence, pass C + C.T"
-            )
         names = names_of(nodes, n)
         if dense is None:
             dense = nonzeros >= DENSE_FROM * (n * (n - 1) // 2)
         if dense:
-            return cls.of_matrix(names, copied, must_join, must_cut, offset, sense)
-        u, v = np.nonzero(np.triu(copied, 1))
-        return cls.of_pairs(names, u, v, copied[u, v], must_join, must_cut, False, offset, sense)
+            p = cls.of_matrix(names, copied, must_join, must_cut, offset, sense)
+        else:
+            u, v = np.nonzero(np.triu(copied, 1))
+            p = cls.of_pairs(names, u, v, copied[u, v], must_join, must_cut, False, offset, sense)
+        if copy:
+            check_requirements(p, given)
+        return p
 
     @classmethod
     def from_pairs(
@@ -201,6 +196,9 @@ class SetPartition(PairCosts):
         sense: int = 1,
     ) -> SetPartition:
         """Build a problem from pairs of elements and their costs; costs of equal pairs add up.
+
+        A pair that is not listed costs 0, so joining it is free. For identifiers that are no indices, see
+        :meth:`from_frame`.
 
         Parameters
         ----------
@@ -246,49 +244,17 @@ class SetPartition(PairCosts):
             u, v = array[:, 0], array[:, 1]
         for index in (u, v):
             if index.dtype.kind not in "iu":
-                raise InvalidProblem(f"pairs has dtype {index.dtype}: expected integers")
+                raise InvalidProblem(
+                    f"pairs has dtype {index.dtype}: expected integers, indices from 0; for other identifiers see "
+                    "SetPartition.from_frame"
+                )
         weights = float_array("costs", costs, copy=False)
         if u.ndim != 1 or u.shape != v.shape or weights.shape != u.shape:
             raise InvalidProblem(f"{len(u)} pairs but costs of shape {weights.shape}: expected one cost per pair")
         names = names_of(nodes, size_of(n))
-        return cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense)
-
-    @classmethod
-    def from_similarity(
-        cls,
-        graph: nx.Graph,
-        weight: str = "weight",
-        threshold: float = 0.0,
-        *,
-        must_join: Iterable[tuple[Hashable, Hashable]] = (),
-        must_cut: Iterable[tuple[Hashable, Hashable]] = (),
-        dense: bool | None = None,
-    ) -> SetPartition:
-        """Build a problem from similarities: the cost of an edge is ``threshold - weight``.
-
-        Parameters
-        ----------
-        graph : networkx.Graph or MultiGraph
-            As in the constructor; for parallel edges the costs add up.
-        weight : str
-            The edge attribute that holds the similarity.
-        threshold : float
-            Similarities above it attract, below it repel.
-        must_join, must_cut, dense
-            As in the constructor.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> G = nx.Graph()
-        >>> G.add_edge("a", "b", weight=0.75)
-        >>> SetPartition.from_similarity(G, threshold=0.5).evaluate([0, 0])
-        -0.25
-        """
-        if not isinstance(threshold, Real) or not math.isfinite(threshold):
-            raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
-        nodes, u, v, costs = arrays_of_graph(graph, weight, lambda similarity: threshold - float(similarity))
-        return cls.of_pairs(nodes, u, v, costs, must_join, must_cut, dense)
+        p = cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense)
+        check_requirements(p, weights)
+        return p
 
     @property
     def graph(self) -> nx.Graph:
@@ -310,6 +276,55 @@ class SetPartition(PairCosts):
         )
         G.add_weighted_edges_from(((names[a], names[b], -math.inf) for a, b in self.must_join.tolist()), "cost")
         return G
+
+    def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
+        """Draw the costs as a matrix, its rows and columns ordered by cluster, or as a graph.
+
+        Parameters
+        ----------
+        partition : Result or a partition in any form, optional
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default: a new figure.
+        kind : {"auto", "matrix", "graph"}
+            The default is a graph for at most 100 elements with at most 400 pairs, else a matrix.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingDependency
+            If matplotlib is not installed.
+        """
+        return import_module("graphpart.plotting").plot_partition(self, partition, ax, kind=kind)
+
+    def _title(self) -> str:
+        stored = "as a matrix" if self.is_dense else "with a cost"
+        return f"{type(self).__name__}: {plural(self.n, 'element')}, {plural(self.m, 'pair')} {stored}"
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        if self.m and self.m <= LOOK:
+            costs = self.matrix if self.matrix is not None else self.cost
+            assert costs is not None
+            times = 1 if self.matrix is None else 2
+            facts = {"attract": np.count_nonzero(costs < 0) // times}
+            facts |= {"repel": np.count_nonzero(costs > 0) // times - len(self.must_cut)}
+            finite = np.isfinite(costs)
+            low, high = costs.min(where=finite, initial=0.0), costs.max(where=finite, initial=0.0)
+            facts |= {"costs": f"{number(float(low))} to {number(float(high))}"}
+        if len(self.must_join) or self.has_must_cut:
+            facts |= {"required together": len(self.must_join), "apart": len(self.must_cut)}
+        return facts
+
+    def _preview(self) -> tuple[Sequence[str], Any]:
+        u, v, cost = (self.u, self.v, self.cost) if self.matrix is None else (None, None, None)
+        if u is None or v is None or cost is None:
+            return (), ()
+        rows = zip(u[:ROWS].tolist(), v[:ROWS].tolist(), cost[:ROWS].tolist(), strict=True)
+        more = [("...", "...", "...")] if len(u) > ROWS else []
+        return ("element", "element", "cost"), [*((self.nodes[a], self.nodes[b], c) for a, b, c in rows), *more]
 
     # ------------------------------------------------------------------------------------------------- partitions
 
@@ -373,9 +388,11 @@ class SetPartition(PairCosts):
 
 
 def as_problem(problem: Any) -> SetPartition:
-    """A SetPartition as it is, or made from a networkx graph with the edge attribute ``cost``."""
+    """A SetPartition as it is, or made from a graph with the edge attribute ``cost``, or that of a generated Instance."""
     if isinstance(problem, SetPartition):
         return problem
+    if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):
+        return as_problem(problem.problem)  # type: ignore[attr-defined]
     if hasattr(problem, "is_directed"):
         return SetPartition(problem)
-    raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph")
+    raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph{advice(problem)}")

@@ -38,6 +38,7 @@ in every optimal partition.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.reduction import Reduction
+from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
@@ -59,8 +61,8 @@ FEW = 2000  # elements, up to which sets may grow large
 LARGE_SETS, SMALL_SETS = 256, 32
 
 
-@dataclass(frozen=True)
-class Persistency:
+@dataclass(frozen=True, repr=False)
+class Persistency(Shown):
     """What is proven about some optimal partition; all of it holds in one and the same.
 
     Attributes
@@ -78,6 +80,17 @@ class Persistency:
     cut: NDArray[np.int32] = field(repr=False)
     cut_criteria: tuple[str, ...] = field(repr=False)
     labels: Labels = field(repr=False)
+
+    def _title(self) -> str:
+        joined, sets = plural(len(self.joined), "pair"), plural(len(set(self.labels.tolist())), "set")
+        return f"{type(self).__name__}: {joined} joined, {len(self.cut)} cut; {sets} of {plural(len(self.labels), 'element')}"
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            f"{what} by {criterion}": number
+            for what, criteria in (("joined", self.join_criteria), ("cut", self.cut_criteria))
+            for criterion, number in Counter(criteria).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -183,7 +196,7 @@ def _cut(
     apart = (component[u] != component[v]) | np.isin(keys, proven)
     small = q
     if apart.any():
-        small = SetPartition.from_pairs(q.n, (u, v), np.where(apart, np.inf, cost), dense=q.is_dense)
+        small = SetPartition.of_pairs(range(q.n), u, v, np.where(apart, np.inf, cost), dense=q.is_dense)
     u, v, cost = p.pairs()
     a, b = labels[u], labels[v]
     criteria = np.zeros(len(u), np.uint8)

@@ -1,0 +1,105 @@
+"""What is known about a thing, by name: in two lines at a prompt, as aligned lines when printed, as HTML in notebooks.
+
+Names that come from data are escaped in HTML, and shortened everywhere.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["Facts", "Shown", "number", "plural", "table", "text_of"]
+
+LONGEST = 60  # letters of a name or value that are shown
+CELL = "text-align: left"
+
+
+class Facts(dict[str, Any]):
+    """A dictionary of facts that prints as aligned lines."""
+
+    def __repr__(self) -> str:
+        width = max(map(len, self), default=0)
+        return "\n".join(f"{name:<{width}}  {text_of(value)}" for name, value in self.items())
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return table([], self.items())
+
+
+class Shown:
+    """A class whose objects say of themselves a title and some facts.
+
+    The title makes the first line of the representation, further facts the second.
+    """
+
+    __slots__ = ()
+
+    def _title(self) -> str:
+        """What it is, in a few words."""
+        raise NotImplementedError
+
+    def _facts(self) -> dict[str, Any]:
+        """What else is worth knowing, by name, the most important first."""
+        return {}
+
+    def _preview(self) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+        """The head and the first rows of what it holds, for notebooks; none by default."""
+        return (), ()
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {text_of(value)}" for name, value in self._facts().items())
+        return f"<{self._title()}\n {facts}>" if facts else f"<{self._title()}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        head, rows = self._preview()
+        shown = f"<p><b>{escaped(self._title())}</b></p>" + table([], self._facts().items())
+        return f"<div>{shown}{table(head, rows) if head else ''}</div>"
+
+
+def number(value: float) -> str:
+    """A number with at most ten digits; ``-`` for what is not known."""
+    if isinstance(value, float):
+        return f"{value + 0.0:.10g}" if math.isfinite(value) else "-"
+    return f"{value:,}".replace(",", " ") if abs(value) >= 10_000 else str(value)
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """A count and what is counted.
+
+    Examples
+    --------
+    >>> plural(1, "pair"), plural(2, "pair"), plural(12345, "entry", "entries")
+    ('1 pair', '2 pairs', '12 345 entries')
+    """
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def text_of(value: Any) -> str:
+    """A fact in one short line."""
+    if isinstance(value, bool) or value is None:
+        text = {True: "yes", False: "no", None: "-"}[value]
+    elif isinstance(value, int | float):
+        text = number(value)
+    else:
+        text = " ".join(str(value).split())
+    return text
+
+
+def escaped(value: Any) -> str:
+    """Any value as the text of an HTML element, shortened."""
+    text = text_of(value)
+    return html.escape(text if len(text) <= LONGEST else text[: LONGEST - 3] + "...")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """An HTML table; all cells are escaped."""
+    lines = "".join(
+        "<tr>" + "".join(f'<td style="{CELL}">{escaped(cell)}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    heads = "".join(f'<th style="{CELL}">{escaped(name)}</th>' for name in head)
+    top = f"<thead><tr>{heads}</tr></thead>" if head else ""
+    return f"<table>{top}<tbody>{lines}</tbody></table>" if lines or head else ""

@@ -1,0 +1,107 @@
+"""CSV tables with columns of any names: two of identifiers, one with a cost, weight, similarity or probability."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.files.source import PathOrStream, Source, opened
+from graphpart.files.text import INTEGER
+from graphpart.io.table import TableReader
+from graphpart.partition.problem import SetPartition
+
+__all__ = ["read_pairs"]
+
+KINDS = ("cost", "weight", "similarity", "probability")
+
+
+def read_pairs(
+    path: PathOrStream, left: str | None = None, right: str | None = None, **options: Any
+) -> SetPartition:
+    """Read a problem from a CSV table with a header and a row for each pair.
+
+    Parameters
+    ----------
+    path : str, path-like or binary stream
+        ``"-"`` is standard input. Data compressed by gzip are recognised.
+    left, right : str, optional
+        The columns with the identifiers of the two elements; default: the first two columns without the one of values.
+        What is written like an integer is an integer.
+    **options
+        One of `cost`, `weight`, `similarity` and `probability`, the name of the column with the values; further
+        `threshold`, `prior` and `clip`. See :meth:`graphpart.SetPartition.from_frame`.
+
+    Raises
+    ------
+    FormatError
+        If the table has no such column, an identifier is empty, a value is no number, or a row pairs an element with
+        itself; the message names the line.
+    InvalidOption
+        As for :meth:`graphpart.SetPartition.from_frame`.
+
+    Examples
+    --------
+    >>> import io
+    >>> table = io.BytesIO(b"id1,id2,score\\nann,anne,0.9\\nann,bob,0.25\\n")
+    >>> read_pairs(table, similarity="score", threshold=0.5).evaluate([{"ann", "anne"}, {"bob"}])
+    -0.4
+    """
+    named = [options[kind] for kind in KINDS if options.get(kind) is not None]
+    if len(named) != 1:
+        raise InvalidOption(f"{len(named)} columns of values named: expected one of {', '.join(KINDS)}")
+    value = named[0]
+    with opened(path) as source:
+        table = TableReader(source)
+        others = [name for name in table.columns if name not in (left, right, value)]
+        table.place(value)
+        ends = []
+        for name in (left, right):
+            if name is None:
+                if not others:
+                    raise source.error(1, f"no column is left beside {value!r}: expected two of identifiers")
+                name = others.pop(0)
+            table.place(name)
+            ends.append(name)
+        values, names = _columns(source, table, ends, value, options.get("probability") is not None)
+        if not len(values):
+            raise source.error(2, "no row follows the header: expected pairs")
+        try:
+            frame = {ends[0]: names[0], ends[1]: names[1], value: values}
+            return SetPartition.from_frame(frame, ends[0], ends[1], **options)
+        except InvalidProblem as error:
+            raise source.error(None, str(error)) from error
+
+
+def _columns(
+    source: Source, table: TableReader, ends: Sequence[str], value: str, probability: bool
+) -> tuple[NDArray[np.float64], list[NDArray[Any]]]:
+    """(values, identifiers of both sides) of all rows, checked as far as a message has to name the line."""
+    blocks: list[NDArray[np.float64]] = []
+    texts: tuple[list[str], list[str]] = [], []
+    for block_lines, numbers, fields in table.blocks([value], ends, finite=False):
+        block = numbers[:, 0]
+        wrong = np.isnan(block) | ((block < 0) | (block > 1) if probability else False)
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            expected = "a probability from 0 to 1" if probability else "a number"
+            raise source.error(block_lines[k], f"column {value!r} has {block[k]:g}: expected {expected}")
+        for line, (a, b) in zip(block_lines, fields, strict=True):
+            if a == b:
+                raise source.error(line, f"{a!r} is paired with itself: expected two different elements")
+            texts[0].append(a)
+            texts[1].append(b)
+        blocks.append(block)
+    known: dict[str, Hashable] = {
+        text: int(text) if len(text) <= 4000 and INTEGER.fullmatch(text) else text for text in {*texts[0], *texts[1]}
+    }
+    small = all(isinstance(name, int) and abs(name) < 2**63 for name in known.values())
+    names = []
+    for side in texts:
+        array = np.empty(len(side), np.int64 if small else object)
+        array[:] = list(map(known.__getitem__, side))
+        names.append(array)
+    return np.concatenate(blocks) if blocks else np.zeros(0), names

@@ -1,0 +1,343 @@
+"""The ways in which people bring a problem that is not yet in arrays: data frames, similarities, grids, other graphs.
+
+Each is a class method of :class:`SetPartition`; `frames`, `matrices`, `grids` and `probabilities` do the work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.problem.frames import is_frame, library, pairs_of_table, table_of
+from graphpart.partition.problem.grids import pairs_of_grid
+from graphpart.partition.problem.inputs import arrays_of_graph, names_of
+from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
+from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.pair_costs import Pairs, PairCosts
+from graphpart.partition.problem.probabilities import CLIP, checked_costs
+
+__all__ = ["FromData"]
+
+
+class FromData(PairCosts):
+    """Constructors of :class:`SetPartition` from data of other kinds."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        left: Hashable,
+        right: Hashable,
+        *,
+        cost: Hashable | None = None,
+        weight: Hashable | None = None,
+        similarity: Hashable | None = None,
+        probability: Hashable | None = None,
+        threshold: float | None = None,
+        prior: float = 0.5,
+        clip: float = CLIP,
+        nodes: Iterable[Hashable] | None = None,
+        must_join: Pairs = (),
+        must_cut: Pairs = (),
+        dense: bool | None = None,
+    ) -> Self:
+        """Build a problem from a table with a row for each pair: two identifiers and what speaks for joining them.
+
+        A pair without a row costs 0, so joining it is free: keep the rows of pairs that do not match, too.
+
+        Parameters
+        ----------
+        frame : DataFrame of pandas or polars, Table of Arrow, or mapping from names to arrays
+            Any other object with the Arrow protocol ``__arrow_c_stream__`` is read through pyarrow.
+        left, right : str
+            The columns of the two identifiers: integers, texts, dates, or anything else that can be hashed.
+        cost, weight, similarity, probability : str
+            The column that holds one of these, of which exactly one is named:
+
+            * `cost`: negative attracts, positive repels;
+            * `weight`: positive attracts; the cost is ``-weight``;
+            * `similarity`: the cost is ``threshold - similarity``;
+            * `probability`: that both belong together; see :func:`graphpart.costs_from_probabilities` for the cost.
+        threshold : float
+            The similarity or probability from which on a pair attracts. Required with `similarity`; with `probability`
+            the default is 1/2.
+        prior, clip : float
+            Of probabilities, see :func:`graphpart.costs_from_probabilities`.
+        nodes : iterable of hashables, optional
+            All elements, in order, also those that are in no row. Default: integers ascend, other identifiers come in
+            the order in which the rows name them.
+        must_join, must_cut, dense
+            As in the constructor.
+
+        Returns
+        -------
+        SetPartition
+            Costs of rows with the same two elements, in either order, add up.
+
+        Raises
+        ------
+        InvalidProblem
+            If there is no such column, a value is null, NaN or no number, an identifier is null, or a row pairs an
+            element with itself; the message names the row, counted from 0.
+        InvalidOption
+            If not exactly one kind of values is named, or a threshold is missing or of no use.
+        MissingDependency
+            If the table is of another library and pyarrow is not installed.
+
+        Warns
+        -----
+        GraphPartWarning
+            If a column that is called a weight, similarity, score or probability is read as a cost, or probabilities
+            of 0 or 1 are clipped, or many costs are infinite.
+
+        Notes
+        -----
+        O(rows), without a Python loop; a hash table of the distinct identifiers. 10^7 rows take seconds.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> matches = {"a": ["ann", "bob", "ann"], "b": ["anne", "anne", "bob"], "score": [0.9, 0.2, 0.3]}
+        >>> p = gp.SetPartition.from_frame(matches, "a", "b", probability="score")
+        >>> gp.solve(p).clusters
+        [{'ann', 'anne'}, {'bob'}]
+        """
+        named = {"cost": cost, "weight": weight, "similarity": similarity, "probability": probability}
+        kinds = [kind for kind, column in named.items() if column is not None]
+        if len(kinds) != 1:
+            found = " and ".join(kinds) or "none of them"
+            raise InvalidOption(f"{found} given: expected one of cost, weight, similarity and probability")
+        kind = kinds[0]
+        table = table_of(frame)
+        column = named[kind]
+        names, u, v, values = pairs_of_table(table, left, right, column, nodes)
+        if kind == "cost":
+            check_name(column, "column")
+        costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
+        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense)
+        if kind != "probability":
+            check_requirements(p, costs)
+        return p
+
+    @classmethod
+    def from_similarity(
+        cls,
+        data: Any,
+        weight: str = "weight",
+        threshold: float = 0.0,
+        nodes: Iterable[Hashable] | None = None,
+        *,
+        left: Hashable | None = None,
+        right: Hashable | None = None,
+        must_join: Pairs = (),
+        must_cut: Pairs = (),
+        dense: bool | None = None,
+    ) -> Self:
+        """Build a problem from similarities: the cost of a pair is ``threshold - similarity``.
+
+        Parameters
+        ----------
+        data : networkx.Graph or MultiGraph, igraph.Graph, matrix, or data frame
+            Pairs without an edge, and what a sparse matrix does not store, cost 0, so joining them is free. The rows
+            and columns of a square data frame are elements; with `left` and `right` each row is a pair, see
+            :meth:`from_frame`.
+        weight : str
+            The edge attribute, or column, that holds the similarity.
+        threshold : float
+            Similarities above it attract, below it repel.
+        nodes : iterable of n hashables, optional
+            Names of the elements of a matrix, see :meth:`from_matrix`, or all elements of a data frame.
+        left, right : str, optional
+            The columns of a data frame that hold the two elements.
+        must_join, must_cut, dense
+            As in the constructor.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> S = [[1.0, 0.75, 0.25], [0.75, 1.0, 0.5], [0.25, 0.5, 1.0]]
+        >>> p = gp.SetPartition.from_similarity(S, threshold=0.5)
+        >>> p.evaluate([0, 0, 0]), p.evaluate([0, 0, 1])
+        (0.0, -0.25)
+        """
+        if not isinstance(threshold, Real) or not math.isfinite(threshold):
+            raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
+        required = {"must_join": must_join, "must_cut": must_cut, "dense": dense}
+        if left is not None or right is not None:
+            return cls.from_frame(
+                data, left, right, similarity=weight, threshold=threshold, nodes=nodes, **required  # type: ignore[arg-type]
+            )
+        if hasattr(data, "is_directed"):
+            names, u, v, costs = arrays_of_graph(data, weight, lambda similarity: threshold - float(similarity))
+            p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense)
+            check_requirements(p, costs)
+            return p
+        if hasattr(data, "tocoo"):
+            n, (u, v, values) = sparse_pairs(data)
+            return cls.of_pairs(names_of(nodes, n), u, v, threshold - values, must_join, must_cut, dense)
+        if is_frame(data) and weight in list(data.columns) and len(data.columns) != len(data):
+            raise InvalidOption("the data frame has a row for each pair: name the columns of its elements by left, right")
+        given, nodes = matrix_and_names(data, nodes)
+        costs, _ = symmetric(given, copy=True)
+        np.subtract(threshold, costs, out=costs)
+        np.fill_diagonal(costs, 0.0)
+        names = names_of(nodes, len(costs))
+        if dense is None or dense:
+            return cls.of_matrix(names, costs, must_join, must_cut)
+        u, v = np.triu_indices(len(costs), 1)
+        return cls.of_pairs(names, u, v, costs[u, v], must_join, must_cut, False)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        matrix: Any,
+        nodes: Iterable[Hashable] | None = None,
+        *,
+        must_join: Pairs = (),
+        must_cut: Pairs = (),
+        dense: bool | None = None,
+    ) -> Self:
+        """Build a problem from a scipy.sparse matrix of costs, symmetric or with one triangle only.
+
+        What is not stored costs 0, so joining it is free. The diagonal is ignored.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse matrix or array, shape (n, n)
+            Of costs; pass ``threshold - similarity`` of the stored entries (``matrix.data``) for similarities.
+        nodes, must_join, must_cut, dense
+            As for :meth:`from_matrix`.
+
+        Raises
+        ------
+        InvalidProblem
+            If it has entries in both triangles and is not symmetric.
+
+        Examples
+        --------
+        >>> from scipy.sparse import coo_array
+        >>> import graphpart as gp
+        >>> upper = coo_array(([-2.0, 1.0], ([0, 1], [1, 2])), shape=(3, 3))
+        >>> gp.solve(gp.SetPartition.from_scipy(upper)).labels.tolist()
+        [0, 0, 1]
+        """
+        if not hasattr(matrix, "tocoo"):
+            raise InvalidProblem(f"got {type(matrix).__name__}: expected a scipy.sparse matrix; see also from_matrix")
+        n, (u, v, costs) = sparse_pairs(matrix, triangle=True)
+        p = cls.of_pairs(names_of(nodes, n), u, v, costs, must_join, must_cut, dense)
+        check_requirements(p, costs)
+        return p
+
+    @classmethod
+    def from_igraph(
+        cls,
+        graph: Any,
+        cost: str = "cost",
+        *,
+        must_join: Pairs = (),
+        must_cut: Pairs = (),
+        dense: bool | None = None,
+    ) -> Self:
+        """Build a problem from an igraph.Graph with a cost in an edge attribute.
+
+        Parameters
+        ----------
+        graph : igraph.Graph
+            Elements are called by the vertex attribute ``name``, else 0, ..., n - 1. A pair without an edge costs 0,
+            so joining it is free.
+        cost : str
+            The edge attribute; for similarities see :meth:`from_similarity`.
+        must_join, must_cut, dense
+            As in the constructor.
+        """
+        if library(graph) != "igraph":
+            raise InvalidProblem(f"got {type(graph).__name__}: expected an igraph.Graph")
+        check_name(cost, "attribute")
+        names, u, v, costs = arrays_of_graph(graph, cost, float)
+        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense)
+        check_requirements(p, costs)
+        return p
+
+    @classmethod
+    def from_affinities(
+        cls,
+        affinities: ArrayLike,
+        offsets: ArrayLike,
+        *,
+        kind: str = "probability",
+        threshold: float | None = None,
+        prior: float = 0.5,
+        clip: float = CLIP,
+        dense: bool | None = None,
+    ) -> Self:
+        """Build a problem over the pixels of an image or the voxels of a volume, from what relates near ones.
+
+        Parameters
+        ----------
+        affinities : array_like, shape (k, height, width) or (k, depth, height, width)
+            ``affinities[i][x]`` relates the element at x with that at ``x + offsets[i]``; where that is outside of
+            the grid, the value is ignored.
+        offsets : array_like of int, shape (k, 2) or (k, 3)
+            In the order of the axes, such as ``[(1, 0), (0, 1)]`` for the neighbours below and to the right. Any number
+            of dimensions is allowed.
+        kind : {"probability", "similarity", "weight", "cost"}
+            What the affinities are, see :meth:`from_frame`.
+        threshold, prior, clip : float
+            As for :meth:`from_frame`.
+        dense : bool, optional
+            As in the constructor.
+
+        Returns
+        -------
+        SetPartition
+            Its elements are 0, ..., n - 1 in the order of the grid, the last axis fastest:
+            ``result.labels.reshape(shape)`` is the segmentation. Pairs at no offset cost 0, so joining them is free;
+            offsets of several pixels are how repulsion reaches over larger distances.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import graphpart as gp
+        >>> right = np.array([[0.9, 0.1, 0.0], [0.8, 0.3, 0.0]])  # with the pixel to the right
+        >>> below = np.array([[0.9, 0.7, 0.8], [0.0, 0.0, 0.0]])
+        >>> p = gp.SetPartition.from_affinities([right, below], [(0, 1), (1, 0)])
+        >>> gp.solve(p).labels.reshape(2, 3)
+        array([[0, 0, 1],
+               [0, 0, 1]], dtype=int32)
+        """
+        shape, u, v, values = pairs_of_grid(affinities, offsets)
+        costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)
+        p = cls.of_pairs(range(math.prod(shape)), u, v, costs, (), (), dense)
+        if kind != "probability":
+            check_requirements(p, costs)
+        return p
+
+
+def _costs(
+    kind: str, values: NDArray[np.float64], threshold: float | None, prior: float, clip: float, place: Any
+) -> NDArray[np.float64]:
+    """Costs from values of a kind; ``place(index, value)`` begins the message about a value that is no probability."""
+    if kind == "probability":
+        return checked_costs(values, 0.5 if threshold is None else threshold, prior, clip, place)
+    if prior != 0.5 or clip != CLIP:
+        raise InvalidOption(f"prior and clip are for probabilities: expected none with {kind}")
+    if kind == "similarity":
+        if threshold is None:
+            raise InvalidOption("similarity without threshold: expected the similarity from which on a pair attracts")
+        if not isinstance(threshold, Real) or not math.isfinite(threshold):
+            raise InvalidOption(f"threshold is {threshold!r}: expected a finite number")
+        similar: NDArray[np.float64] = float(threshold) - values
+        return similar
+    if kind not in ("cost", "weight"):
+        raise InvalidOption(f"kind is {kind!r}: expected cost, weight, similarity or probability")
+    if threshold is not None:
+        raise InvalidOption(f"threshold is for similarities and probabilities: expected none with {kind}")
+    return values if kind == "cost" else 0.0 - values

@@ -1,0 +1,106 @@
+"""Signs that numbers do not mean what they are taken for, each worth a warning: see the functions.
+
+A warning is given where people hand their data over (constructors, `gp.solve`, the command line, estimators with given
+costs), never within algorithms or readers of formats that say what their numbers mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from graphpart.errors import warn
+from graphpart.partition.problem.pair_costs import PairCosts
+
+__all__ = ["check_name", "check_requirements", "check_values"]
+
+WORDS = {
+    "affinities", "affinity", "confidence", "likelihood", "prob", "proba", "probabilities", "probability", "probs",
+    "score", "scores", "sim", "similarities", "similarity", "sims", "weight", "weights",
+}  # fmt: skip
+FEWEST = 3  # pairs whose costs are worth a look: with fewer, all of one sign means nothing
+SHARE, FEWEST_INFINITE = 0.01, 10  # of the costs, from which on they are likely to be an accident
+
+
+def check_name(name: Hashable, what: str) -> None:
+    """Warn if what is read as a cost is called a weight, similarity, score or probability.
+
+    Parameters
+    ----------
+    name : hashable
+        Of an attribute or column.
+    what : str
+        "attribute" or "column".
+    """
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", str(name))
+    if any(word.lower() in WORDS for word in words):
+        other = "SetPartition.from_similarity" if what == "attribute" else "weight=, similarity= or probability="
+        warn(
+            f"{what} {name!r} is read as a cost, so large values keep elements apart: if large values join, say {other}"
+        )
+
+
+def check_values(p: PairCosts) -> None:
+    """Warn if costs all lie in [0, 1], as probabilities do, or all have one sign, so that there is nothing to decide.
+
+    Costs of 0 do not count, nor do required pairs, nor problems with fewer than 3 costs. O(n^2) or O(m)
+    """
+    costs = p.cost if p.matrix is None else p.matrix
+    assert costs is not None
+    if not costs.size:
+        return
+    # The diagonal of a matrix is 0 and each cost stands there twice, which changes neither extreme.
+    low, high = float(costs.min()), float(costs.max())
+    if low < 0 < high and high < np.inf:
+        return
+    finite = costs[np.isfinite(costs) & (costs != 0)]
+    m = len(finite) // (1 if p.matrix is None else 2)
+    if m < FEWEST or finite.min() < 0 < finite.max():
+        return
+    if finite.min() > 0:
+        found = f"all {m} costs other than 0 are positive"
+        if finite.max() <= 1:
+            found = "all costs lie in [0, 1], as similarities and probabilities do"
+        warn(
+            f"{found}; a positive cost keeps a pair apart, so nothing joins: if large values shall join, read them as "
+            "similarity with a threshold, or as probability"
+        )
+    else:
+        warn(
+            f"all {m} costs other than 0 are negative, so all that they connect joins: what shall stay apart needs a "
+            "positive cost; for similarities a threshold makes both"
+        )
+
+
+def check_requirements(p: PairCosts, costs: Any) -> None:
+    """Warn if more than 1% of the given costs, and at least ten, are infinite, and the others are no whole numbers.
+
+    Then they are likely to be log-odds of probabilities that were rounded to 0 and 1.
+
+    Parameters
+    ----------
+    p : PairCosts
+        The problem that was made of them.
+    costs : ndarray
+        As they were given, for pairs or as a matrix.
+    """
+    if not len(p.must_join) and not p.has_must_cut:
+        return
+    costs = np.asarray(costs)
+    if costs.ndim == 2:
+        costs = costs[~np.eye(len(costs), dtype=bool)]
+    joins, cuts = int(np.count_nonzero(costs == -np.inf)), int(np.count_nonzero(costs == np.inf))
+    if joins + cuts < FEWEST_INFINITE or joins + cuts <= SHARE * len(costs):
+        return
+    finite = costs[np.isfinite(costs)]
+    if (finite == np.rint(finite)).all():
+        return
+    times = 2 if p.matrix is not None and len(costs) == p.n * (p.n - 1) else 1
+    warn(
+        f"{(joins + cuts) // times} of {len(costs) // times} costs are infinite, which requires {joins // times} pairs "
+        f"together and {cuts // times} apart: if they are log-odds, costs_from_probabilities clips probabilities that "
+        "were rounded to 0 and 1"
+    )
