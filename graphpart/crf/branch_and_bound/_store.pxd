@@ -102,6 +102,7 @@ cdef struct Store:
     int64_t* cost_y
     int64_t* least
     int* chosen
+    int64_t* paid           # for the labels of all variables of a factor
     # weights
     double* weight          # n
     double bump
