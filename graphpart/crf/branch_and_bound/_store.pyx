@@ -69,10 +69,10 @@ cdef void remove(Store* s, int i, int a) noexcept nogil:
         if s.free[f] >= 2:
             save(s, &s.free[f])
             s.free[f] -= 1
-            if s.free[f] == 1:
+            if s.free[f] <= 2:
                 s.ending[s.ending_size] = f
                 s.ending_size += 1
-            elif s.free[f] == 2:
+            if s.free[f] == 2:
                 for at in range(s.scope_start[f], s.scope_start[f + 1]):
                     if s.count[s.scope[at]] > 1:
                         queue_out(s, s.scope[at])
@@ -161,7 +161,7 @@ cdef void allocate(
     s.ac = <int32_t*>claim(n, 4)
     s.eac_queue = <int32_t*>claim(n, 4)
     s.out = <int32_t*>claim(n, 4)
-    s.ending = <int32_t*>claim(most, 4)
+    s.ending = <int32_t*>claim(3 * <int64_t>most, 4)
     s.eliminated = <int32_t*>claim(n, 4)
     s.sides = <int*>claim(n, sizeof(int))
     s.views = <View*>claim(2 * n, sizeof(View))
