@@ -14,7 +14,7 @@ from graphpart.crf.branch_and_bound._store cimport (
     queue_out, remove, save, send, turn, view_of,
 )
 from graphpart.crf.branch_and_bound._factors cimport first_of, has_support, project
-from graphpart.crf.branch_and_bound._elimination cimport eliminate
+from graphpart.crf.branch_and_bound._elimination cimport eliminate, join
 from graphpart.stopping cimport Stopping
 
 cdef enum:
@@ -94,6 +94,16 @@ cdef void end_factor(Store* s, int f) noexcept nogil:
             add_unary(s, y, a, cost)
     if s.count[y] > 1:
         queue_out(s, y)
+
+
+cdef void both_ways(Store* s, int f) noexcept nogil:
+    """Entries of a factor have risen: it sends what is now the least cost, and moves costs in its direction."""
+    cdef int64_t k
+    cdef int x = first_of(s, f)
+    for k in range(s.scope_start[f], s.scope_start[f + 1]):
+        if s.count[s.scope[k]] > 1:
+            project(s, f, s.scope[k], False)
+    project(s, f, x, True)
 
 
 cdef void neighbours_eac(Store* s, int i) noexcept nogil:
@@ -240,7 +250,7 @@ cdef void blame(Store* s) noexcept nogil:
 
 cdef Outcome propagate(Store* s, Stopping stopping, double cost) noexcept nogil:
     """Until nothing waits any more; CONFLICT if no labeling below `top` is left. All queues are empty then."""
-    cdef int i, rounds = 0, moved = 0
+    cdef int i, f, moved = 0
     cdef int64_t then = s.c0
     cdef bint useful = True
     while True:
@@ -258,7 +268,13 @@ cdef Outcome propagate(Store* s, Stopping stopping, double cost) noexcept nogil:
             check_labels(s, i)
         elif s.ending_size:
             s.ending_size -= 1
-            end_factor(s, s.ending[s.ending_size])
+            f = s.ending[s.ending_size]
+            if s.free[f] == 2:
+                f = join(s, f)
+                if f >= 0:
+                    both_ways(s, f)
+            elif s.free[f] >= 0:
+                end_factor(s, f)
         elif s.risen:
             s.risen = False
             look_at_all(s)

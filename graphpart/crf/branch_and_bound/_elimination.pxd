@@ -5,4 +5,5 @@ from graphpart.crf.branch_and_bound._store cimport Store
 
 
 cdef void eliminate(Store* s, int x) noexcept nogil
+cdef int join(Store* s, int f) noexcept nogil
 cdef void last_labels(Store* s, int32_t* labels) noexcept nogil

@@ -2,7 +2,8 @@
 
 With one neighbour, what a variable costs at least for each label of the neighbour becomes a cost of that label. With two
 neighbours it becomes a factor of theirs, together with the one they have already (Larrosa 2000). All of that is undone by
-backtracking: factors that are made stand on a stack.
+backtracking: factors that are made stand on a stack. In the same way, a factor that has two variables left since the others have one
+label is added to another one of these two: consistency sees more in the sum.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -56,6 +57,47 @@ cdef void eliminate(Store* s, int x) noexcept nogil:
         save(s, &s.free[views[f].f])
         s.free[views[f].f] = -1
         queue_out(s, views[f].y)
+
+
+cdef int join(Store* s, int f) noexcept nogil:
+    """Add a factor that has just two variables left to another one of the same two; that one, or -1 without any."""
+    cdef View v, w
+    cdef int64_t k, l, cost
+    cdef int64_t* row
+    cdef int g = -1, b, c
+    if not view_of(s, f, &v):
+        return -1
+    if s.near_count[v.y] < s.near_count[v.x]:
+        turn(&v)
+    for k in range(s.near_start[v.x], s.near_start[v.x] + s.near_count[v.x]):
+        g = s.near[k]
+        if g != f and s.free[g] == 2 and view_of(s, g, &w):
+            if w.x != v.x:
+                turn(&w)
+            if w.y == v.y:
+                break
+        g = -1
+    if g < 0:
+        return -1
+    for k in range(s.count[v.x]):
+        b = s.live[s.first[v.x] + k]
+        row = <int64_t*>w.table + b * w.sx
+        for l in range(s.count[v.y]):
+            c = s.live[s.first[v.y] + l]
+            cost = entry(s, &v, b, c)
+            if cost > 0 and row[c * w.sy] < s.forbidden:
+                save(s, &row[c * w.sy])
+                if cost >= s.forbidden >> 1:
+                    row[c * w.sy] = 2 * s.forbidden
+                else:
+                    row[c * w.sy] += cost
+    save(s, &s.free[f])
+    s.free[f] = -1
+    queue_eac(s, v.x)
+    queue_eac(s, v.y)
+    queue_out(s, v.x)
+    queue_out(s, v.y)
+    return g
 
 
 cdef void to_labels(Store* s, int x, View* views, int sides) noexcept nogil:

@@ -257,8 +257,11 @@ cdef int64_t scan(Store* s, int f, int64_t target, int a, bint paid) noexcept no
 
 
 cdef void project_large(Store* s, int f, int x, bint paid) noexcept nogil:
-    """For three variables and more: the others pay all they have, and get back what is left over."""
-    cdef int64_t target = place_of(s, f, x), k, l, cost, first = s.first[x], limit = s.top - s.c0
+    """For three variables and more: the others pay all they have, and get back what is left over.
+
+    None gets back more than it had: costs never move to a variable of higher rank, so that this comes to an end.
+    """
+    cdef int64_t target = place_of(s, f, x), k, l, cost, first = s.first[x], limit = s.top - s.c0, at = 0
     cdef int32_t* memory = s.full if paid else s.support
     cdef int a, i
     cdef int some = 0
@@ -287,15 +290,28 @@ cdef void project_large(Store* s, int f, int x, bint paid) noexcept nogil:
             for l in range(s.count[i]):
                 a = s.live[s.first[i] + l]
                 cost = s.unary[s.first[i] + a] - s.base[i]
+                s.paid[at] = 0
                 if 0 < cost < s.forbidden:
+                    s.paid[at] = cost
                     send(s, s.place[k], a, -cost)
                     save(s, &s.unary[s.first[i] + a])
                     s.unary[s.first[i] + a] = s.base[i]
+                at += 1
     for l in range(some):
         send(s, s.place[target], s.chosen[l], s.cost_x[l])
         add_unary(s, x, s.chosen[l], s.cost_x[l])
-    if paid:
-        for k in range(s.scope_start[f], s.scope_start[f + 1]):
-            i = s.scope[k]
-            if i != x and s.count[i] > 1:
-                project_large(s, f, i, False)
+    if not paid:
+        return
+    at = 0
+    for k in range(s.scope_start[f], s.scope_start[f + 1]):
+        i = s.scope[k]
+        if i == x or s.count[i] == 1:
+            continue
+        for l in range(s.count[i]):
+            a = s.live[s.first[i] + l]
+            if s.paid[at] > 0:
+                cost = min(s.paid[at], scan(s, f, k, a, False))
+                if cost > 0:
+                    send(s, s.place[k], a, cost)
+                    s.unary[s.first[i] + a] += cost  # on the trail since it was paid
+            at += 1

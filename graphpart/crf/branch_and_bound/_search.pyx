@@ -42,7 +42,7 @@ cdef class Search:
     domains, scope_start, scope, table_start : ndarrays
         As in a factor graph, without factors of one variable.
     tables : ndarray of int64
-        Entries from 2**59 on forbid.
+        Entries from 2**59 on forbid. They are written to, and are the same again only at the root.
     unary, delta : ndarray of int64
         Costs of labels, and what factors have sent to them, which is in these costs already.
     rank : ndarray of int32, shape (n,)
@@ -142,11 +142,11 @@ cdef class Search:
                 free(node.path)
                 if outcome == STOPPED:
                     break
-        if self.s.failed:
-            raise MemoryError("no memory for the search")
         if self.error is not None:
             error, self.error = self.error, None
             raise error
+        if self.s.failed:
+            raise MemoryError("no memory for the search")
         return self.done
 
     cdef void start(self, Stopping stopping) noexcept nogil:

@@ -1,7 +1,7 @@
 # The state of the search: domains, unary costs and what factors have sent, all of which backtracking brings back.
 #
 # The cost of an entry t of factor f is  table[t] - sum over its places j of delta[f, j, t_j]; the unary cost of a label
-# is  unary[i, a] - base[i]; the bound is c0. Tables are never written. All that changes is put on a trail first.
+# is  unary[i, a] - base[i]; the bound is c0. All that changes is put on a trail first.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef enum:
@@ -81,7 +81,7 @@ cdef struct Store:
     int eac_size
     int out_size
     int dac_highest
-    int32_t* ending         # factors with one variable left
+    int32_t* ending         # factors with at most two variables left, since a moment ago
     int ending_size
     bint risen              # c0, since all labels were compared with top
     bint conflict
@@ -102,6 +102,7 @@ cdef struct Store:
     int64_t* cost_y
     int64_t* least
     int* chosen
+    int64_t* paid           # for the labels of all variables of a factor
     # weights
     double* weight          # n
     double bump

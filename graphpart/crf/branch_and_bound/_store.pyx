@@ -69,10 +69,10 @@ cdef void remove(Store* s, int i, int a) noexcept nogil:
         if s.free[f] >= 2:
             save(s, &s.free[f])
             s.free[f] -= 1
-            if s.free[f] == 1:
+            if s.free[f] <= 2:
                 s.ending[s.ending_size] = f
                 s.ending_size += 1
-            elif s.free[f] == 2:
+            if s.free[f] == 2:
                 for at in range(s.scope_start[f], s.scope_start[f + 1]):
                     if s.count[s.scope[at]] > 1:
                         queue_out(s, s.scope[at])
@@ -113,7 +113,7 @@ cdef void allocate(
     `delta` are the first amounts; unary costs have them added already. `release` must follow, whatever happens.
     """
     cdef int n = domains.shape[0], m = scope_start.shape[0] - 1, i, f, most = m + n
-    cdef int64_t labels, k, j, size, places = scope.shape[0], amounts = delta.shape[0], made_amounts
+    cdef int64_t labels, k, j, size, places = scope.shape[0], amounts = delta.shape[0], made_amounts, widest = 2
     memset(s, 0, sizeof(Store))
     s.n, s.m, s.fixed, s.most = n, m, m, most
     s.forbidden = <int64_t>1 << 59
@@ -126,6 +126,8 @@ cdef void allocate(
         s.first[i + 1] = s.first[i] + domains[i]
         s.largest = max(s.largest, domains[i])
     labels = s.first[n]
+    for f in range(m):
+        widest = max(widest, scope_start[f + 1] - scope_start[f])
     s.arena_room = most_arena
     s.delta_fixed = amounts
     made_amounts = 2 * <int64_t>min(s.largest, 64) * n
@@ -159,7 +161,7 @@ cdef void allocate(
     s.ac = <int32_t*>claim(n, 4)
     s.eac_queue = <int32_t*>claim(n, 4)
     s.out = <int32_t*>claim(n, 4)
-    s.ending = <int32_t*>claim(most, 4)
+    s.ending = <int32_t*>claim(3 * <int64_t>most, 4)
     s.eliminated = <int32_t*>claim(n, 4)
     s.sides = <int*>claim(n, sizeof(int))
     s.views = <View*>claim(2 * n, sizeof(View))
@@ -169,6 +171,7 @@ cdef void allocate(
     s.least = <int64_t*>claim(s.largest, 8)
     s.chosen = <int*>claim(s.largest, sizeof(int))
     s.weight = <double*>claim(n, 8)
+    s.paid = <int64_t*>claim(s.largest * widest, 8)
     for i in range(n):
         s.rank[i] = rank[i]
         s.by_rank[rank[i]] = i
@@ -217,7 +220,7 @@ cdef void release(Store* s) noexcept:
         <size_t>s.delta, <size_t>s.support, <size_t>s.full, <size_t>s.live, <size_t>s.where, <size_t>s.eac,
         <size_t>s.in_nc, <size_t>s.in_ac, <size_t>s.in_dac, <size_t>s.in_eac, <size_t>s.in_out, <size_t>s.nc,
         <size_t>s.ac, <size_t>s.eac_queue, <size_t>s.out, <size_t>s.ending, <size_t>s.eliminated, <size_t>s.sides,
-        <size_t>s.views, <size_t>s.arena, <size_t>s.cost_x, <size_t>s.cost_y, <size_t>s.least, <size_t>s.chosen, <size_t>s.weight,
+        <size_t>s.views, <size_t>s.arena, <size_t>s.cost_x, <size_t>s.cost_y, <size_t>s.least, <size_t>s.chosen, <size_t>s.paid, <size_t>s.weight,
         <size_t>s.trail,
     ):  # fmt: skip
         free(<void*><size_t>p)

@@ -24,7 +24,7 @@ MOST = 200_000  # and factors, up to which this is tried
 NARY = 60  # variables of a factor: those with one label are left out where there are more
 FEW = 64  # entries of a table that are always few
 OPERATIONS = 2**16  # for the elimination of a variable
-ARITY = 8
+ARITY = 8  # of a table over neighbours; pairs remain pairs
 
 Wholes = NDArray[np.int64]
 Labels = NDArray[np.int32]
@@ -87,6 +87,7 @@ class _Shrinking:
         self.gone = [False] * f.n
         self.eliminated: list[tuple[int, list[Table]]] = []
         self._next = 0
+        self.arity = 2
         scopes, starts = f.scope.tolist(), f.scope_start.tolist()
         begins = f.table_start.tolist()
         for k in range(f.m):
@@ -122,6 +123,7 @@ class _Shrinking:
         return sorted({v for k in self.near[x] for v in self.tables[k][0]} - {x})
 
     def eliminate(self) -> None:
+        self.arity = ARITY if any(len(scope) > 2 for scope, _ in self.tables.values()) else 2
         waiting = [(self._size(x), x) for x in range(self.n)]
         heapq.heapify(waiting)
         while waiting:
@@ -134,14 +136,14 @@ class _Shrinking:
                 continue
             around = self.neighbours(x)
             replaced = sum(self.tables[k][1].size for k in self.near[x])
-            if not self._worth(size, replaced, len(around), x):
+            if len(around) > self.arity or not self._worth(size, replaced, x):
                 continue
             self._eliminate(x, around)
             for v in around:
                 heapq.heappush(waiting, (self._size(v), v))
 
-    def _worth(self, size: float, replaced: int, arity: int, x: int) -> bool:
-        return size <= max(replaced, FEW) and arity <= ARITY and size * self.domains[x] <= OPERATIONS
+    def _worth(self, size: float, replaced: int, x: int) -> bool:
+        return size <= max(replaced, FEW) and size * self.domains[x] <= OPERATIONS
 
     def _size(self, x: int) -> float:
         """Entries of the table over the neighbours of a variable."""

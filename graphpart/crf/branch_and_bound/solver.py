@@ -147,7 +147,7 @@ class BranchAndBound:
         np.add.at(unary, np.arange(len(amounts)) + np.repeat(flat.first[flat.scope] - begins, sizes), amounts)
         unary[flat.forbidden] = FORBIDDEN
         search = Search(
-            p.domains, flat.scope_start, flat.scope, flat.table_start, flat.tables, unary, amounts,
+            p.domains, flat.scope_start, flat.scope, flat.table_start, flat.tables.copy(), unary, amounts,
             np.arange(p.n, dtype=np.int32), flat.highest + units.parts, units.parts,
             max(ROOM, 2 * flat.tables.nbytes), self._found, self.cost + self.others,
         )  # fmt: skip
