@@ -24,6 +24,9 @@ from graphpart.stopping cimport Stopping
 
 cdef double SMALLEST = 5e-324
 
+cdef enum:
+    DESCENT = 10000                 # sweeps; only rounding could make it endless
+
 cdef struct Link:                   # one place of a variable in a scope
     offset_t stride                 # of the variable in the table
     offset_t other_stride           # of the other variable of a pair
@@ -338,7 +341,9 @@ cdef class Annealing:
                 if s.cost < best - tolerance:
                     best = s.cost
                     self.keep(chosen, count)
-            while moved and not ended:      # what is left to gain without accepting anything worse
+            t = 0
+            while moved and not ended and t < DESCENT:  # what is left to gain without accepting anything worse
+                t += 1
                 before = s.cost
                 for k in range(count):
                     v = chosen[k] if chosen != NULL else k

@@ -557,6 +557,7 @@ cdef class Blocks:
     cdef State s
     cdef list kept
     cdef element_t[::1] label
+    cdef Py_ssize_t steps
 
     def __cinit__(
         self, const element_t[::1] domains, const offset_t[::1] first, const cost_t[::1] unary,
@@ -616,6 +617,11 @@ cdef class Blocks:
     def work(self):
         """Entries of all tables summed so far."""
         return self.s.work
+
+    def members(self):
+        """The variables of the last block, in the order of elimination."""
+        cdef Py_ssize_t t
+        return np.array([self.s.order[t] for t in range(self.steps)], np.int32)
 
     def around(self, Py_ssize_t size, unsigned long long seed):
         """So many variables around a random one, the nearest first; fewer if its component has fewer."""
@@ -689,6 +695,7 @@ cdef class Blocks:
                     for i in range(n):
                         s.stamp[i] = 0
                 steps = plan(s, kept, found_count, limit, <double>s.arena_room)
+                self.steps = steps
                 before = after = 0.0
                 at = 0
                 for t in range(steps):

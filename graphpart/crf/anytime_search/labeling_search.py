@@ -22,19 +22,19 @@ __all__ = ["LabelingSearch"]
 Labels = NDArray[np.int32]
 TASKS = 4  # of a round; not the number of threads, on which the result must not depend
 POOL = 12  # labelings kept
-WORK = 4e7  # nanoseconds of a task at first
+WORK = 8e4  # nanoseconds of a task at first, for each variable,
+LEAST, MOST, LONGEST = 2e7, 5e8, 5e9  # within limits; and at last
 SLOWER = 3  # rounds in a row without improvement, after which tasks take longer
 KINDS = ("labels", "blocks", "descent", "cross")
 FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3}  # credit that every kind has
-FLOOR_HEAT = 0.3  # and every temperature
-FADE = 0.95  # of credit, each time that a kind is tried
+FLOOR_HEAT = 0.1  # and every temperature
+FADE = 0.9  # of credit, each time that a kind is tried
 FRESH = 0.3  # share of tasks that begin with random labels
-EACH = 2000.0  # or so many for each variable
 LIMITS = (4, 6, 8, 10, 12, 14, 16, 18)  # binary logarithms of entries of the tables of blocks
 BLOCKS = 8  # blocks that there is time for, at least, with the largest of these
 HEATS = 9  # first temperatures of annealing,
 HOTTEST, COOLEST = 1.0, 0.005  # the highest and the lowest of them, in what changes of one label cost
-JOINED = 0.2  # credit for what joins the pool
+JOINED = 0.5  # credit for what joins the pool, or could
 FUSE = 3  # labelings of the pool that an outcome is fused with
 START_WEIGHT = 1.0  # of a forbidden entry, in the same
 HARDER, SOFTER = 2.0, 1.5
@@ -78,10 +78,19 @@ class LabelingSearch:
         self.weight = model.penalty
         self.heats = np.ones(HEATS)
         self.begun = False
+        self.stopping: Stopping | None = None
+        self.others = 0.0
+        self.serve: Callable[[], object] | None = None
 
-    def offer(self, labels: Labels, cost: float) -> None:
-        """Take a labeling that something else found."""
-        self._join(labels[self.model.open])
+    def offer(self, labels: Labels, cost: float | None = None) -> bool:
+        """Take a labeling that something else found; whether it is better than the best.
+
+        Its energy is computed anew; whoever knows it may give it, to spare the search what is no better.
+        """
+        before = self.cost
+        if cost is None or cost < before:
+            self._join(labels[self.model.open])
+        return self.cost < before
 
     def run(
         self, stopping: Stopping, others: float = 0.0, patience: int | None = None,
@@ -143,7 +152,7 @@ class LabelingSearch:
 
     def _plan(self) -> list[Task]:
         rng = np.random.default_rng([self.seed, self.rounds])
-        work = max(WORK, EACH * self.model.f.n) * 2 ** (self.level / 2)
+        work = min(LONGEST, max(LEAST, min(MOST, WORK * self.model.f.n)) * 2 ** (self.level / 2))
         best = self.pool[0][1]
         tasks = []
         for seed in rng.integers(2**62, size=TASKS).tolist():
@@ -183,7 +192,10 @@ class LabelingSearch:
             factor = 1.0 / SOFTER if found.allowed else HARDER
             self.weight = min(self.model.penalty, max(self.weight * factor, float(self.heats[-1])))
         better = self._join(self.model.best_of_regions(self.pool[0][1], found.labels))
-        joined = task.size >= self.model.f.n and self._join(found.own)
+        if task.size >= self.model.f.n:
+            joined = self._join(found.own)
+        else:
+            joined = self.pool[0][0] < self.model.energy(found.own) < self.pool[-1][0]
         if task.kind in self.credit:
             credit = max(float(better), JOINED * joined)
             self.credit[task.kind] = FADE * self.credit[task.kind] + credit
@@ -194,8 +206,7 @@ class LabelingSearch:
     def _join(self, labels: Labels) -> bool:
         """Let labels join the pool, whose members all have different energies; whether they did."""
         best, energy = self.pool[0][0], self.model.energy(labels)
-        tolerance = 2.0**-40 * self.model.range
-        if any(abs(energy - other) <= tolerance for other, _ in self.pool):
+        if any(abs(energy - other) <= self.model.tolerance for other, _ in self.pool):
             return False
         self.pool.append((energy, labels))
         self.pool.sort(key=lambda member: member[0])
@@ -207,7 +218,8 @@ class LabelingSearch:
         if not (cost < self.cost or self.cost == math.inf):
             return False
         self.labels, self.cost = whole, cost
-        self.stopping.record(cost + self.others)
+        if self.stopping is not None:
+            self.stopping.record(cost + self.others)
         return True
 
     def _whole(self, labels: Labels) -> Labels:

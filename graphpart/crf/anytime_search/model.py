@@ -20,6 +20,8 @@ from graphpart.crf.problem.labeling import places
 __all__ = ["Model"]
 
 Labels = NDArray[np.int32]
+TOLERANCE = 2.0**-44  # of the sum of what all tables can change,
+OUTLIER = 1000.0  # each of them at most so many times as much as a usual one
 SMALLEST, LARGEST = 2.0**-200, 2.0**200  # sums of costs that are left as they are; others are scaled
 
 
@@ -42,7 +44,12 @@ class Model:
         The factors of at least two variables of each variable, in compressed rows.
     near_start, near : ndarray of int64, ndarray of int32
         The variables that share one with it.
+    range : float
+        How much the energies of two allowed labelings differ at most.
     penalty : float
+        What a forbidden entry costs: more than that, whatever the table allows instead.
+    tolerance : float
+        Differences of energies up to this are rounding.
     """
 
     def __init__(self, f: FactorGraph) -> None:
@@ -62,8 +69,13 @@ class Model:
         at = np.arange(len(entries)) + np.repeat(self.first[owner] - starts[:-1], domains[owner])
         unary = np.bincount(at, entries, int(self.first[-1])) if len(at) else np.zeros(int(self.first[-1]))
         least, most = _ranges(table_start, tables)
-        self.range = float(math.fsum((most - least)[np.isfinite(least)]))
-        self.penalty = 2.0 * self.range + max(self.range, 1.0) * 2.0**-10
+        ranges = (most - least)[np.isfinite(least)]
+        self.range = float(math.fsum(ranges))
+        usual = OUTLIER * float(np.median(ranges[ranges > 0])) if (ranges > 0).any() else 0.0
+        self.tolerance = TOLERANCE * float(np.minimum(ranges, usual).sum())
+        finite = unary[np.isfinite(unary)]
+        highest = max(float(most[np.isfinite(most)].max(initial=0.0)), float(finite.max(initial=0.0)))
+        self.penalty = 2.0 * self.range + highest + max(self.range, 2.0**-10)
         self.unary = np.where(np.isinf(unary), self.penalty, unary)
         start, factors, _ = f.incidence()
         large = arity[factors] > 1
@@ -94,9 +106,14 @@ class Model:
 
     def energy(self, labels: Labels) -> float:
         """The penalised energy of labels, without the constant."""
+        return self.measured(labels)[0]
+
+    def measured(self, labels: Labels) -> tuple[float, int]:
+        """The same, and how many forbidden entries the labels select."""
         _, scope_start, scope, table_start, tables = self.f._flat()
         arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
-        return float(_regions.energy(*arrays, self.penalty, labels)[0])
+        energy: tuple[float, int] = _regions.energy(*arrays, self.penalty, labels)
+        return energy
 
     def best_of_regions(self, one: Labels, other: Labels) -> Labels:
         """Labels of `one`, with those of `other` in the regions of their difference where these are better."""

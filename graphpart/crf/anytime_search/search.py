@@ -1,4 +1,35 @@
-"""Search: annealing, blocks and what labelings have in common, for as long as there is time."""
+"""Search: annealing, optimal blocks and what labelings have in common, for as long as there is time.
+
+What can be left out without losing all optima is left out first (see `reduction/`), and what has few labelings is
+enumerated. The search begins with changes of single labels, then with message passing and, where factors are pairs, with
+expansions. After that come rounds of four tasks, which run side by side and know nothing of each other. There are four
+kinds of tasks:
+
+* **labels**: simulated annealing over single labels (Kirkpatrick, Gelatt & Vecchi 1983), several runs of 300 to 10,000
+  sweeps;
+* **blocks**: the same over blocks, which are random sets of variables that elimination of bounded width minimises
+  exactly, given the labels of all others. Random numbers added to costs take the place of temperature;
+* **descent**: blocks without random numbers;
+* **cross**: two or more of the best labelings, in a block of the variables in which they differ.
+
+What annealing ends with goes through blocks without random numbers, and is then crossed with some of the best labelings.
+The regions in which it is better than the best labeling are taken over, and it joins the pool of the best, all of
+different energies. In large factor graphs a task changes one region, in which there is time to do all this well.
+
+Tasks begin with the best labeling, another one of the pool, or random labels. Kinds and temperatures take turns at
+random; those that have lately found something better are taken more often. The random numbers of a task follow from the
+seed, the number of the round and of the task, and no task looks at the clock; so the result after a number of rounds is
+the same on any number of threads.
+
+Forbidden entries cost a price in annealing over single labels, which rises while what it finds is forbidden, and falls
+while it is not. Everywhere else they cost more than all that is allowed can.
+
+Blocks are what finds the best known labelings of binary grids, where annealing over single labels ends a percent above;
+the latter is what finds those of dense factor graphs, whose blocks are small. Blocks of which tables have two variables
+only, forests, end far above those with larger tables in the same time: 18% on a binary grid of 20 x 20 variables without
+random numbers, against 0.2% with tables of 64 entries. Descents alone, whatever the size of their tables, stop 0.6%
+above on 40 x 40.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +42,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.rounds import Saver, check_seed_and_threads
 from graphpart.crf.anytime_search.labeling_search import LabelingSearch
+from graphpart.crf.exact_solvers.brute_force import brute_force, labelings
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, trivial_bound
 from graphpart.crf.reduction.persistency import reduce
@@ -22,6 +54,7 @@ __all__ = ["search"]
 Labels = NDArray[np.int32]
 PATIENCE = 12  # rounds without improvement, after which a run without any limit ends
 REDUCED = 2**22  # entries of all tables up to which the factor graph is reduced first
+FEW = 2**10  # labelings up to which brute force takes no time
 
 
 @interruptible
@@ -37,36 +70,92 @@ def search(
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
-    """Search for the labeling of least energy that time allows."""
+    """Search for the labeling of least energy that time allows.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    initial : Result, labels or mapping from names to labels, optional
+        The labeling to start from, than which the result is not worse; default: the label of least unary cost of each
+        variable.
+    time_limit : float, optional
+        Seconds. Without it, and without `max_iterations`, the search ends after 12 rounds without improvement.
+    max_iterations : int, optional
+        Number of rounds.
+    target : float, optional
+        Stop as soon as the energy is at most this.
+    seed : int, optional
+        Of the random numbers; default 0. The same seed and number of rounds give the same result.
+    threads : int, optional
+        Number of threads, of which at most 4 are used; default: as many as there are processors for this process.
+    checkpoint : str or path-like, optional
+        A file of labels. If it exists, the search starts from it, unless `initial` is better. The best labels
+        are written to it about once a second while the search runs, and at its end.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms and after every improvement; a true return value ends the run.
+
+    Returns
+    -------
+    LabelingResult
+        With status ``optimal`` if reduction, or enumeration of what it leaves, proved it; else ``feasible`` or why the
+        search was stopped. If the labeling is forbidden, because none that is allowed was found, the cost is ``inf``
+        and `message` says so. `iterations` counts rounds; `history` has the best energy over time.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If every labeling is forbidden, as far as reduction shows.
+    InvalidPartition, InvalidOption
+        If the initial labeling does not fit the problem, or an option has no meaning.
+    FormatError
+        If the checkpoint cannot be read, or is of another problem.
+
+    Notes
+    -----
+    Memory: beside the tables, for each thread a few numbers for each factor and each label of each variable, and 16 MB
+    for the tables of blocks, 64 MB if those of the problem have more than 2^22 entries.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> f = gp.generate.factor_grid(12, 12, "mixed", 3, seed=1).problem
+    >>> r = search(f, max_iterations=2, seed=3)
+    >>> r.cost <= gp.crf.icm(f).cost, r.iterations
+    (True, 2)
+    """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     check_seed_and_threads(seed, threads)
     f = as_factor_graph(problem)
     start = _better_start(f, initial, checkpoint)
+    known = np.inf if start is None else f.evaluate_labels(start)
     bound = trivial_bound(f)
-    known = None if start is None else f.evaluate_labels(start)
     if start is not None:
         stopping.record(known)
-    small = reduce(f) if len(f.tables) <= REDUCED and not stopping.check(np.inf if known is None else known) else None
-    g = f if small is None else small.problem
-    inner = start if start is None or small is None else small.project(start)
-    state = LabelingSearch(g, inner, seed or 0, threads)
-    lift = (lambda labels: labels) if small is None else small.lift
+    small = reduce(f) if len(f.tables) <= REDUCED and not stopping.check(known) else None
+    inner = f if small is None else small.problem
+    constant = 0.0 if small is None else small.constant
+    state = LabelingSearch(inner, small.project(start) if small and start is not None else start, seed or 0, threads)
 
     def labels() -> Labels:
-        found = lift(state.labels)
-        return found if start is None or not f.evaluate_labels(found) > known else start
+        found = state.labels if small is None else small.lift(state.labels)
+        return found.copy() if start is None or not f.evaluate_labels(found) > known else start
 
-    saver = None
-    if checkpoint is not None:
-        saver = Saver(checkpoint, lambda _, path: _write(f, labels(), path))
-    constant = 0.0 if small is None else small.constant
-    patience = PATIENCE if time_limit is None and max_iterations is None else None
-    status = Status.OPTIMAL if not g.n else Status.FEASIBLE
+    saver = None if checkpoint is None else Saver(checkpoint, lambda _, path: _write(f, labels(), path))
+    status = Status.FEASIBLE
     try:
-        stopping.record(state.cost + constant)
-        state.run(stopping, constant, patience, None if saver is None else lambda: saver.save(state.labels))
+        if not inner.n:
+            status = Status.OPTIMAL
+        elif not stopping.check(known):
+            if labelings(inner) <= FEW:
+                r = brute_force(inner)
+                state.offer(r.labels)
+                status = r.status
+            else:
+                stopping.record(state.cost + constant)
+                patience = PATIENCE if time_limit is None and max_iterations is None else None
+                state.run(stopping, constant, patience, None if saver is None else lambda: saver.save(state.labels))
     finally:
-        if saver:
+        if saver is not None:
             saver.save(state.labels, now=True)
     return finish(f, labels(), stopping, "search", status, lower_bound=bound)
 

@@ -124,7 +124,7 @@ class Operators:
         worker = self._worker()
         costs = worker.annealing.changes(labels, self.model.penalty)
         self.idle.put(worker)
-        costs = np.sort(costs[(costs > 1e-12 * self.model.range) & (costs < self.model.penalty / 2)])
+        costs = np.sort(costs[(costs > self.model.tolerance) & (costs < self.model.penalty / 2)])
         if not len(costs):
             return max(self.model.range, 1.0)
         sums = np.cumsum(costs / costs[-1])
@@ -207,24 +207,24 @@ class Operators:
         """The best of several runs of annealing of single labels, and whether it is allowed."""
         most = max(FEWEST, task.work / (self.sweep * (len(inside) or self.n) / self.n))
         sweeps = [k for k in SWEEPS if k <= most] or [int(most)]
-        began, best, best_energy = worker.annealing.work, labels, np.inf
+        began, best, best_energy, allowed = worker.annealing.work, labels, np.inf, True
         while True:
             temperatures = geometric(task.heat, COLD * task.heat, int(rng.choice(sweeps)))
             found = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
-            energy = self.model.energy(found)
+            energy, forbidden = self.model.measured(found)
             if energy < best_energy:
-                best, best_energy = found, energy
+                best, best_energy, allowed = found, energy, not forbidden
             if UPDATE * (worker.annealing.work - began) > 0.7 * task.work or stopping.check(np.inf):
                 break
             if task.fresh and not len(inside):
                 labels = rng.integers(0, self.model.domains, dtype=np.int32)
-        return best, best_energy < self.model.penalty or not self.model.f.has_forbidden
+        return best, allowed
 
     def _anneal_labels(
         self, worker: _Worker, labels: Labels, inside: Labels, temperatures: NDArray[np.float64], weight: float,
         seed: int, stopping: Stopping,
     ) -> Labels:  # fmt: skip
-        variates, tolerance = exponential_variates(VARIATES), 2.0**-44 * self.model.range
+        variates, tolerance = exponential_variates(VARIATES), self.model.tolerance
         found: Labels = worker.annealing.run(
             labels, inside, temperatures, variates, weight, seed, tolerance, np.inf, stopping
         )[0]

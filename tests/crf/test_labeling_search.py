@@ -1,0 +1,440 @@
+"""The search on factor graphs: kernels against naive references, optimal where enumeration can tell, the same on any
+number of threads, and it stops when told to."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference_crf import all_energies
+from strategies_crf import factor_graphs, random_factor_graph
+
+import graphpart as gp
+from graphpart.common.variates import exponential_variates, gumbel_variates
+from graphpart.crf import search as search_of_package
+from graphpart.crf.anytime_search.labeling_search import LabelingSearch
+from graphpart.crf.anytime_search.model import Model
+from graphpart.errors import InfeasibleProblem
+from graphpart.stopping import Stopping
+
+search = gp.crf.search
+module = __import__("sys").modules["graphpart.crf.anytime_search.search"]
+NONE = np.zeros(0, np.int32)
+MASK = 2**64 - 1
+
+
+def start_of(model: Model, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, model.domains, dtype=np.int32) if model.f.n else np.zeros(0, np.int32)
+
+
+def one_block(blocks, labels: np.ndarray, limit: float, seed: int, inside=NONE, heat: float = 0.0):
+    return blocks.run(labels, inside, len(labels), limit, 1, gumbel_variates(1024), heat, seed, 0.0, Stopping())
+
+
+def test_is_a_function_of_the_package() -> None:
+    assert search_of_package is search
+
+
+# ------------------------------------------------------------------------------------------------------------ kernels
+
+
+@given(factor_graphs(max_arity=4), st.integers(0, 2**32))
+def test_model_has_the_energies_of_the_factor_graph(f: gp.FactorGraph, seed: int) -> None:
+    try:
+        model = Model(f)
+    except InfeasibleProblem:  # a variable with a single label, which is forbidden
+        assert (all_energies(f) == math.inf).all()
+        return
+    labels = start_of(model, seed)
+    whole = np.zeros(f.n, np.int32)
+    whole[model.open] = labels
+    energy, exact = model.energy(labels) + model.f.constant, f.evaluate_labels(whole)
+    if exact == math.inf:
+        allowed = all_energies(f)[np.isfinite(all_energies(f))]
+        assert energy > allowed.max(initial=-math.inf)
+        assert model.measured(labels)[1] > 0
+    else:
+        assert energy == pytest.approx(exact, abs=1e-9) and model.measured(labels)[1] == 0
+
+
+@pytest.mark.parametrize("limit", [4, 9, 30, 1e6])
+def test_a_block_is_the_best_of_all_labels_of_its_variables(limit: float) -> None:
+    """Given the labels of the others, by enumeration; and with tables large enough it is the optimum."""
+    rng = np.random.default_rng(int(limit))
+    sizes = []
+    for case in range(250):
+        f = random_factor_graph(rng, max_arity=4, forbidden=rng.choice([0.0, 0.2]), whole=bool(rng.integers(2)))
+        try:
+            model = Model(f)
+        except InfeasibleProblem:
+            continue
+        labels = start_of(model, case)
+        blocks = model.blocks(2**16)
+        inside = np.flatnonzero(rng.random(model.f.n) < 0.7).astype(np.int32) if case % 3 == 0 else NONE
+        found, gain = one_block(blocks, labels, limit, case, inside)
+        members = blocks.members() if model.f.n else NONE
+        sizes.append(len(members))
+        assert len(set(members.tolist())) == len(members)
+        assert set(members.tolist()) <= set(inside.tolist()) or not len(inside)
+        kept = np.setdiff1d(np.arange(model.f.n), members)
+        assert (found[kept] == labels[kept]).all()
+        least = math.inf
+        for choice in itertools.product(*(range(model.domains[v]) for v in members)):
+            other = labels.copy()
+            other[members] = choice
+            least = min(least, model.energy(other))
+        assert model.energy(found) == pytest.approx(least, abs=1e-6), case
+        assert model.energy(found) - model.energy(labels) == pytest.approx(gain, abs=1e-6)
+        if limit == 1e6 and not len(inside):
+            assert len(members) == model.f.n
+            optimum = all_energies(f).min()
+            if optimum < math.inf:
+                assert model.energy(found) + model.f.constant == pytest.approx(optimum, abs=1e-6)
+    assert np.mean(sizes) > 0.8
+
+
+def test_blocks_of_forests_and_of_bounded_width_have_small_tables() -> None:
+    """The work that a block says it took bounds its tables: no message of more entries than allowed."""
+    f = gp.generate.factor_grid(20, 20, "mixed", seed=1).problem
+    model = Model(f)
+    for limit in (4, 16, 256):
+        blocks = model.blocks(2**18)
+        found, gain = one_block(blocks, start_of(model, 1), limit, 3)
+        members = blocks.members()
+        assert gain < 0 and model.energy(found) < model.energy(start_of(model, 1))
+        assert blocks.work <= 6 * limit * len(members)
+        if limit == 4:  # an induced forest: fewer edges than variables
+            inside = np.isin(np.arange(f.n), members)
+            edges = sum(inside[list(f.factor(k)[0])].all() for k in range(f.m) if len(f.factor(k)[0]) == 2)
+            assert 150 < edges + 1 <= len(members)
+
+
+def test_random_numbers_of_blocks_sample_single_variables() -> None:
+    """Of one variable alone, labels come with the probabilities of the Boltzmann distribution."""
+    costs = np.array([0.0, 0.5, 1.5])
+    model = Model(gp.FactorGraph.from_arrays([3], [([[0]], [costs])]))
+    blocks, heat = model.blocks(64), 0.7
+    counts = np.bincount(
+        [
+            blocks.run(np.zeros(1, np.int32), NONE, 1, 9, 1, gumbel_variates(65536), heat, k, 0.0, Stopping())[0][0]
+            for k in range(6000)
+        ],
+        minlength=3,
+    )
+    expected = np.exp(-costs / heat) / np.exp(-costs / heat).sum()
+    assert np.abs(counts / 6000 - expected).max() < 0.025
+
+
+class NaiveAnnealing:
+    """The same moves with the same random numbers, all sums computed anew."""
+
+    def __init__(self, model: Model, labels: np.ndarray, weight: float, seed: int) -> None:
+        self.model, self.labels, self.weight, self.state = model, labels.copy(), weight, seed
+
+    def bits(self) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        return z ^ (z >> 31)
+
+    def energy(self, v: int, y: int) -> float:
+        f, model = self.model.f, self.model
+        labels = self.labels.copy()
+        labels[v] = y
+        total = model.unary[model.first[v] + y]
+        for k in model.factors[model.rows[v] : model.rows[v + 1]].tolist():
+            scope, table = f.factor(k)
+            entry = table[tuple(labels[list(scope)])]
+            total += self.weight if entry == math.inf else entry
+        return float(total)
+
+    def visit(self, v: int, threshold: float) -> float:
+        own = self.labels[v]
+        deltas = {y: self.energy(v, y) - self.energy(v, own) for y in range(self.model.domains[v]) if y != own}
+        eligible = [y for y, delta in deltas.items() if delta <= threshold]
+        target, binary = None, self.model.binary
+        for count, y in enumerate(eligible, 1):
+            if binary or count == 1 or ((self.bits() >> 32) * count) >> 32 == 0:
+                target = y
+        if target is None:
+            return 0.0
+        self.labels[v] = target
+        return deltas[target]
+
+    def run(self, inside, temperatures, variates, tolerance: float) -> np.ndarray:
+        order = inside.tolist() if len(inside) else list(range(self.model.f.n))
+        best, cost, kept = 0.0, 0.0, self.labels.copy()
+        for temperature in temperatures:
+            for k, v in enumerate(order):
+                if k % 1024 == 0:
+                    shift = self.bits()
+                cost += self.visit(v, temperature * variates[(k + shift) % len(variates)])
+            if cost < best - tolerance:
+                best, kept = cost, self.labels.copy()
+        while True:
+            before = cost
+            for v in order:
+                cost += self.visit(v, -tolerance)
+            if not cost < before - tolerance:
+                break
+        return self.labels if cost < best - tolerance else kept
+
+
+@pytest.mark.parametrize("kind", ["binary", "pairs", "larger", "forbidden"])
+def test_annealing_makes_the_moves_of_a_naive_reference(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    variates = np.round(exponential_variates(64) * 8) / 8 + 0.0625  # never as large as a difference of whole costs
+    for case in range(40):
+        f = random_factor_graph(
+            rng,
+            n=6,
+            max_domain=2 if kind == "binary" else 4,
+            max_arity=2 if kind in ("binary", "pairs") else 4,
+            forbidden=0.2 if kind == "forbidden" else 0.0,
+            whole=True,
+        )
+        try:
+            model = Model(f)
+        except InfeasibleProblem:
+            continue
+        labels = start_of(model, case)
+        if not model.f.n:
+            continue
+        inside = np.sort(rng.permutation(model.f.n)[:3]).astype(np.int32) if case % 2 else NONE
+        temperatures = np.array([4.0, 2.0, 2.0, 1.0, 0.5])
+        weight, tolerance = 5.0, 2.0**-10
+        expected = NaiveAnnealing(model, labels, weight, case).run(inside, temperatures, variates, tolerance)
+        arguments = (labels, inside, temperatures, variates, weight, case, tolerance, 0.0, Stopping())
+        kernel = model.annealing()
+        assert kernel.run(*arguments)[0].tolist() == expected.tolist(), case
+        assert kernel.run(*arguments)[0].tolist() == expected.tolist(), "a kernel remembers nothing"
+        naive = NaiveAnnealing(model, labels, weight, 0)
+        changes = [naive.energy(v, y) - naive.energy(v, labels[v]) for v in range(model.f.n) for y in range(model.domains[v])]
+        assert kernel.changes(labels, weight).tolist() == changes
+
+
+@given(factor_graphs(max_arity=3), st.integers(0, 2**32))
+def test_best_of_regions_takes_the_better_one_of_each(f: gp.FactorGraph, seed: int) -> None:
+    try:
+        model = Model(f)
+    except InfeasibleProblem:
+        return
+    one, other = start_of(model, seed), start_of(model, seed + 1)
+    found = model.best_of_regions(one, other)
+    assert ((found == one) | (found == other)).all()
+    assert model.energy(found) <= min(model.energy(one), model.energy(other)) + 1e-6
+    assert model.best_of_regions(one, one).tolist() == one.tolist()
+
+
+def test_regions_are_chosen_one_by_one() -> None:
+    f = gp.FactorGraph.from_arrays([2] * 5, [(np.arange(5)[:, None], [[0.0, c] for c in (-1.0, 1.0, 5.0, -2.0, 1.0)])])
+    pairs = ([[0, 1], [3, 4]], np.zeros((2, 2, 2)))
+    g = gp.FactorGraph.from_arrays([2] * 5, [(f.scope[:, None], f.tables.reshape(5, 2)), pairs])
+    zeros, ones = np.zeros(5, np.int32), np.ones(5, np.int32)
+    assert Model(g).best_of_regions(zeros, ones).tolist() == [0, 0, 0, 1, 1]
+    assert Model(f).best_of_regions(zeros, ones).tolist() == [1, 0, 0, 1, 0]
+
+
+# ------------------------------------------------------------------------------------------------------------- search
+
+
+def without_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search, not allowed to reduce or to enumerate."""
+    monkeypatch.setattr(module, "REDUCED", -1)
+    monkeypatch.setattr(module, "FEW", 0)
+
+
+@pytest.mark.parametrize("forbidden", [0.0, 0.3])
+def test_optimal_on_small_random_problems(forbidden: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(11)
+    for case in range(60):
+        f = random_factor_graph(rng, max_arity=4, forbidden=forbidden, whole=bool(case % 2))
+        optimum = all_energies(f).min() if f.n else f.constant
+        if case == 40:
+            without_help(monkeypatch)
+        target = optimum + 1e-9 if optimum < math.inf else None
+        try:
+            r = search(f, max_iterations=2, threads=1, target=target)
+        except InfeasibleProblem:
+            assert optimum == math.inf
+            continue
+        assert r.cost == pytest.approx(optimum, abs=1e-9), case
+        assert r.cost == f.evaluate(r.labels)
+        assert r.lower_bound <= r.cost or r.cost == math.inf
+        if optimum == math.inf:
+            assert "forbidden" in r.message and r.status != gp.Status.OPTIMAL or r.status == gp.Status.OPTIMAL
+
+
+def grid(seed: int = 1, size: int = 14, labels: int = 3) -> gp.FactorGraph:
+    return gp.generate.factor_grid(size, size, "mixed", labels, seed=seed).problem
+
+
+def test_finds_what_elimination_proves() -> None:
+    for labels, size in ((2, 16), (3, 9)):
+        f = grid(3, size, labels)
+        exact = gp.crf.elimination(f)
+        assert exact.status == gp.Status.OPTIMAL
+        r = search(f, target=exact.cost + 1e-6, time_limit=30)
+        assert r.cost == pytest.approx(exact.cost, abs=1e-6)
+
+
+def test_finds_allowed_labelings_where_hardly_any_is() -> None:
+    """Colourings of a random graph that was made to have one, which single changes do not find."""
+    rng = np.random.default_rng(5)
+    n, colours = 90, 4
+    hidden = rng.integers(0, colours, n)
+    pairs = [(a, b) for a, b in itertools.combinations(range(n), 2) if hidden[a] != hidden[b] and rng.random() < 0.1]
+    differ = np.where(np.eye(colours, dtype=bool), np.inf, 0.0)
+    costs = rng.random((n, colours))
+    f = gp.FactorGraph.from_arrays(
+        [colours] * n, [(np.arange(n)[:, None], costs), (pairs, np.broadcast_to(differ, (len(pairs), 4, 4)))]
+    )
+    assert gp.crf.icm(f).cost == math.inf
+    r = search(f, max_iterations=6)
+    assert r.cost < math.inf and all(r.labels[a] != r.labels[b] for a, b in pairs)
+
+
+@pytest.mark.parametrize("family", ["pairs", "larger", "forbidden"])
+def test_same_result_on_any_number_of_threads(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_help(monkeypatch)
+    rng = np.random.default_rng(3)
+    f = {
+        "pairs": lambda: grid(),
+        "larger": lambda: random_factor_graph(rng, n=40, max_arity=4),
+        "forbidden": lambda: random_factor_graph(rng, n=40, forbidden=0.05, max_arity=3, max_domain=6),
+    }[family]()
+    results = [search(f, max_iterations=3, seed=11, threads=threads) for threads in (1, 2, 4)]
+    assert all(r.labels.tolist() == results[0].labels.tolist() for r in results)
+    assert results[0].iterations == 3 and results[0].status == gp.Status.ITERATION_LIMIT
+    costs = [cost for _, cost in results[0].history]
+    assert costs[-1] == results[0].cost == min(costs)
+    assert results[0].cost <= gp.crf.icm(f).cost
+
+
+def test_slices_are_as_good_as_the_whole() -> None:
+    f = grid(4)
+    whole, slices = (LabelingSearch(f, seed=3, threads=2) for _ in range(2))
+    whole.run(Stopping(max_iterations=4))
+    for _ in range(2):
+        slices.run(Stopping(max_iterations=2))
+    assert slices.labels.tolist() == whole.labels.tolist()
+    assert slices.cost == whole.cost == f.evaluate(whole.labels) and slices.rounds == 4
+    best = search(f, max_iterations=8).labels
+    other = LabelingSearch(f)
+    assert other.cost > f.evaluate(best)
+    assert other.offer(best, f.evaluate(best)) and other.cost == f.evaluate(best)
+    assert not other.offer(np.zeros(f.n, np.int32)) and not other.offer(best)
+
+
+def test_never_worse_than_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = grid(6)
+    best = search(f, max_iterations=4)
+    for iterations in (0, 1):
+        assert search(f, initial=best, max_iterations=iterations).cost <= best.cost
+    without_help(monkeypatch)
+    assert search(f, initial=best.labels, max_iterations=0).labels.tolist() == best.labels.tolist()
+    with pytest.raises(gp.InvalidPartition):
+        search(f, initial=[0, 1])
+
+
+def degenerate() -> dict[str, gp.FactorGraph]:
+    rng = np.random.default_rng(0)
+    loop = [[a, (a + 1) % 12] for a in range(12)] + [[a, (a + 5) % 12] for a in range(12)]
+    normal = rng.normal(size=(24, 3, 3))
+    make = gp.FactorGraph.from_arrays
+    return {
+        "nothing": make([], []),
+        "no factors": make([3, 2], []),
+        "single labels": make([1, 1, 1], [([[0, 1]], [[[2.0]]])]),
+        "zero": make([3] * 12, [(loop, np.zeros((24, 3, 3)))]),
+        "huge": make([3] * 12, [(loop, 1e300 * normal)]),
+        "tiny": make([3] * 12, [(loop, 1e-300 * normal)]),
+        "outlier": make([3] * 12, [(loop, normal), ([[0]], [[1e15, 0.0, 1.0]])]),
+        "twice": make([3] * 12, [(loop, normal), ([edge[::-1] for edge in loop], normal)]),
+        "some single": make([3] * 11 + [1], [(loop[:10], normal[:10]), ([[0, 11]], rng.normal(size=(1, 3, 1)))]),
+        "nothing allowed": make([2] * 3, [([[0, 1], [1, 2], [0, 2]], np.tile([[np.inf, 0.0], [0.0, np.inf]], (3, 1, 1)))]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", degenerate())
+@pytest.mark.parametrize("alone", [True, False])
+def test_degenerate_problems(name: str, alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    f = degenerate()[name]
+    if alone:
+        without_help(monkeypatch)
+    try:
+        r = search(f, max_iterations=2, seed=1)
+    except InfeasibleProblem:
+        assert name == "nothing allowed"
+        return
+    assert r.cost == f.evaluate(r.labels)
+    if name == "nothing allowed":
+        assert r.cost == math.inf and "forbidden by factor" in r.message
+    elif f.n:
+        exact = gp.crf.elimination(f)
+        assert r.cost <= exact.cost + 1e-9 * abs(exact.cost)
+
+
+def test_checkpoint_is_written_and_resumed_from(tmp_path) -> None:
+    f = grid(5)
+    file = tmp_path / "best.txt"
+    first = search(f, max_iterations=3, checkpoint=file)
+    assert f.evaluate(gp.read_labels(str(file), f)) == first.cost
+    again = search(f, max_iterations=0, checkpoint=file)
+    assert again.cost <= first.cost
+    assert search(f, initial=[0] * f.n, max_iterations=0, checkpoint=file).cost <= first.cost
+    file.write_text("0\n1\n")
+    with pytest.raises(gp.FormatError):
+        search(f, checkpoint=file)
+    assert file.read_text() == "0\n1\n"
+
+
+def test_target_time_limit_callback_and_interrupt() -> None:
+    f = grid(8, 24, 4)
+    icm = gp.crf.icm(f).cost
+    r = search(f, time_limit=60, target=icm)
+    assert r.status == gp.Status.TARGET and r.cost <= icm and r.seconds < 30
+    r = search(f, time_limit=0.3)
+    assert r.status == gp.Status.TIME_LIMIT and r.seconds < 5
+    seen: list[float] = []
+    r = search(f, callback=lambda seconds, cost: seen.append(cost) or len(seen) >= 3)
+    assert r.status == gp.Status.INTERRUPTED
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    r = search(f, time_limit=60)
+    assert r.status == gp.Status.INTERRUPTED and r.seconds < 30 and r.cost <= icm
+    with pytest.raises(ZeroDivisionError):
+        search(f, callback=lambda seconds, cost: 1 / 0)
+
+
+@pytest.mark.parametrize("wrong", [{"seed": -1}, {"seed": "x"}, {"threads": 0}, {"threads": 1.5}, {"time_limit": -1}])
+def test_wrong_options(wrong: dict[str, object]) -> None:
+    with pytest.raises(gp.InvalidOption):
+        search(grid(), **wrong)
+
+
+def test_inputs_are_not_changed() -> None:
+    f = grid(2, 8)
+    before = [array.copy() for array in f._flat()]
+    start = np.zeros(f.n, np.int32)
+    search(f, initial=start, max_iterations=1)
+    assert not start.any()
+    assert all((a == b).all() for a, b in zip(before, f._flat(), strict=True))
+
+
+def test_best_known_values_of_real_instances(shared_instances) -> None:
+    for name, energy in (("grid20x20.f10", -3015.70), ("rus_50_100_6_1", -3081.09), ("pedigree37", 333.64)):
+        f = gp.read(shared_instances / "uai" / f"{name}.uai.gz")
+        if name.startswith("rus"):
+            from graphpart.io.evidence import read_evidence
+
+            f = f.condition(read_evidence(shared_instances / "uai" / f"{name}.uai.evid", f))
+        assert search(f, time_limit=30, target=energy + 0.12).cost <= energy + 0.12
