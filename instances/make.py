@@ -130,10 +130,8 @@ RECIPES = (
     recipe("image-3072.uai.gz", "noisy-image", height=48, width=64, smoothness=0.6, decimals=2, seed=1),
     recipe("scene-0600.json.gz", "scene", height=20, width=30, decimals=2, seed=1),
     recipe("qubo-0040.sparse", "qubo", n=40, density=0.3, seed=1),
-    recipe("qubo-0100.sparse.gz", "qubo", n=100, seed=2),
     recipe("max-cut-0064.maxcut", "max-cut", n=64, graph="torus", weights="signs", seed=1),
-    recipe("max-cut-0800.maxcut.gz", "max-cut", n=800, seed=2),
-    recipe("spin-glass-3d-0216.json.gz", "spin-glass", length=6, couplings="normal", decimals=3, seed=1),
+    recipe("spin-glass-3d-0064.json", "spin-glass", length=4, couplings="normal", decimals=3, seed=1),
 )
 
 

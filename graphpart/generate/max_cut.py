@@ -66,6 +66,7 @@ def max_cut(
     if graph == "torus":
         height = max((k for k in range(1, int(n**0.5) + 1) if n % k == 0), default=0)
         pairs = lattice_pairs((height, n // max(height, 1)), True)
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     else:
         total = n * (n - 1) // 2
         pairs = np.stack(unrank_pairs(n, distinct_integers(total, round(density * total), rng)), 1)
