@@ -22,6 +22,9 @@ from typing import Any
 import numpy as np
 
 import graphpart as gp
+from graphpart.crf.binary_quadratic.form import quadratic_form
+from graphpart.crf.binary_quadratic.search import BinarySearch
+from graphpart.stopping import Stopping
 
 HERE = Path(__file__).resolve().parent
 MANIFEST = HERE / "manifest.csv"
@@ -126,6 +129,9 @@ RECIPES = (
     recipe("image-1024.json.gz", "noisy-image", height=32, width=32, noise=0.15, decimals=2, seed=1),
     recipe("image-3072.uai.gz", "noisy-image", height=48, width=64, smoothness=0.6, decimals=2, seed=1),
     recipe("scene-0600.json.gz", "scene", height=20, width=30, decimals=2, seed=1),
+    recipe("qubo-0040.sparse", "qubo", n=40, density=0.3, seed=1),
+    recipe("max-cut-0064.maxcut", "max-cut", n=64, graph="torus", weights="signs", seed=1),
+    recipe("spin-glass-3d-0064.json", "spin-glass", length=4, couplings="normal", decimals=3, seed=1),
 )
 
 
@@ -180,6 +186,11 @@ def work_on_factor_graph(
             labels, before, found_by = r.labels, r.cost, "min-sum" if f.is_acyclic else "auto"
         if r.status == "optimal" and proven == "no":
             proven = r.message.removeprefix("proven optimal: ")
+    if seconds and proven == "no" and quadratic_form(f) is not None:
+        search = BinarySearch(f, labels, seed=1)
+        search.run(Stopping(time_limit=seconds))
+        if search.cost < before - EXACT:
+            labels, before, found_by = search.labels, search.cost, "binary quadratic search"
     if proving and proven == "no":
         r = gp.crf.ilp(f, initial=labels, solver="highs", time_limit=proving)
         if r.cost < before - EXACT:

@@ -22,7 +22,7 @@ SPEC.loader.exec_module(make)
 with open(FOLDER / "manifest.csv", newline="") as manifest:
     MANIFEST = list(csv.DictReader(manifest))
 RECIPES = {recipe.file: recipe for recipe in make.RECIPES}
-FACTOR_GRAPHS = {"factor-tree", "factor-chain", "factor-grid", "noisy-image", "scene"}
+FACTOR_GRAPHS = {"factor-tree", "factor-chain", "factor-grid", "noisy-image", "scene", "qubo", "max-cut", "spin-glass"}
 SLOW = {"spin-glass-0100.json.gz"}
 LONG_PROOFS: set[str] = set()
 each = pytest.mark.parametrize("line", MANIFEST, ids=lambda line: line["file"].split(".")[0])

@@ -22,11 +22,14 @@ from graphpart.generate.factor_grid import factor_grid
 from graphpart.generate.factor_tree import factor_tree
 from graphpart.generate.grid import grid
 from graphpart.generate.instance import FactorInstance, Instance
+from graphpart.generate.max_cut import max_cut
 from graphpart.generate.modularity import modularity
 from graphpart.generate.noisy_image import noisy_image
 from graphpart.generate.planted_partition import planted_partition
+from graphpart.generate.qubo import qubo
 from graphpart.generate.scene import scene
 from graphpart.generate.sparse_random import sparse_random
+from graphpart.generate.spin_glass import spin_glass
 from graphpart.generate.uniform_integers import uniform_integers
 
 __all__ = ["FAMILIES", "Family", "Parameter", "find_family"]
@@ -120,6 +123,9 @@ FAMILIES: tuple[Family, ...] = (
     Family("factor-grid", factor_grid),
     Family("noisy-image", noisy_image),
     Family("scene", scene),
+    Family("qubo", qubo),
+    Family("max-cut", max_cut),
+    Family("spin-glass", spin_glass),
 )
 
 

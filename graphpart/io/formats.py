@@ -72,6 +72,8 @@ FORMATS: tuple[Format, ...] = (
     Format("csv", (".csv",), "partition", "graphpart.io.csv", "edge list u,v,cost or u,v,weight or u,v,sign"),
     Format("qubo", (".qubo", ".sparse"), "crf", "graphpart.io.qubo",
            "n m, then lines i j q of a binary quadratic program"),
+    Format("maxcut", (".maxcut", ".rud"), "crf", "graphpart.io.max_cut",
+           "n m, then lines i j w of a graph whose heaviest cut is sought"),
     Format("metis", (".metis", ".graph"), "partition", "graphpart.io.metis", "rows of neighbours with signed weights"),
     Format("cplib", (".cplib", ".cp"), "partition", "graphpart.io.cplib",
            "clique partitioning: n, then the upper triangle of weights"),

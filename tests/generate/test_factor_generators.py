@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphpart as gp
-from graphpart.generate import factor_chain, factor_grid, factor_tree, noisy_image, scene
+from graphpart.generate import factor_chain, factor_grid, factor_tree, max_cut, noisy_image, qubo, scene, spin_glass
 
 
 def by_scope(f):
@@ -134,3 +134,77 @@ def test_decimals_round_all_costs():
 def test_wrong_options(make, options, expected):
     with pytest.raises(gp.InvalidOption, match=expected):
         make(**options)
+
+
+@given(n=st.integers(0, 12), density=st.sampled_from([0.0, 0.3, 1.0]), seed=st.integers(0, 99))
+def test_qubo(n, density, seed):
+    f, truth = qubo(n, density, largest=9, seed=seed)
+    assert truth is None and f.n == n and (f.domains == 2).all()
+    tables = by_scope(f)
+    for scope, table in tables.items():
+        assert table.ravel()[:-1].tolist() == [0] * (table.size - 1)
+        assert table.ravel()[-1] != 0 and abs(table.ravel()[-1]) <= 9 * len(scope)
+        assert len(scope) == 1 or table[1, 1] % 2 == 0
+    assert sum(len(scope) == 2 for scope in tables) <= round(density * n * (n - 1) / 2)
+
+
+def test_qubo_hits_every_entry_alike():
+    values = np.array([table[1, 1] / 2 for scope, table in qubo(300, 0.5, 3)[0].factors() if len(scope) == 2])
+    found, counts = np.unique(values, return_counts=True)
+    assert found.tolist() == [-3, -2, -1, 1, 2, 3] and counts.min() > 0.9 * counts.mean()
+
+
+@given(n=st.integers(0, 30), graph=st.sampled_from(["random", "torus"]), signs=st.booleans(), seed=st.integers(0, 99))
+def test_max_cut(n, graph, signs, seed):
+    f, truth = max_cut(n, graph, 0.3, "signs" if signs else "ones", seed)
+    assert truth is None and f.n == n
+    weights = {scope: -table[0, 1] for scope, table in by_scope(f).items()}
+    assert set(weights.values()) <= ({1.0, -1.0} if signs else {1.0})
+    assert graph == "torus" or len(weights) == round(0.3 * n * (n - 1) / 2)
+    labels = np.random.default_rng(seed).integers(0, 2, n)
+    cut = sum(w for (u, v), w in weights.items() if labels[u] != labels[v])
+    assert f.objective(f.evaluate(labels)) == cut
+
+
+def test_a_torus_is_a_grid_with_joined_borders():
+    f = max_cut(20, "torus")[0]
+    H = nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 5, periodic=True), ordering="sorted")
+    assert {frozenset(scope) for scope in by_scope(f)} == {frozenset(e) for e in H.edges}
+    assert {nx.degree(H, v) for v in H} == {4}
+
+
+@pytest.mark.parametrize(("length", "dimensions"), [(0, 3), (1, 2), (2, 2), (2, 3), (3, 3), (4, 2), (5, 1)])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_spin_glasses(length, dimensions, periodic):
+    f, truth = spin_glass(length, dimensions, periodic=periodic, field=0.5, seed=2)
+    assert truth is None and f.n == length**dimensions
+    tables = by_scope(f)
+    G = nx.grid_graph([length] * dimensions, periodic=periodic and length > 2)
+    H = nx.convert_node_labels_to_integers(G, ordering="sorted")
+    assert {frozenset(s) for s in tables if len(s) == 2} == {frozenset(e) for e in H.edges}
+    for scope, table in tables.items():
+        if len(scope) == 2:
+            assert abs(table[0, 0]) == 1 and table.tolist() == [
+                [table[0, 0], -table[0, 0]],
+                [-table[0, 0], table[0, 0]],
+            ]
+        else:
+            assert table[0] == -table[1]
+    assert len(spin_glass(length, dimensions, "normal", seed=1).problem.domains) == f.n
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: qubo(-1), "n is -1: expected an integer at least 0"),
+        (lambda: qubo(5, 1.5), "density is 1.5: expected a number from 0 to 1"),
+        (lambda: max_cut(5, "moon"), "graph is 'moon': expected one of random, torus"),
+        (lambda: max_cut(5, weights="two"), "weights is 'two': expected one of ones, signs"),
+        (lambda: spin_glass(5, 7), "dimensions is 7: expected an integer from 1 to 6"),
+        (lambda: spin_glass(5, couplings="soft"), "couplings is 'soft': expected one of signs, normal"),
+        (lambda: spin_glass(2000, 3), "length is 2000: expected an integer from 0 to 1290"),
+    ],
+)
+def test_what_quadratic_generators_refuse(make, message):
+    with pytest.raises(gp.InvalidOption, match=message):
+        make()

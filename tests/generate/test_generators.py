@@ -26,6 +26,9 @@ SMALL = {
     "factor-grid": {"height": 4, "width": 5},
     "noisy-image": {"height": 14, "width": 11},
     "scene": {"height": 6, "width": 7},
+    "qubo": {"n": 20},
+    "max-cut": {"n": 30, "density": 0.3},
+    "spin-glass": {"length": 4},
 }
 
 
@@ -66,6 +69,9 @@ CHECKSUMS = {
     "factor-grid": ({"height": 40, "width": 50, "labels": 3}, "d3ff0fb969478832"),
     "noisy-image": ({"height": 14, "width": 11}, "82cc19a39ec4f22e"),
     "scene": ({"height": 30, "width": 20}, "fc8905d24bc664b4"),
+    "qubo": ({"n": 60, "density": 0.5}, "415e6c0ae6c546ae"),
+    "max-cut": ({"n": 100, "weights": "signs"}, "24d142231888cbcc"),
+    "spin-glass": ({"length": 18, "couplings": "normal", "field": 0.5}, "01553b89c42d6c04"),
 }
 
 

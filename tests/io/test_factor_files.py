@@ -172,6 +172,26 @@ def test_qubo_convention():
     assert f.evaluate([0, 1, 1]) == 0
 
 
+def test_max_cut_convention():
+    f = read("# comment\n3 4\n1 2 5\n2 3 -1.5\n3 1 2\n2 1 1\n", "maxcut")
+    assert f.sense == -1 and f.m == 3
+    assert [f.objective(f.evaluate(labels)) for labels in ([0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1])] == [
+        0,
+        8,
+        4.5,
+        0.5,
+    ]
+
+
+def test_max_cut_round_trip():
+    for seed in range(20):
+        f = gp.generate.max_cut(seed, density=0.5, weights="signs", seed=seed).problem
+        g = read(written(f, "maxcut"), "maxcut")
+        assert (f.n, f.m, f.sense) == (g.n, g.m, g.sense)
+        np.testing.assert_array_equal(f.scope, g.scope)
+        np.testing.assert_array_equal(f.tables, g.tables)
+
+
 def test_equal_entries_add_up():
     assert read("2 3\n1 2 1\n2 1 1\n1 2 1\n", "qubo").evaluate([1, 1]) == 6
 
@@ -262,6 +282,15 @@ MISTAKES = [
     ("qubo", "2 1\n1 2 one\n", 2, "found 'one'"),
     ("qubo", "2 1\n1 2 3\n4\n", 3, "found 4: expected the end of the file, as all 1 entries are read"),
     ("qubo", "2 2\n1 2 1e308\n1 2 1e308\n", None, "overflows"),
+    ("maxcut", "", 1, "the file ends: expected n, the number of nodes"),
+    ("maxcut", "2\n", 2, "the file ends: expected m, the number of edges"),
+    ("maxcut", "2 2\n1 2 1\n", 3, "the file ends: expected 2 lines i j w"),
+    ("maxcut", "222222201 1\n1 2 1\n", None, "222222201 nodes but 1 edges: expected at most 1001000 nodes"),
+    ("maxcut", "2 1\n0 1 1\n", 2, "found 0: expected a node, a whole number from 1 to 2"),
+    ("maxcut", "2 1\n1 1 1\n", 2, "found 1: expected a node other than the first one of the line"),
+    ("maxcut", "2 1\n1 2 inf\n", 2, "found inf: expected a finite number"),
+    ("maxcut", "2 1\n1 2 3\n4\n", 3, "found 4: expected the end of the file, as all 1 edges are read"),
+    ("maxcut", "2 2\n1 2 1e308\n1 2 1e308\n", None, "overflows"),
     ("json", '{"nodes": [{"id": 0, "domain": 0}], "edges": []}', None, "domain"),
     ("json", '{"nodes": [{"id": 0, "domain": 2.5}], "edges": []}', None, "the domain of nodes[0] is 2.5"),
     ("json", '{"nodes": [{"id": 0, "domain": 2}, {"id": 0, "domain": 2}]}', None, "added twice"),
@@ -315,6 +344,7 @@ def test_damaged_files_end_in_an_exception_of_ours(data, format):
         ("wcsp", [0.0, -1.0], "format wcsp holds whole costs"),
         ("qubo", [0.0, math.inf], "format qubo holds binary variables"),
         ("qubo", [1.0, 2.0], "format qubo holds no constant"),
+        ("maxcut", [0.0, 2.0], "format maxcut holds binary variables and pairwise factors"),
         ("multicut", [0.0, 1.0], "format multicut does not hold a FactorGraph"),
     ],
 )
