@@ -1,35 +1,5 @@
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
+from graphpart.crf.bounds._prepared import Prepared
 from graphpart.stopping import Stopping
 
-_Floats = NDArray[np.float64]
-_Offsets = NDArray[np.int64]
-_Elements = NDArray[np.int32]
-
-class Network:
-    done_forward: bool
-    def __init__(
-        self,
-        domains: _Elements,
-        first: _Offsets,
-        scope_start: _Offsets,
-        scope: _Elements,
-        table_start: _Offsets,
-        tables: _Floats,
-        unary: _Floats,
-        own: _Offsets,
-        tight: NDArray[np.uint8],
-        triplets: NDArray[np.integer[Any]],
-        cap: float,
-    ) -> None: ...
-    @property
-    def kinds(self) -> tuple[int, int, int, int]: ...
+class Passing(Prepared):
     def half(self, forward: bool, cost: float, stopping: Stopping) -> tuple[float, bool]: ...
-    def export(self, out: _Floats) -> None: ...
-    def reduced(self, given: _Floats, factors: _Elements) -> tuple[_Offsets, _Floats]: ...
-    def export_links(self) -> _Floats: ...
-    def load(self, given: _Floats, links: _Floats) -> None: ...
-    def round(self, labels: _Elements) -> None: ...

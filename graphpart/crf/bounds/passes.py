@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bounds._message_passing import Network
+from graphpart.crf.bounds._rounding import Network
 from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import forbidden_by

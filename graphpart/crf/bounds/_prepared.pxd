@@ -1,0 +1,63 @@
+"""A factor graph made ready for passes, for the kernels that pass, round and export; see `_prepared.pyx`."""
+
+from graphpart.crf.bounds._visits cimport gp_network, gp_pair
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+
+
+cdef class Prepared:
+    cdef Py_ssize_t n, pair_count, large_count
+    cdef double cap
+    cdef gp_network net
+    cdef readonly bint done_forward     # the direction of the latest pass
+    cdef element_t front                # the variable that it would visit next
+    cdef const element_t[::1] domains, scope
+    cdef const offset_t[::1] first, scope_start, table_start, own
+    cdef const cost_t[::1] tables
+    cdef double[::1] unary, messages, given, scratch, scratch2, start
+    cdef char[::1] pair_bytes
+    cdef gp_pair* pairs
+    cdef element_t[::1] pair_factor
+    cdef offset_t[::1] later_start, earlier_start
+    cdef element_t[::1] earlier
+    cdef double[::1] weight
+    # factors with all messages: those of at least three variables, and tight pairs
+    cdef element_t[::1] large_factor, large_first, large_last
+    cdef offset_t[::1] large_message, large_table, large_rows
+    cdef element_t[::1] large_of, place_of
+    cdef double[::1] large_messages, pair_tables
+    # triplets
+    cdef element_t[:, ::1] triplets                 # as indices into large_factor
+    cdef offset_t[::1] triplet_table, owned_start, member_start
+    cdef offset_t[:, ::1] link_message
+    cdef element_t[::1] owned, member               # tight pairs by first variable; of each 3 * triplet + place
+    cdef double[::1] triplet_tables
+    cdef double[::1] link_messages
+
+    cdef void _oriented(self, Py_ssize_t k, const double* source, double* target) noexcept nogil
+    cdef void _oriented_back(self, Py_ssize_t k, const double* source, double* target) noexcept nogil
+
+
+cdef inline double* message_of(Prepared net, Py_ssize_t k, element_t place) noexcept nogil:
+    """The messages of a large factor to the variable at a place of its scope."""
+    cdef offset_t begin = net.scope_start[net.large_factor[k]], i, at = net.large_message[k]
+    for i in range(begin, begin + place):
+        at += net.domains[net.scope[i]]
+    return &net.large_messages[at]
+
+
+cdef inline void strides(
+    Prepared net, Py_ssize_t t, element_t place, element_t* size, offset_t* stride
+) noexcept nogil:
+    """Sizes and strides in the table of a triplet: of the first and second variable of a pair, and of the third."""
+    cdef element_t a = net.domains[net.large_first[net.triplets[t, 0]]]
+    cdef element_t b = net.domains[net.large_last[net.triplets[t, 0]]]
+    cdef element_t c = net.domains[net.large_last[net.triplets[t, 2]]]
+    if place == 0:
+        size[0], size[1], size[2] = a, b, c
+        stride[0], stride[1], stride[2] = <offset_t>b * c, c, 1
+    elif place == 1:
+        size[0], size[1], size[2] = a, c, b
+        stride[0], stride[1], stride[2] = <offset_t>b * c, 1, c
+    else:
+        size[0], size[1], size[2] = b, c, a
+        stride[0], stride[1], stride[2] = c, 1, <offset_t>b * c

@@ -1,0 +1,263 @@
+"""Sequential reweighted message passing, made ready: the layout of messages, kinds of tables, triplets, weights.
+
+A pair of variables u < v keeps one vector of messages: those to v once u has been visited, those to u once v has, in
+turn. The other end is implied, since a variable that is visited sends all the same. Pairs are sorted by u, so that the
+pairs to later variables of u stand together. Factors of at least three variables keep the messages to each of them, and
+so do **tight** pairs, which are part of triplets; their tables hold what triplets sent to them.
+
+The passes are in `_message_passing`, rounding and what leaves and enters are in `_rounding`.
+"""
+
+import numpy as np
+
+from libc.float cimport DBL_MAX
+from libc.stdint cimport uint64_t
+from libc.string cimport memcmp
+
+from graphpart.crf.bounds._tables cimport hash_of, recognise
+from graphpart.crf.bounds._visits cimport GP_GENERAL, GP_LINEAR, gp_network, gp_pair
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+
+cdef enum:
+    RECENT = 4096                   # tables among which an equal one is looked for
+    NOBODY = -1
+
+
+cdef class Prepared:
+    """A factor graph made ready for passes, with the messages that it has at present.
+
+    Parameters
+    ----------
+    domains, first, scope_start, scope, table_start, tables
+        The factor graph, with extra pairs (tables of zeros) at its end; labels of variable v start at ``first[v]``.
+    unary : ndarray of float64
+        The sum of the unary tables of each variable.
+    own : ndarray of int64
+        Where the messages of each factor of at least two variables start in the layout of certificates; -1 for others.
+    tight : ndarray of uint8
+        Pairs that are part of triplets.
+    triplets : ndarray of int32, shape (t, 3)
+        The factors over (i, j), (i, k), (j, k) for variables i < j < k.
+    cap : float
+        No message is larger; the largest number if no entry is infinite.
+    """
+
+    def __init__(
+        self, domains, first, scope_start, scope, table_start, tables, unary, own, tight, triplets, double cap
+    ):
+        self.domains, self.first, self.scope_start, self.scope = domains, first, scope_start, scope
+        self.table_start, self.tables, self.unary, self.own = table_start, tables, unary, own
+        self.n = len(domains)
+        self.cap = cap
+        self.done_forward, self.front = False, NOBODY
+        largest = int(np.max(domains, initial=1))
+        smallest = int(np.min(domains, initial=largest))
+        self.net.sized = largest if largest == smallest and largest in (2, 4, 6, 8, 16) else 0
+        self.given, self.start = np.zeros(largest), np.zeros(largest)
+        arity = np.diff(scope_start)
+        self._take_pairs(np.flatnonzero((arity == 2) & (tight == 0)).astype(np.int32))
+        self._take_large(np.flatnonzero((arity > 2) | (tight > 0)).astype(np.int32), np.ascontiguousarray(tight))
+        self._take_triplets(np.ascontiguousarray(triplets, np.int32))
+        self._weigh()
+        sizes = np.diff(table_start)[np.asarray(self.large_factor)]
+        room = max(largest * largest if len(triplets) else largest, int(sizes.max(initial=1)))
+        self.scratch, self.scratch2 = np.zeros(room), np.zeros(room)
+        self._connect()
+
+    def _connect(self):
+        cdef gp_network* net = &self.net
+        net.capped, net.cap = self.cap < DBL_MAX, self.cap
+        net.domains = &self.domains[0] if self.n else NULL
+        net.earlier = &self.earlier[0] if self.pair_count else NULL
+        net.first, net.later_start, net.earlier_start = &self.first[0], &self.later_start[0], &self.earlier_start[0]
+        net.pairs, net.tables = self.pairs, &self.tables[0] if self.tables.shape[0] else NULL
+        net.unary = &self.unary[0] if self.unary.shape[0] else NULL
+        net.weight, net.messages = &self.weight[0], &self.messages[0]
+        net.in_, net.out, net.given = &self.scratch[0], &self.scratch2[0], &self.given[0]
+
+    def _take_pairs(self, const element_t[::1] factors):
+        cdef Py_ssize_t count = factors.shape[0], k, f
+        cdef element_t a, b, u, v
+        cdef offset_t at, size, message = 0, total = 0
+        cdef gp_pair* p
+        cdef uint64_t slot
+        self.pair_count = count
+        self.pair_bytes = np.zeros(max(1, count) * sizeof(gp_pair), np.int8)
+        self.pairs = <gp_pair*>&self.pair_bytes[0]
+        self.pair_factor = np.zeros(count, np.int32)
+        self.later_start, self.earlier_start = np.zeros(self.n + 1, np.int64), np.zeros(self.n + 1, np.int64)
+        self.earlier = np.zeros(count, np.int32)
+        cdef offset_t[::1] recent = np.full(RECENT, -1, np.int64)
+        cdef offset_t[::1] later_start = self.later_start, earlier_start = self.earlier_start
+        with nogil:
+            for k in range(count):
+                f = factors[k]
+                a, b = self.scope[self.scope_start[f]], self.scope[self.scope_start[f] + 1]
+                later_start[min(a, b)] += 1
+                earlier_start[max(a, b)] += 1
+            for k in range(1, self.n + 1):
+                later_start[k] += later_start[k - 1]
+                earlier_start[k] += earlier_start[k - 1]
+            for k in range(count - 1, -1, -1):
+                f = factors[k]
+                a, b = self.scope[self.scope_start[f]], self.scope[self.scope_start[f] + 1]
+                later_start[min(a, b)] -= 1
+                at = later_start[min(a, b)]
+                self.pair_factor[at] = <element_t>f
+            for k in range(count - 1, -1, -1):
+                f = self.pair_factor[k]
+                a, b = self.scope[self.scope_start[f]], self.scope[self.scope_start[f] + 1]
+                earlier_start[max(a, b)] -= 1
+                self.earlier[earlier_start[max(a, b)]] = <element_t>k
+            for k in range(count):
+                p = &self.pairs[k]
+                f = self.pair_factor[k]
+                a, b = self.scope[self.scope_start[f]], self.scope[self.scope_start[f] + 1]
+                p.u, p.v, p.flipped = min(a, b), max(a, b), a > b
+                p.message = message
+                message += max(self.domains[a], self.domains[b])
+                p.table = self.table_start[f]
+                size = <offset_t>self.domains[a] * self.domains[b]
+                p.kind = recognise(&self.tables[p.table], self.domains[a], self.domains[b], &p.same, &p.other)
+                if p.kind == GP_GENERAL or p.kind == GP_LINEAR:
+                    # an equal table that was just used is still near the processor
+                    slot = hash_of(&self.tables[p.table], size) % RECENT
+                    at = recent[slot]
+                    if (
+                        at >= 0
+                        and at + size <= p.table
+                        and memcmp(&self.tables[at], &self.tables[p.table], 8 * size) == 0
+                    ):
+                        p.table = at
+                    else:
+                        recent[slot] = p.table
+        self.messages = np.zeros(max(1, message))
+
+    def _take_large(self, const element_t[::1] factors, const unsigned char[::1] tight):
+        cdef Py_ssize_t count = factors.shape[0], k, f
+        cdef offset_t i, j, entry, message = 0, table = 0, size
+        cdef element_t v, lowest, highest
+        self.large_count = count
+        self.large_factor = np.array(factors, np.int32)
+        self.large_first, self.large_last = np.zeros(count, np.int32), np.zeros(count, np.int32)
+        self.large_message = np.zeros(count + 1, np.int64)
+        self.large_table = np.full(count, -1, np.int64)
+        self.large_rows = np.zeros(self.n + 1, np.int64)
+        with nogil:
+            for k in range(count):
+                f = factors[k]
+                self.large_message[k] = message
+                lowest = highest = self.scope[self.scope_start[f]]
+                for i in range(self.scope_start[f], self.scope_start[f + 1]):
+                    v = self.scope[i]
+                    self.large_rows[v] += 1
+                    message += self.domains[v]
+                    lowest, highest = min(lowest, v), max(highest, v)
+                self.large_first[k], self.large_last[k] = lowest, highest
+                if tight[f]:
+                    self.large_table[k] = table
+                    table += self.table_start[f + 1] - self.table_start[f]
+            self.large_message[count] = message
+            for k in range(1, self.n + 1):
+                self.large_rows[k] += self.large_rows[k - 1]
+        self.large_messages = np.zeros(max(1, message))
+        self.pair_tables = np.zeros(max(1, table))
+        self.large_of = np.zeros(max(1, self.large_rows[self.n]), np.int32)
+        self.place_of = np.zeros(max(1, self.large_rows[self.n]), np.int32)
+        with nogil:
+            for k in range(count - 1, -1, -1):
+                f = factors[k]
+                for i in range(self.scope_start[f + 1] - 1, self.scope_start[f] - 1, -1):
+                    v = self.scope[i]
+                    self.large_rows[v] -= 1
+                    self.large_of[self.large_rows[v]] = <element_t>k
+                    self.place_of[self.large_rows[v]] = <element_t>(i - self.scope_start[f])
+                if self.large_table[k] >= 0:        # rows for the earlier variable
+                    self._oriented(k, &self.tables[self.table_start[f]], &self.pair_tables[self.large_table[k]])
+
+    cdef void _oriented(self, Py_ssize_t k, const double* source, double* target) noexcept nogil:
+        """Copy a table over the scope of a tight pair so that its rows are those of the earlier variable, or back."""
+        cdef offset_t at = self.scope_start[self.large_factor[k]], i, j
+        cdef element_t a = self.scope[at], b = self.scope[at + 1], rows = self.domains[a], columns = self.domains[b]
+        for i in range(rows):
+            for j in range(columns):
+                if a < b:
+                    target[i * columns + j] = source[i * columns + j]
+                else:
+                    target[j * rows + i] = source[i * columns + j]
+
+    cdef void _oriented_back(self, Py_ssize_t k, const double* source, double* target) noexcept nogil:
+        cdef offset_t at = self.scope_start[self.large_factor[k]], i, j
+        cdef element_t a = self.scope[at], b = self.scope[at + 1], rows = self.domains[a], columns = self.domains[b]
+        for i in range(rows):
+            for j in range(columns):
+                target[i * columns + j] = source[i * columns + j] if a < b else source[j * rows + i]
+
+    def _take_triplets(self, const element_t[:, ::1] factors):
+        cdef Py_ssize_t count = factors.shape[0], t, k, e
+        cdef offset_t table = 0, message = 0
+        cdef element_t i, j, l
+        large = np.full(len(self.scope_start) - 1, -1, np.int32)
+        large[np.asarray(self.large_factor)] = np.arange(self.large_count)
+        self.triplets = np.ascontiguousarray(large[np.asarray(factors)].reshape(-1, 3))
+        self.triplet_table = np.zeros(count + 1, np.int64)
+        self.link_message = np.zeros((count, 3), np.int64)
+        self.member_start = np.zeros(self.large_count + 1, np.int64)
+        self.owned_start = np.zeros(self.n + 1, np.int64)
+        for k in range(self.large_count):
+            if self.large_table[k] >= 0:
+                self.owned_start[self.large_first[k]] += 1
+        np.cumsum(self.owned_start, out=np.asarray(self.owned_start))
+        pairs = np.flatnonzero(np.asarray(self.large_table) >= 0)
+        # by first variable, then by last one
+        order = np.lexsort((np.asarray(self.large_last)[pairs], np.asarray(self.large_first)[pairs]))
+        self.owned = np.ascontiguousarray(pairs[order].astype(np.int32))
+        owned_start = np.zeros(self.n + 1, np.int64)
+        owned_start[1:] = np.asarray(self.owned_start)[: self.n]
+        self.owned_start = owned_start
+        self.member = np.zeros(3 * count, np.int32)
+        with nogil:
+            for t in range(count):
+                i, j, l = (self.large_first[self.triplets[t, 0]], self.large_last[self.triplets[t, 0]],
+                           self.large_last[self.triplets[t, 2]])
+                self.triplet_table[t] = table
+                table += <offset_t>self.domains[i] * self.domains[j] * self.domains[l]
+                for e in range(3):
+                    k = self.triplets[t, e]
+                    self.link_message[t, e] = message
+                    message += <offset_t>self.domains[self.large_first[k]] * self.domains[self.large_last[k]]
+                    self.member_start[k] += 1
+            self.triplet_table[count] = table
+            for k in range(1, self.large_count + 1):
+                self.member_start[k] += self.member_start[k - 1]
+            for t in range(count - 1, -1, -1):
+                for e in range(3):
+                    k = self.triplets[t, e]
+                    self.member_start[k] -= 1
+                    self.member[self.member_start[k]] = <element_t>(3 * t + e)
+        self.triplet_tables = np.zeros(max(1, table))
+        self.link_messages = np.zeros(max(1, message))
+
+    def _weigh(self):
+        """What share of its belief a variable sends to each factor: one by the number of those ahead or behind."""
+        cdef Py_ssize_t v, k
+        cdef offset_t i, ahead, behind
+        self.weight = np.zeros(max(1, self.n))
+        with nogil:
+            for v in range(self.n):
+                ahead = self.later_start[v + 1] - self.later_start[v]
+                behind = self.earlier_start[v + 1] - self.earlier_start[v]
+                for i in range(self.large_rows[v], self.large_rows[v + 1]):
+                    k = self.large_of[i]
+                    ahead += self.large_last[k] != v
+                    behind += self.large_first[k] != v
+                self.weight[v] = 1.0 / max(1, max(ahead, behind))
+
+    @property
+    def kinds(self):
+        """How many pairs have a general, a Potts, a Potts that favours different labels, and a linear table."""
+        cdef Py_ssize_t k
+        counts = [0, 0, 0, 0]
+        for k in range(self.pair_count):
+            counts[self.pairs[k].kind] += 1
+        return tuple(counts)

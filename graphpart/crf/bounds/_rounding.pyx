@@ -1,0 +1,263 @@
+"""Rounding of messages to labelings, and the messages as certificates have them, out and in."""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy
+
+from graphpart.crf.bounds._message_passing cimport Passing
+from graphpart.crf.bounds._prepared cimport strides
+from graphpart.crf.bounds._visits cimport GP_ANTI_POTTS, GP_POTTS, gp_pair, gp_send
+from graphpart.kernels.types cimport element_t, offset_t
+
+cdef enum:
+    NOBODY = -1
+
+
+cdef class Network(Passing):
+    """A factor graph with messages: to pass, to round, to export and to load; see `Prepared` for the parameters."""
+
+    # ------------------------------------------------------------------------------------------------ rounding
+
+    def round(self, element_t[::1] labels):
+        """A labeling, after a pass in reverse: in order, the label that is least given those of earlier variables."""
+        cdef element_t v, y, best, own
+        cdef offset_t i, at, stride
+        cdef double* belief = &self.given[0]
+        cdef const gp_pair* p
+        cdef const double* table
+        cdef const double* message
+        cdef double entry
+        with nogil:
+            for v in range(self.n):
+                at = self.first[v]
+                for y in range(self.domains[v]):
+                    belief[y] = self.unary[at + y]
+                for i in range(self.later_start[v], self.later_start[v + 1]):
+                    message = &self.messages[self.pairs[i].message]
+                    for y in range(self.domains[v]):
+                        belief[y] += message[y]
+                for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
+                    p = &self.pairs[self.earlier[i]]
+                    own = labels[p.u]
+                    if p.kind == GP_POTTS or p.kind == GP_ANTI_POTTS:
+                        for y in range(self.domains[v]):
+                            belief[y] += p.same if y == own else p.other
+                        continue
+                    stride = self.domains[p.u] if p.flipped else 1
+                    table = &self.tables[p.table] + (own if p.flipped else <offset_t>own * self.domains[v])
+                    for y in range(self.domains[v]):
+                        belief[y] += table[y * stride]
+                for i in range(self.large_rows[v], self.large_rows[v + 1]):
+                    self._condition(self.large_of[i], v, &labels[0], belief)
+                best = 0
+                for y in range(1, self.domains[v]):
+                    if belief[y] < belief[best]:
+                        best = y
+                labels[v] = best
+
+    cdef void _condition(self, Py_ssize_t k, element_t v, const element_t* labels, double* belief) noexcept nogil:
+        """Add the least of the table less messages to later variables, for given labels of earlier ones."""
+        cdef offset_t f = self.large_factor[k], begin = self.scope_start[f], end = self.scope_start[f + 1]
+        cdef offset_t size, i, j, entry, rest, message
+        cdef element_t u, y
+        cdef double value
+        cdef double* least = &self.scratch[0]
+        cdef bint fits
+        cdef const double* table = &self.tables[self.table_start[f]]
+        if v == self.large_first[k]:
+            message = self.large_message[k]
+            for i in range(begin, end):
+                if self.scope[i] == v:
+                    break
+                message += self.domains[self.scope[i]]
+            for y in range(self.domains[v]):
+                belief[y] += self.large_messages[message + y]
+            return
+        if self.large_table[k] >= 0:
+            self._condition_pair(k, labels, belief)
+            return
+        size = self.table_start[f + 1] - self.table_start[f]
+        for y in range(self.domains[v]):
+            least[y] = INFINITY
+        for entry in range(size):
+            rest = entry
+            value = table[entry]
+            fits = True
+            y = 0
+            message = self.large_message[k + 1]
+            for i in range(end - 1, begin - 1, -1):
+                u = self.scope[i]
+                message -= self.domains[u]
+                j = rest % self.domains[u]
+                rest //= self.domains[u]
+                if u == v:
+                    y = <element_t>j
+                elif u > v:
+                    value -= self.large_messages[message + j]
+                elif labels[u] != j:
+                    fits = False
+                    break
+            if fits:
+                least[y] = value if value < least[y] else least[y]
+        for y in range(self.domains[v]):
+            belief[y] += least[y]
+
+    cdef void _condition_pair(self, Py_ssize_t k, const element_t* labels, double* belief) noexcept nogil:
+        """The same for the later variable of a tight pair, with the triplets in which it is the second or last one."""
+        cdef element_t u = self.large_first[k], v = self.large_last[k], y, z, columns = self.domains[v]
+        cdef const double* table = &self.pair_tables[self.large_table[k]] + <offset_t>labels[u] * columns
+        cdef element_t size[3]
+        cdef offset_t stride[3]
+        cdef offset_t r, t
+        cdef const double* entry
+        cdef double least
+        for y in range(columns):
+            belief[y] += table[y]
+        for r in range(self.member_start[k], self.member_start[k + 1]):
+            t = self.member[r] // 3
+            if self.member[r] % 3 == 1:
+                continue
+            strides(self, t, self.member[r] % 3, size, stride)
+            entry = &self.triplet_tables[self.triplet_table[t]] + labels[u] * stride[0]
+            if self.member[r] % 3 == 2:         # the first variable has a label as well
+                entry += labels[self.large_first[self.triplets[t, 0]]] * stride[2]
+            for y in range(columns):
+                least = entry[y * stride[1]]
+                if self.member[r] % 3 == 0:
+                    for z in range(1, size[2]):
+                        least = min(least, entry[y * stride[1] + z * stride[2]])
+                belief[y] += least
+
+    # ------------------------------------------------------------------------------------- messages in and out
+
+    cdef inline bint _at_later(self, const gp_pair* p) noexcept nogil:
+        """Whether the message of a pair is that to its later variable."""
+        return p.u < self.front if self.done_forward else p.v <= self.front
+
+    def export(self, double[::1] out):
+        """Write the messages in the layout of certificates.
+
+        Where one end of a pair is implied, it is the least of the table less the messages to the other end.
+        """
+        cdef Py_ssize_t k, f
+        cdef gp_pair* p
+        cdef offset_t i, y
+        cdef element_t d, e
+        cdef bint at_later
+        cdef double* to_u
+        cdef double* to_v
+        cdef double[::1] zero = np.zeros(max(1, self.given.shape[0]))
+        with nogil:
+            for k in range(self.pair_count):
+                p = &self.pairs[k]
+                f = self.pair_factor[k]
+                at_later = self._at_later(p)
+                d, e = self.domains[p.u], self.domains[p.v]
+                to_u = &out[self.own[f]] + (e if p.flipped else 0)
+                to_v = &out[self.own[f]] + (0 if p.flipped else d)
+                # gp_send reads and writes one vector, which may be longer than what it stands for
+                if at_later:
+                    memcpy(to_v, &self.messages[p.message], e * sizeof(double))
+                    memcpy(&self.given[0], to_v, e * sizeof(double))
+                    gp_send(e, d, p, &self.tables[0], p.flipped, &zero[0], 0.0, &self.given[0], self.cap,
+                            &self.scratch[0], &self.scratch2[0])
+                    memcpy(to_u, &self.given[0], d * sizeof(double))
+                else:
+                    memcpy(to_u, &self.messages[p.message], d * sizeof(double))
+                    memcpy(&self.given[0], to_u, d * sizeof(double))
+                    gp_send(d, e, p, &self.tables[0], not p.flipped, &zero[0], 0.0, &self.given[0], self.cap,
+                            &self.scratch[0], &self.scratch2[0])
+                    memcpy(to_v, &self.given[0], e * sizeof(double))
+            for k in range(self.large_count):
+                f = self.large_factor[k]
+                for i in range(self.large_message[k + 1] - self.large_message[k]):
+                    out[self.own[f] + i] = self.large_messages[self.large_message[k] + i]
+
+    def reduced(self, const double[::1] given, const element_t[::1] factors):
+        """(starts, entries): tables of pairs less messages as in certificates, rows for the smaller variable."""
+        cdef Py_ssize_t count = factors.shape[0], k, f
+        cdef offset_t begin, x, y, at
+        cdef element_t a, b, rows, columns
+        cdef const double* to_rows
+        cdef const double* to_columns
+        cdef const double* source
+        large = np.full(len(self.scope_start) - 1, -1, np.int32)
+        large[np.asarray(self.large_factor)] = np.arange(self.large_count)
+        cdef element_t[::1] place = large
+        start_array = np.zeros(count + 1, np.int64)
+        sizes = np.diff(self.table_start)[np.asarray(factors)]
+        np.cumsum(sizes, out=start_array[1:])
+        out_array = np.zeros(max(1, start_array[count]))
+        cdef offset_t[::1] start = start_array
+        cdef double[::1] out = out_array
+        with nogil:
+            for k in range(count):
+                f = factors[k]
+                begin = self.scope_start[f]
+                a, b = self.scope[begin], self.scope[begin + 1]
+                rows, columns = self.domains[min(a, b)], self.domains[max(a, b)]
+                to_rows = to_columns = &given[self.own[f]]
+                if a < b:
+                    to_columns += rows
+                else:
+                    to_rows += columns
+                at = start[k]
+                source = &self.tables[self.table_start[f]]
+                if place[f] >= 0:
+                    source = &self.pair_tables[self.large_table[place[f]]]
+                for x in range(rows):
+                    for y in range(columns):
+                        out[at] = source[y * rows + x if a > b and place[f] < 0 else x * columns + y]
+                        out[at] -= to_rows[x] + to_columns[y]
+                        at += 1
+        return start_array, out_array
+
+    def export_links(self):
+        """For each triplet and its pairs the amounts sent to the pair, in the order of its scope."""
+        cdef Py_ssize_t t, e
+        out = np.zeros_like(self.link_messages)[: self._link_size()]
+        cdef double[::1] target = out
+        for t in range(self.triplets.shape[0]):
+            for e in range(3):
+                self._oriented_back(self.triplets[t, e], &self.link_messages[self.link_message[t, e]],
+                                    &target[self.link_message[t, e]])
+        return out
+
+    def _link_size(self):
+        cdef Py_ssize_t k, t = self.triplets.shape[0]
+        if not t:
+            return 0
+        k = self.triplets[t - 1, 2]
+        return self.link_message[t - 1, 2] + self.domains[self.large_first[k]] * self.domains[self.large_last[k]]
+
+    def load(self, const double[::1] given, const double[::1] links):
+        """Start from messages in the layout of certificates, and those of the first triplets."""
+        cdef Py_ssize_t k, f, t, e
+        cdef gp_pair* p
+        cdef offset_t i, size, at = 0
+        cdef double[::1] turned = np.zeros(max(1, self.link_messages.shape[0]))
+        cdef double* table
+        self.done_forward, self.front = False, NOBODY
+        with nogil:
+            for k in range(self.pair_count):
+                p = &self.pairs[k]
+                f = self.pair_factor[k]
+                memcpy(&self.messages[p.message], &given[self.own[f]] + (self.domains[p.v] if p.flipped else 0),
+                       self.domains[p.u] * sizeof(double))
+            for k in range(self.large_count):
+                f = self.large_factor[k]
+                for i in range(self.large_message[k + 1] - self.large_message[k]):
+                    self.large_messages[self.large_message[k] + i] = given[self.own[f] + i]
+            for t in range(self.triplets.shape[0]):
+                if at >= links.shape[0]:
+                    break
+                for e in range(3):
+                    k = self.triplets[t, e]
+                    size = <offset_t>self.domains[self.large_first[k]] * self.domains[self.large_last[k]]
+                    self._oriented(k, &links[at], &turned[0])
+                    for i in range(size):
+                        turned[i] = -turned[i]
+                    table = &self.pair_tables[self.large_table[k]]
+                    self._send_to_triplet(t, <element_t>e, &turned[0], table)
+                    at += size
