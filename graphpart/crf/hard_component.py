@@ -2,11 +2,11 @@
 
 1. Iterated conditional modes give a first labeling; message passing raises a bound and gives others by rounding, until
    bound and energy meet or the bound hardly rises (see `message_passing`).
-2. Mini-buckets give another bound and another labeling, the best chance of one that nothing forbids (see
-   `elimination`). Where factors have at most two variables, expansions improve the best labeling.
-3. While there is time: random balls of variables get labels that are best together, given the labels around them, as
-   far as elimination in little memory can tell. In turns, message passing goes on as long as its bound rises.
-4. What is small enough, and nearly closed, gets an integer program in between.
+2. Mini-buckets give another bound and another labeling, where that is affordable (see `elimination`). Where factors
+   have at most two variables, expansions improve the best labeling.
+3. In turns, while there is time: branch and bound (see `branch_and_bound`), search (see `anytime_search`), and message
+   passing as long as its bound rises, now with tightening. They tell each other the best labeling. Branch and bound
+   gets as much time as search while it closes its gap fast enough to end in time, else a tenth.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.steps import round_up
-from graphpart.crf.balls import Balls
+from graphpart.crf.anytime_search.labeling_search import LabelingSearch
 from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.bucket_elimination.elimination import elimination, lowered
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import expanded
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -32,18 +32,19 @@ __all__ = ["HardComponent"]
 
 Labels = NDArray[np.int32]
 PASSING = 0.4  # share of the time that message passing gets at first
-BUCKETS = 0.3  # share of what is left then for mini-buckets
+BUCKETS = 0.1  # share of what is left then for mini-buckets
 BUCKETS_SPEED = 2**21  # entries of all tables, for each second that is left, up to which they are tried
 MEMORY = 2**29  # bytes for them
-SMALL = 50_000  # entries of all tables of a component that the integer program gets,
-NEARLY = 0.1  # if the gap is at most this share of what message passing and local search have closed,
-PROGRAM = 0.4  # in this share of the time that is left,
-LEAST = 1.0  # if that is so many seconds at least
-BALLS = 400  # balls and restarts if there is no time limit; fewer in larger components
-WIDE = 0.25  # share of the restarts that change all variables
 CERTIFY = 1e-8  # seconds for each entry of all tables, to compute the bound in the end
 SLICE = 0.1  # share of the time for each turn of message passing later on,
 FEWEST = 5  # which is of so many iterations at least
+TURN, LONGER = 0.1, 1.5  # seconds of the first turn of search; how much longer each turn is
+BRANCHING_SPEED = 2**20  # entries of all tables, for each second that is left, up to which branch and bound is tried
+PREPARING = 0.1  # share of the time that is left for its preparation
+HOPELESS = 0.1  # of the time of search for branch and bound, if it would not end in time
+SLOWEST = 3.0  # times the time that is left, that the gap would take to close at the present pace
+NODES = 20_000  # of branch and bound in all, and
+ROUNDS, IDLE = 40, 6  # rounds of search, if there is no time limit; idle ones in a row before it ends
 
 
 class HardComponent:
@@ -90,18 +91,20 @@ class HardComponent:
         self.ends = stopping.seconds + seconds
         self.labels, self.cost, self.bound = labels.copy(), f.evaluate_labels(labels), -math.inf
         self.proven, self.how = False, "by bound and local search"
-        self._take(improve(f, labels, self._until(1.0), "sweep")[0])
         self.ascent: Ascent | None = None
         self.moves: Moves | None = None
         self.rises, self.passing = True, 0.0
-        self.balls = Balls(f, rng)
-        self.spent = [0.0, 0.0]  # seconds for balls and for restarts
+        self.search: LabelingSearch | None = None
+        self.branching: BranchAndBound | None = None
+        self._take(improve(f, labels, self._until(1.0), "sweep")[0])
+        self.promising = True
+        self.turn = TURN
 
     def begin(self) -> None:
         """Step 1."""
-        self.ascent = ascent = Ascent(self.f, self._until(PASSING), self.labels)
+        self.ascent = ascent = Ascent(self.f, self._until(PASSING), self.labels, tightening=not self.until_then)
         began = self.stopping.seconds
-        self.rises = ascent.run() == "stopped"
+        self.rises = ascent.run() == "stopped" or not ascent.tightening
         self.passing = self.stopping.seconds - began
         self._take(ascent.labels)
         if not self._closed():
@@ -114,18 +117,14 @@ class HardComponent:
         self.moves = self._fusion()
         self._mini_buckets()
         self._expand()
-        if not self.proven and not self._closed():
-            self._search(self.left / 4)
-            if not self._closed() and self._nearly():
-                self._program()
         self.go_on(self.left)
 
     def go_on(self, seconds: float) -> None:
         """Step 3, for so many seconds."""
         self.ends = self.stopping.seconds + seconds
-        if not self.proven:
+        if not self.proven and not self._closed():
             self.ends -= min(CERTIFY * len(self.f.tables), seconds / 4)
-            self._search(seconds)
+            self._take_turns()
             if not self._closed():
                 self._prove()
 
@@ -137,11 +136,16 @@ class HardComponent:
     def _ended(self) -> bool:
         return self.stopping.check(self.cost + self.others) or self.left <= 0
 
-    def _until(self, share: float, iterations: int | None = None) -> Stopping:
+    def _until(self, share: float, iterations: int | None = None, seconds: float = math.inf) -> Stopping:
         """For a share of the time that is left; whoever stops the whole run stops this as well."""
-        return Stopping(
-            share * self.left, iterations, callback=lambda seconds, cost: self.stopping.check(self.cost + self.others)
-        )
+
+        def callback(_: float, __: float) -> bool:  # what runs may have other units
+            return self.stopping.check(min([self.cost, *(one.cost for one in self._running())]) + self.others)
+
+        return Stopping(min(seconds, share * self.left), iterations, callback=callback)
+
+    def _running(self) -> list[LabelingSearch | BranchAndBound]:
+        return [one for one in (self.search, self.branching) if one is not None]
 
     def _take(self, labels: Labels) -> bool:
         cost = self.f.evaluate_labels(labels)
@@ -168,13 +172,6 @@ class HardComponent:
         if ascent is not None:
             self.bound = max(self.bound, round_up(ascent.passes.proven(), ascent.step))
 
-    def _nearly(self) -> bool:
-        """Whether an integer program is small and promising enough."""
-        least = trivial_bound(self.f)
-        return (
-            len(self.f.tables) <= SMALL and self.left > LEAST and self.cost - self.bound <= NEARLY * (self.cost - least)
-        )
-
     def _fusion(self) -> Moves | None:
         """What fuses two labelings; None where factors are larger than pairs."""
         moves = Moves(*self.f._flat())
@@ -199,43 +196,66 @@ class HardComponent:
         if self.moves is not None and not self._ended():
             self._take(expanded(self.f, self.moves, self.labels, self._until(0.5), self.rng))
 
-    def _program(self) -> None:
-        from graphpart import milp
-        from graphpart.crf.exact_solvers.ilp import solve_component
-
-        inner = self._until(PROGRAM)
-        labels, bound, optimal = solve_component(self.f, self.labels, milp.pick_solver(), inner, self.cost)
-        inner.reraise()
-        self._take(labels)
-        self.bound = max(self.bound, bound)
-        if optimal:
-            self.proven, self.how = True, "by integer programming"
-
-    def _search(self, seconds: float) -> None:
-        """Balls and restarts, each in half of the time, and message passing in between as long as its bound rises.
-
-        Without a time limit balls and restarts take turns.
-        """
-        ends = min(self.ends, self.stopping.seconds + seconds)
+    def _take_turns(self) -> None:
+        """Branch and bound, search and message passing. Without a time limit, so many nodes and rounds of them."""
+        if self.search is None:
+            self.search = LabelingSearch(self.f, self.labels, int(self.rng.integers(2**31)), prepared=True)
         passed = self.stopping.seconds
-        most = math.inf if self.until_then else BALLS * 1000 // max(self.f.n, 1000)
-        k = 0
-        while k < most and not self._ended() and self.stopping.seconds < ends:
-            if self.rises and self.until_then and self.stopping.seconds >= passed:
+        while not self.proven and not self._ended():
+            self._branch()
+            if self.proven or self._ended():
+                break
+            self._search()
+            if self._meets():
+                break
+            if not self.until_then:
+                break
+            if self.rises and self.stopping.seconds >= passed:
                 self._pass()
                 if self._meets():
                     break
                 passed = self.stopping.seconds + SLICE * self.left
-            began = self.stopping.seconds
-            restart = self.spent[1] < self.spent[0] if self.until_then else bool(k % 2)
-            if restart:
-                self._restart()
-            else:
-                self._ball()
-            self.spent[restart] += self.stopping.seconds - began
-            k += 1
-        self.cost = self.f.evaluate_labels(self.labels)  # without the rounding of many differences
-        self.stopping.record(self.cost + self.others)
+            self.turn *= LONGER
+
+    def _search(self) -> None:
+        """A turn of search, in whole rounds: what is stopped within one is lost."""
+        search, until = self.search, self.stopping.seconds + self.turn
+        assert search is not None
+        search.offer(self.labels, self.cost)
+        while True:
+            inner = self._until(1.0, 1 if self.until_then else ROUNDS)
+            search.run(inner, self.others, None if self.until_then else IDLE)
+            inner.reraise()
+            if not self.until_then or self._ended() or self.stopping.seconds >= until:
+                break
+        self._take(search.labels)
+
+    def _branch(self) -> None:
+        """A turn of branch and bound."""
+        if self.branching is None:
+            if len(self.f.tables) > BRANCHING_SPEED * self.left:
+                return
+            inner = self._until(PREPARING)
+            self.branching = BranchAndBound(self.f, self.labels, inner, self.others)
+            inner.reraise()
+            self._take(self.branching.labels)
+        branching = self.branching
+        branching.offer(self.labels)
+        before, began = branching.bound, self.stopping.seconds
+        if self.until_then:
+            inner = self._until(1.0, seconds=self.turn * (1.0 if self.promising else HOPELESS))
+            done = branching.run(inner)
+        else:
+            inner = self._until(1.0)
+            done = branching.run(inner, NODES)
+        inner.reraise()
+        self._take(branching.labels)
+        self.bound = max(self.bound, branching.bound)
+        if done:
+            self.proven, self.how = True, "by branch and bound"
+        elif before > -math.inf:
+            pace = (branching.bound - before) / max(self.stopping.seconds - began, 1e-9)
+            self.promising = pace * SLOWEST * self.left >= self.cost - branching.bound
 
     def _pass(self) -> None:
         """A turn of message passing, of whole iterations: what is stopped within one may prove less than before."""
@@ -247,7 +267,7 @@ class HardComponent:
         if count < FEWEST:
             return
         began = self.stopping.seconds
-        ascent.stopping = self._until(1.0, count)
+        ascent.stopping, ascent.tightening = self._until(1.0, count), True
         ascent.offer(self.labels, self.f.evaluate_labels(self.labels))
         self.rises = ascent.run() == "stopped"
         self.passing += self.stopping.seconds - began
@@ -257,26 +277,3 @@ class HardComponent:
     def _meets(self) -> bool:
         """Whether message passing says that the best labeling is optimal, up to rounding."""
         return self.ascent is not None and self.ascent.closed()
-
-    def _ball(self) -> None:
-        difference = self.balls.change(self.labels, self.cost == math.inf, self._until(1.0))
-        if difference == -math.inf:
-            self.cost = self.f.evaluate_labels(self.labels)
-        else:
-            self.cost += difference
-
-    def _restart(self) -> None:
-        """Random labels for some variables, then single changes and, for pairs, an optimal fusion with the best."""
-        f = self.f
-        many = self.rng.random() < WIDE
-        size = f.n if many else int(math.exp(self.rng.uniform(0.0, math.log(f.n)))) + 1
-        inside = np.arange(f.n) if many else self.balls.around(int(self.rng.integers(f.n)), size)
-        labels = self.labels.copy()
-        labels[inside] = self.rng.integers(0, f.domains[inside])
-        inner = self._until(1.0)
-        labels, cost = improve(f, labels, inner, "sweep")
-        if self.moves is not None and cost < math.inf and self.cost < math.inf:
-            fused = self.labels.copy()
-            if self.moves.move(self.labels, labels, fused, self.cost, inner):
-                labels = fused
-        self._take(labels)

@@ -51,6 +51,8 @@ class LabelingSearch:
     seed : int
     threads : int, optional
         Default: as many as there are processors for this process.
+    prepared : bool
+        Leave out message passing and expansions in the beginning: the labels are what they have found.
 
     Attributes
     ----------
@@ -62,7 +64,14 @@ class LabelingSearch:
         Rounds in a row without improvement.
     """
 
-    def __init__(self, f: FactorGraph, labels: Labels | None = None, seed: int = 0, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        f: FactorGraph,
+        labels: Labels | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+        prepared: bool = False,
+    ) -> None:
         self.f, self.seed = f, seed
         self.threads = processors() if threads is None else threads
         self.model = model = Model(f)
@@ -77,7 +86,7 @@ class LabelingSearch:
         self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in KINDS}
         self.weight = model.penalty
         self.heats = np.ones(HEATS)
-        self.begun = False
+        self.begun, self.prepared = False, prepared
         self.stopping: Stopping | None = None
         self.others = 0.0
         self.serve: Callable[[], object] | None = None
@@ -116,7 +125,8 @@ class LabelingSearch:
         with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
             if not self.begun:
                 self.begun = True
-                self._round(executor, self._first())
+                if not self.prepared:
+                    self._round(executor, self._first())
             while not self._check() and (patience is None or self.idle < patience):
                 improved = self._round(executor, self._plan())
                 self.rounds += 1

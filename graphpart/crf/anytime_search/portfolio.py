@@ -1,0 +1,102 @@
+"""The searches that fit a factor graph, taking turns: each goes on from what the others have found.
+
+`LabelingSearch` fits every factor graph. Where it is a binary quadratic form (see `binary_quadratic`), `BinarySearch`
+takes part. The next round is that of the search that has worked less so far, by estimates that do not look at the
+clock; so the result after a number of rounds does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.anytime_search.labeling_search import LabelingSearch
+from graphpart.crf.binary_quadratic.form import quadratic_form
+from graphpart.crf.binary_quadratic.search import BinarySearch
+from graphpart.crf.problem import FactorGraph
+from graphpart.stopping import Stopping
+
+__all__ = ["Portfolio"]
+
+Labels = NDArray[np.int32]
+
+
+class Portfolio:
+    """All searches on one factor graph.
+
+    Parameters
+    ----------
+    f, labels, seed, threads, prepared
+        As for `LabelingSearch`.
+
+    Attributes
+    ----------
+    labels, cost : ndarray of int32, float
+        The best so far, and its energy; ``inf`` as long as no allowed labeling was found.
+    idle : int
+        Rounds in a row without improvement.
+    """
+
+    def __init__(
+        self,
+        f: FactorGraph,
+        labels: Labels | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+        prepared: bool = False,
+    ) -> None:
+        first = LabelingSearch(f, labels, seed, threads, prepared)
+        self.searches: list[LabelingSearch | BinarySearch] = [first]
+        if quadratic_form(f) is not None:
+            self.searches.append(BinarySearch(f, first.labels, seed, threads))
+        self.labels, self.cost = first.labels, first.cost
+        self.idle = 0
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take a labeling that something else found, if it is the best; `cost` is its energy."""
+        if cost < self.cost:
+            self.labels, self.cost = labels.copy(), cost
+
+    def run(
+        self,
+        stopping: Stopping,
+        others: float = 0.0,
+        patience: int | None = None,
+        serve: Callable[[], object] | None = None,
+    ) -> None:
+        """Go on until stopped, or after so many rounds of each search in a row without improvement.
+
+        Parameters
+        ----------
+        stopping : Stopping
+            Its iterations are rounds.
+        others : float
+            The energy of what is not in this factor graph, for target, callback and history.
+        patience : int, optional
+        serve : callable, optional
+            Called about every 50 ms.
+        """
+        current = self.searches[0]
+
+        def callback(_: float, __: float) -> bool:
+            if serve is not None:
+                serve()
+            return stopping.check(min(self.cost, current.cost) + others)
+
+        while not stopping.check(self.cost + others):
+            if patience is not None and self.idle >= patience * len(self.searches):
+                break
+            current = min(self.searches, key=lambda one: one.work)
+            if self.cost < current.cost:
+                current.offer(self.labels, self.cost)
+            inner = Stopping(stopping.remaining, 1, callback=callback)
+            current.run(inner)
+            inner.reraise()
+            improved = current.cost < self.cost
+            if improved:
+                self.labels, self.cost = current.labels, current.cost
+                stopping.record(self.cost + others)
+            self.idle = 0 if improved else self.idle + 1
+            stopping.step(self.cost + others)
