@@ -1,10 +1,9 @@
 """Factor graphs (conditional graphical models) and minimisation of their energy.
 
 `problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination` and `exact_solvers`
-find labelings, and `anytime_search` does as long as
-there is time; `bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto`
-chooses among all; `hard_component` is what it does where nothing is exact, `balls` a part of that; `evidence` solves
-with some labels given.
+find labelings, `anytime_search` does so as long as there is time; `bounds` and `certificates` prove how good they are;
+`reduction` is what is known beforehand. `auto` chooses among all; `hard_component` is what it does where nothing is
+exact, `balls` a part of that; `evidence` solves with some labels given.
 """
 
 from graphpart.crf.anytime_search.search import search

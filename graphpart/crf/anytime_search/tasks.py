@@ -31,14 +31,19 @@ COLD = 0.05  # the last temperature of annealing, as a share of the first
 EACH, ENTRY = 1200.0, 0.8  # nanoseconds for a variable of a block, and for an entry of its tables
 FILL = 1 / 16  # entries of a table, as a share of those allowed, about
 ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large problems
-VISIT, LINK, UPDATE = 6.0, 0.5, 2.0  # nanoseconds for a variable, for a label of a neighbour, and for an update of a sum
+VISIT, LINK, UPDATE = (
+    6.0,
+    0.5,
+    2.0,
+)  # nanoseconds for a variable, for a label of a neighbour, and for an update of a sum
 FEWEST = 30  # sweeps
-SWEEPS = (300, 1000, 3000, 10000)  # of a run, as far as there is time
+SWEEPS = 300  # of a run, at least, if there is time
 LEAST = 50  # variables of a region
 STALE = 3  # blocks without improvement, after which a descent ends
 ITERATIONS = 200  # of message passing
 BEGIN = 0.4  # share of the time that message passing and expansions get
-FUSIONS = 2  # blocks for each labeling to fuse with
+FUSIONS = 3  # blocks for each labeling to fuse with
+DEEP, WIDE = 2.0**9, 2.0**12  # entries of tables after annealing, and where labelings differ, at least
 NONE = np.zeros(0, np.int32)
 
 
@@ -145,7 +150,7 @@ class Operators:
     def affordable(self, kind: str, limit: float, work: float) -> int:
         """How many variables there is time to anneal, or to descend with."""
         if kind == "labels":
-            each = SWEEPS[0] * self.sweep / self.n
+            each = SWEEPS * self.sweep / self.n
         else:
             each = (STEPS if kind == "blocks" else STALE) * (EACH + ENTRY * FILL * limit)
         return int(min(self.n, max(LEAST, work / each)))
@@ -170,12 +175,12 @@ class Operators:
         elif task.kind == "blocks":
             labels = self._anneal_blocks(worker, labels, inside, task, rng, stopping)
         if task.kind != "cross":
-            labels = self._descend_blocks(worker, labels, inside, task.limit, task.work / 2, rng, stopping)
+            labels = self._descend_blocks(worker, labels, inside, max(DEEP, task.limit), task.work / 2, rng, stopping)
         own = labels
         for other in task.others:
             if stopping.check(np.inf):
                 break
-            labels = self._fused(worker, labels, other, task.limit, rng, stopping)
+            labels = self._fused(worker, labels, other, max(WIDE, task.limit), rng, stopping)
         self.idle.put(worker)
         return Found(labels, own, allowed)
 
@@ -206,10 +211,11 @@ class Operators:
     ) -> tuple[Labels, bool]:  # fmt: skip
         """The best of several runs of annealing of single labels, and whether it is allowed."""
         most = max(FEWEST, task.work / (self.sweep * (len(inside) or self.n) / self.n))
-        sweeps = [k for k in SWEEPS if k <= most] or [int(most)]
+        runs = int(rng.integers(1 + max(0, int(most / SWEEPS).bit_length() - 1)))
+        sweeps = int(most / 2**runs)
         began, best, best_energy, allowed = worker.annealing.work, labels, np.inf, True
         while True:
-            temperatures = geometric(task.heat, COLD * task.heat, int(rng.choice(sweeps)))
+            temperatures = geometric(task.heat, COLD * task.heat, sweeps)
             found = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
             energy, forbidden = self.model.measured(found)
             if energy < best_energy:
