@@ -25,12 +25,13 @@ POOL = 12  # labelings kept
 WORK = 1.6e5  # nanoseconds of a task at first, for each variable,
 LEAST, MOST, LONGEST = 2e7, 3e8, 5e9  # within limits; and at last
 SLOWER = 3  # rounds in a row without improvement, after which tasks take longer
-KINDS = ("labels", "blocks", "descent", "cross")
-FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3}  # credit that every kind has
+KINDS = ("labels", "blocks", "descent", "cross", "expansion")
+FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3, "expansion": 0.1}  # credit that every kind has
 FLOOR_HEAT = 0.1  # and every temperature
 FADE = 0.9  # of credit, each time that a kind is tried
 FRESH = 0.3  # share of tasks that begin with random labels
 LIMITS = (4, 6, 8, 10, 12, 14, 16, 18)  # binary logarithms of entries of the tables of blocks
+LONG, LIMIT = 100, 2.0**9  # sweeps of the first annealing of a large factor graph, and its blocks after that
 BLOCKS = 8  # blocks that there is time for, at least, with the largest of these
 HEATS = 7  # first temperatures of annealing,
 RANGE = {"labels": (1.5, 0.01), "blocks": (1.0, 0.02)}  # from and to, in what changes of one label cost
@@ -138,9 +139,16 @@ class LabelingSearch:
             self.weight = min(self.model.penalty, START_WEIGHT * unit)
 
     def _first(self) -> list[Task]:
-        kinds = ["message passing"] + ["expansion"] * self.model.pairs
-        best = self.pool[0][1]
-        return [Task(kind, self.seed, best, False, self.model.f.n, [], 0, 0.0, 0.0, 0.0, 0.0) for kind in kinds]
+        """Message passing and expansions; in a large factor graph one annealing of all of it instead of the latter."""
+        n, best = self.model.f.n, self.pool[0][1]
+        work = LONG * self.operators.sweep
+        if work > MOST:
+            level = HEATS // 3
+            heat = float(self.heats["labels"][level])
+            others = [Task("labels", self.seed, best, False, n, [], level, heat, LIMIT, work, self.weight)]
+        else:
+            others = [Task("expansion", self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0)] * self.model.pairs
+        return [Task("message passing", self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0), *others]
 
     def _round(self, executor: ThreadPoolExecutor, tasks: list[Task]) -> bool:
         children = [self._child() for _ in tasks]
@@ -161,6 +169,8 @@ class LabelingSearch:
             credit = np.array([self.credit[kind] + FLOOR[kind] for kind in KINDS])
             if len(self.pool) < 3:
                 credit[KINDS.index("cross")] = 0.0
+            if not self.model.pairs:
+                credit[KINDS.index("expansion")] = 0.0
             kind = KINDS[int(np.searchsorted(np.cumsum(credit), rng.random() * credit.sum()))]
             level, heat = 0, 0.0
             if kind in RANGE:
@@ -171,7 +181,7 @@ class LabelingSearch:
             limits = [2.0**k for k in LIMITS if 2**k >= largest and self.operators.block(2.0**k)[1] * BLOCKS <= work]
             limit = float(rng.choice(limits)) if limits else float(largest)
             order = rng.permutation(len(self.pool))
-            start = best if rng.random() < 0.5 or kind == "descent" else self.pool[int(order[0])][1]
+            start = best if rng.random() < 0.5 or kind in ("descent", "expansion") else self.pool[int(order[0])][1]
             fresh = kind in ("labels", "blocks") and bool(rng.random() < FRESH)
             others = [self.pool[int(k)][1] for k in order[1 : 1 + FUSE]]
             if best is not start:
@@ -200,7 +210,7 @@ class LabelingSearch:
         if task.size >= self.model.f.n:
             joined = self._join(found.own)
         else:
-            joined = self.pool[0][0] < self.model.energy(found.own) < self.pool[-1][0]
+            joined = not better and self.pool[0][0] < self.model.energy(found.own) < self.pool[-1][0]
         if task.kind in self.credit:
             credit = max(float(better), JOINED * joined)
             self.credit[task.kind] = FADE * self.credit[task.kind] + credit

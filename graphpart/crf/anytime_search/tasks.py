@@ -6,7 +6,7 @@ All costs of time are estimates that do not look at the clock, so that a task en
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ SWEEPS = 300  # of a run, at least, if there is time
 LEAST = 50  # variables of a region
 STALE = 3  # blocks without improvement, after which a descent ends
 ITERATIONS = 200  # of message passing
+ROUNDS = 2  # of expansions of all labels, in a task
 BEGIN = 0.4  # share of the time that message passing and expansions get
 FUSIONS = 3  # blocks for each labeling to fuse with
 DEEP, WIDE = 2.0**9, 2.0**12  # entries of tables after annealing, and where labelings differ, at least
@@ -114,6 +115,7 @@ class Operators:
         self.n = model.f.n
         self.room = ROOM[1] if len(model.f.tables) > ROOM[1] else ROOM[0]
         self.idle: SimpleQueue[_Worker] = SimpleQueue()
+        self.moves: SimpleQueue[Moves] = SimpleQueue()
         links = len(model.near)
         self.sweep = VISIT * self.n + LINK * links * (1.0 if model.binary else float(model.domains.mean()))
         self.noise = gumbel_variates(VARIATES)
@@ -121,7 +123,7 @@ class Operators:
     def _worker(self) -> _Worker:
         try:
             return self.idle.get_nowait()
-        except Exception:  # queue.Empty
+        except Empty:
             return _Worker(self.model.blocks(self.room), self.model.annealing())
 
     def unit(self, labels: Labels) -> float:
@@ -161,7 +163,11 @@ class Operators:
             return Found(task.start, task.start, True)
         rng = np.random.default_rng(task.seed)
         if task.kind in ("message passing", "expansion"):
-            labels = (self._pass if task.kind == "message passing" else self._expand)(task.start, rng, stopping)
+            labels = task.start
+            if task.kind == "expansion":
+                labels = self._expand(labels, rng, stopping, ROUNDS * int(self.model.domains.max()))
+            else:
+                labels = self._pass(labels, rng, stopping)
             return Found(labels, labels, True)
         worker = self._worker()
         labels, allowed = task.start, True
@@ -191,14 +197,22 @@ class Operators:
             ascent.run()
         except InfeasibleProblem:  # as far as rounding can tell; whoever wants to know has to ask for a proof
             return labels
-        return ascent.labels
+        return self._expand(ascent.labels, rng, stopping, None)
 
-    def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping) -> Labels:
-        moves = Moves(*self.model.f._flat())
-        if moves.measure()[1] >= 0:
-            return labels
-        moves.prepare()
-        return expanded(self.model.f, moves, labels, self._part(stopping, None), rng)
+    def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping, iterations: int | None) -> Labels:
+        """What so many expansions, or all that improve, make of labels; nothing unless factors are pairs."""
+        try:
+            moves = self.moves.get_nowait()
+        except Empty:
+            if not self.model.pairs:
+                return labels
+            moves = Moves(*self.model.f._flat())
+            if moves.measure()[1] >= 0:
+                return labels
+            moves.prepare()
+        found = expanded(self.model.f, moves, labels, self._part(stopping, iterations), rng)
+        self.moves.put(moves)
+        return found
 
     def _part(self, stopping: Stopping, iterations: int | None) -> Stopping:
         """For the begin: not all of the time."""
