@@ -31,11 +31,8 @@ COLD = 0.05  # the last temperature of annealing, as a share of the first
 EACH, ENTRY = 1200.0, 0.8  # nanoseconds for a variable of a block, and for an entry of its tables
 FILL = 1 / 16  # entries of a table, as a share of those allowed, about
 ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large problems
-VISIT, LINK, UPDATE = (
-    6.0,
-    0.5,
-    2.0,
-)  # nanoseconds for a variable, for a label of a neighbour, and for an update of a sum
+# Nanoseconds for a variable, for a label of a neighbour, and for an update of a sum, in annealing of single labels.
+VISIT, LINK, UPDATE = 6.0, 1.5, 2.0
 FEWEST = 30  # sweeps
 SWEEPS = 300  # of a run, at least, if there is time
 LEAST = 50  # variables of a region
