@@ -3,7 +3,7 @@
 `problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
 `branch_and_bound` find labelings, and `anytime_search` and `binary_quadratic` do as long as there is time; `bounds` and
 `certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all;
-`hard_component` is what it does where nothing is exact, `balls` a part of that; `evidence` solves with some labels given.
+`hard_component` is what it does where nothing is exact; `evidence` solves with some labels given.
 """
 
 from graphpart.crf.anytime_search.search import search

@@ -218,7 +218,8 @@ def test_annealing_makes_the_moves_of_a_naive_reference(kind: str) -> None:
         assert kernel.run(*arguments)[0].tolist() == expected.tolist(), case
         assert kernel.run(*arguments)[0].tolist() == expected.tolist(), "a kernel remembers nothing"
         naive = NaiveAnnealing(model, labels, weight, 0)
-        changes = [naive.energy(v, y) - naive.energy(v, labels[v]) for v in range(model.f.n) for y in range(model.domains[v])]
+        sums = [[naive.energy(v, y) for y in range(model.domains[v])] for v in range(model.f.n)]
+        changes = [x - each[label] for each, label in zip(sums, labels, strict=True) for x in each]
         assert kernel.changes(labels, weight).tolist() == changes
 
 
@@ -271,7 +272,7 @@ def test_optimal_on_small_random_problems(forbidden: float, monkeypatch: pytest.
         assert r.cost == f.evaluate(r.labels)
         assert r.lower_bound <= r.cost or r.cost == math.inf
         if optimum == math.inf:
-            assert "forbidden" in r.message and r.status != gp.Status.OPTIMAL or r.status == gp.Status.OPTIMAL
+            assert "forbidden" in r.message
 
 
 def grid(seed: int = 1, size: int = 14, labels: int = 3) -> gp.FactorGraph:
@@ -350,7 +351,7 @@ def degenerate() -> dict[str, gp.FactorGraph]:
     rng = np.random.default_rng(0)
     loop = [[a, (a + 1) % 12] for a in range(12)] + [[a, (a + 5) % 12] for a in range(12)]
     normal = rng.normal(size=(24, 3, 3))
-    make = gp.FactorGraph.from_arrays
+    make, differ = gp.FactorGraph.from_arrays, [[np.inf, 0.0], [0.0, np.inf]]
     return {
         "nothing": make([], []),
         "no factors": make([3, 2], []),
@@ -361,7 +362,7 @@ def degenerate() -> dict[str, gp.FactorGraph]:
         "outlier": make([3] * 12, [(loop, normal), ([[0]], [[1e15, 0.0, 1.0]])]),
         "twice": make([3] * 12, [(loop, normal), ([edge[::-1] for edge in loop], normal)]),
         "some single": make([3] * 11 + [1], [(loop[:10], normal[:10]), ([[0, 11]], rng.normal(size=(1, 3, 1)))]),
-        "nothing allowed": make([2] * 3, [([[0, 1], [1, 2], [0, 2]], np.tile([[np.inf, 0.0], [0.0, np.inf]], (3, 1, 1)))]),
+        "nothing allowed": make([2] * 3, [([[0, 1], [1, 2], [0, 2]], np.tile(differ, (3, 1, 1)))]),
     }  # fmt: skip
 
 

@@ -22,21 +22,22 @@ __all__ = ["LabelingSearch"]
 Labels = NDArray[np.int32]
 TASKS = 4  # of a round; not the number of threads, on which the result must not depend
 POOL = 12  # labelings kept
-WORK = 8e4  # nanoseconds of a task at first, for each variable,
-LEAST, MOST, LONGEST = 2e7, 5e8, 5e9  # within limits; and at last
+WORK = 1.6e5  # nanoseconds of a task at first, for each variable,
+LEAST, MOST, LONGEST = 2e7, 3e8, 5e9  # within limits; and at last
 SLOWER = 3  # rounds in a row without improvement, after which tasks take longer
-KINDS = ("labels", "blocks", "descent", "cross")
-FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3}  # credit that every kind has
+KINDS = ("labels", "blocks", "descent", "cross", "expansion")
+FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3, "expansion": 0.1}  # credit that every kind has
 FLOOR_HEAT = 0.1  # and every temperature
 FADE = 0.9  # of credit, each time that a kind is tried
 FRESH = 0.3  # share of tasks that begin with random labels
 LIMITS = (4, 6, 8, 10, 12, 14, 16, 18)  # binary logarithms of entries of the tables of blocks
+LONG, LIMIT = 100, 2.0**9  # sweeps of the first annealing of a large factor graph, and its blocks after that
 BLOCKS = 8  # blocks that there is time for, at least, with the largest of these
-HEATS = 9  # first temperatures of annealing,
-HOTTEST, COOLEST = 1.0, 0.005  # the highest and the lowest of them, in what changes of one label cost
+HEATS = 7  # first temperatures of annealing,
+RANGE = {"labels": (1.5, 0.01), "blocks": (1.0, 0.02)}  # from and to, in what changes of one label cost
 JOINED = 0.5  # credit for what joins the pool, or could
-FUSE = 3  # labelings of the pool that an outcome is fused with
-START_WEIGHT = 1.0  # of a forbidden entry, in the same
+FUSE = 5  # labelings of the pool that an outcome is fused with
+START_WEIGHT, COOLEST = 2.0, 0.01  # of a forbidden entry, in the same
 HARDER, SOFTER = 2.0, 1.5
 
 
@@ -83,11 +84,12 @@ class LabelingSearch:
         self.rounds = self.idle = 0
         self.level = 0
         self.credit = dict.fromkeys(KINDS, 1.0)
-        self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in KINDS}
+        self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in RANGE}
         self.weight = model.penalty
-        self.heats = np.ones(HEATS)
+        self.heats = {kind: np.ones(HEATS) for kind in RANGE}
+        self.least_weight = 0.0
         self.begun, self.prepared = False, prepared
-        self.stopping: Stopping | None = None
+        self.stopping = Stopping()
         self.others = 0.0
         self.serve: Callable[[], object] | None = None
 
@@ -141,14 +143,22 @@ class LabelingSearch:
         """Single changes, and how much they cost then."""
         self._join(self.operators.descend(self.pool[0][1], self._child()))
         unit = self.operators.unit(self.pool[0][1])
-        self.heats = geometric(HOTTEST * unit, COOLEST * unit, HEATS)
+        self.heats = {kind: geometric(hot * unit, cold * unit, HEATS) for kind, (hot, cold) in RANGE.items()}
+        self.least_weight = COOLEST * unit
         if self.model.f.has_forbidden:
             self.weight = min(self.model.penalty, START_WEIGHT * unit)
 
     def _first(self) -> list[Task]:
-        kinds = ["message passing"] + ["expansion"] * self.model.pairs
-        best = self.pool[0][1]
-        return [Task(kind, self.seed, best, False, self.model.f.n, [], 0, 0.0, 0.0, 0.0, 0.0) for kind in kinds]
+        """Message passing and expansions; in a large factor graph one annealing of all of it instead of the latter."""
+        n, best = self.model.f.n, self.pool[0][1]
+        work = LONG * self.operators.sweep
+        if work > MOST:
+            level = HEATS // 3
+            heat = float(self.heats["labels"][level])
+            others = [Task("labels", self.seed, best, False, n, [], level, heat, LIMIT, work, self.weight)]
+        else:
+            others = [Task("expansion", self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0)] * self.model.pairs
+        return [Task("message passing", self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0), *others]
 
     def _round(self, executor: ThreadPoolExecutor, tasks: list[Task]) -> bool:
         children = [self._child() for _ in tasks]
@@ -169,20 +179,25 @@ class LabelingSearch:
             credit = np.array([self.credit[kind] + FLOOR[kind] for kind in KINDS])
             if len(self.pool) < 3:
                 credit[KINDS.index("cross")] = 0.0
+            if not self.model.pairs:
+                credit[KINDS.index("expansion")] = 0.0
             kind = KINDS[int(np.searchsorted(np.cumsum(credit), rng.random() * credit.sum()))]
-            shares = np.cumsum(self.heat_credit[kind])
-            heat = int(np.searchsorted(shares, rng.random() * shares[-1]))
+            level, heat = 0, 0.0
+            if kind in RANGE:
+                shares = np.cumsum(self.heat_credit[kind])
+                level = int(np.searchsorted(shares, rng.random() * shares[-1]))
+                heat = float(self.heats[kind][level])
             largest = int(self.model.domains.max()) ** 2
             limits = [2.0**k for k in LIMITS if 2**k >= largest and self.operators.block(2.0**k)[1] * BLOCKS <= work]
             limit = float(rng.choice(limits)) if limits else float(largest)
             order = rng.permutation(len(self.pool))
-            start = best if rng.random() < 0.5 or kind == "descent" else self.pool[int(order[0])][1]
+            start = best if rng.random() < 0.5 or kind in ("descent", "expansion") else self.pool[int(order[0])][1]
             fresh = kind in ("labels", "blocks") and bool(rng.random() < FRESH)
             others = [self.pool[int(k)][1] for k in order[1 : 1 + FUSE]]
             if best is not start:
                 others.append(best)
             size = self.operators.affordable(kind, limit, work)
-            tasks.append(Task(kind, seed, start, fresh, size, others, heat, float(self.heats[heat]), limit, work, self.weight))
+            tasks.append(Task(kind, seed, start, fresh, size, others, level, heat, limit, work, self.weight))
         return tasks
 
     def _child(self) -> Stopping:
@@ -200,17 +215,18 @@ class LabelingSearch:
         """Let what a task found join the pool; whether it is the best."""
         if task.kind == "labels" and self.model.f.has_forbidden:
             factor = 1.0 / SOFTER if found.allowed else HARDER
-            self.weight = min(self.model.penalty, max(self.weight * factor, float(self.heats[-1])))
+            self.weight = min(self.model.penalty, max(self.weight * factor, self.least_weight))
         better = self._join(self.model.best_of_regions(self.pool[0][1], found.labels))
         if task.size >= self.model.f.n:
             joined = self._join(found.own)
         else:
-            joined = self.pool[0][0] < self.model.energy(found.own) < self.pool[-1][0]
+            joined = not better and self.pool[0][0] < self.model.energy(found.own) < self.pool[-1][0]
         if task.kind in self.credit:
             credit = max(float(better), JOINED * joined)
             self.credit[task.kind] = FADE * self.credit[task.kind] + credit
-            heats = self.heat_credit[task.kind]
-            heats[task.level] = max(FLOOR_HEAT, FADE * heats[task.level] + credit)
+            if task.kind in RANGE:
+                heats = self.heat_credit[task.kind]
+                heats[task.level] = max(FLOOR_HEAT, FADE * heats[task.level] + credit)
         return better
 
     def _join(self, labels: Labels) -> bool:
@@ -228,8 +244,7 @@ class LabelingSearch:
         if not (cost < self.cost or self.cost == math.inf):
             return False
         self.labels, self.cost = whole, cost
-        if self.stopping is not None:
-            self.stopping.record(cost + self.others)
+        self.stopping.record(cost + self.others)
         return True
 
     def _whole(self, labels: Labels) -> Labels:

@@ -143,7 +143,11 @@ def _ranges(table_start: NDArray[np.int64], tables: NDArray[np.float64]) -> tupl
 
 
 def _neighbours(
-    n: int, rows: NDArray[np.int64], factors: NDArray[np.int32], scope_start: NDArray[np.int64], scope: NDArray[np.int32]
+    n: int,
+    rows: NDArray[np.int64],
+    factors: NDArray[np.int32],
+    scope_start: NDArray[np.int64],
+    scope: NDArray[np.int32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     owner = np.repeat(np.arange(n), np.diff(rows))
     if not len(factors):
@@ -152,7 +156,7 @@ def _neighbours(
     if sizes.max() == 2:
         begin = scope_start[factors]
         return rows, (scope[begin] + scope[begin + 1] - owner).astype(np.int32)
-    starts, members = rows_of(scope_start, scope, factors)
+    _, members = rows_of(scope_start, scope, factors)
     key = np.unique(np.repeat(owner, sizes) * np.int64(n) + members)
     key = key[key // n != key % n]
     start = np.searchsorted(key, np.arange(n + 1) * np.int64(n))

@@ -1,20 +1,20 @@
 """Search: annealing, optimal blocks and what labelings have in common, for as long as there is time.
 
 What can be left out without losing all optima is left out first (see `reduction/`), and what has few labelings is
-enumerated. The search begins with changes of single labels, then with message passing and, where factors are pairs, with
-expansions. After that come rounds of four tasks, which run side by side and know nothing of each other. There are four
-kinds of tasks:
+enumerated. The search begins with changes of single labels, then with message passing and, where factors are pairs,
+expansions of what it rounds to. After that come rounds of four tasks, which run side by side and know nothing of each
+other. There are five kinds of tasks:
 
-* **labels**: simulated annealing over single labels (Kirkpatrick, Gelatt & Vecchi 1983), several runs of 300 to 10,000
-  sweeps;
+* **labels**: simulated annealing over single labels (Kirkpatrick, Gelatt & Vecchi 1983), one run or several shorter ones;
 * **blocks**: the same over blocks, which are random sets of variables that elimination of bounded width minimises
   exactly, given the labels of all others. Random numbers added to costs take the place of temperature;
 * **descent**: blocks without random numbers;
-* **cross**: two or more of the best labelings, in a block of the variables in which they differ.
+* **cross**: two or more of the best labelings, in a block of the variables in which they differ;
+* **expansion**: two rounds of expansions of the best labeling, where factors are pairs.
 
-What annealing ends with goes through blocks without random numbers, and is then crossed with some of the best labelings.
-The regions in which it is better than the best labeling are taken over, and it joins the pool of the best, all of
-different energies. In large factor graphs a task changes one region, in which there is time to do all this well.
+What annealing ends with goes through blocks without random numbers, and is then crossed with some of the best
+labelings. The regions in which it is better than the best labeling are taken over, and it joins the pool of the best,
+all of different energies. In large factor graphs a task changes one region, in which there is time to do all this.
 
 Tasks begin with the best labeling, another one of the pool, or random labels. Kinds and temperatures take turns at
 random; those that have lately found something better are taken more often. The random numbers of a task follow from the
@@ -24,11 +24,10 @@ the same on any number of threads.
 Forbidden entries cost a price in annealing over single labels, which rises while what it finds is forbidden, and falls
 while it is not. Everywhere else they cost more than all that is allowed can.
 
-Blocks are what finds the best known labelings of binary grids, where annealing over single labels ends a percent above;
-the latter is what finds those of dense factor graphs, whose blocks are small. Blocks of which tables have two variables
-only, forests, end far above those with larger tables in the same time: 18% on a binary grid of 20 x 20 variables without
-random numbers, against 0.2% with tables of 64 entries. Descents alone, whatever the size of their tables, stop 0.6%
-above on 40 x 40.
+Blocks are what finds the best known labelings of binary grids and pedigrees; annealing over single labels is what finds
+those of dense factor graphs, whose blocks are small. Blocks of which tables have two variables only, forests, end far
+above those with larger tables in the same time: 18% on a binary grid of 20 x 20 variables without random numbers,
+against 0.2% with tables of 64 entries. Descents alone, whatever the size of their tables, stop 0.6% above on 40 x 40.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ All costs of time are estimates that do not look at the clock, so that a task en
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +31,17 @@ COLD = 0.05  # the last temperature of annealing, as a share of the first
 EACH, ENTRY = 1200.0, 0.8  # nanoseconds for a variable of a block, and for an entry of its tables
 FILL = 1 / 16  # entries of a table, as a share of those allowed, about
 ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large problems
-VISIT, LINK, UPDATE = 6.0, 0.5, 2.0  # nanoseconds for a variable, for a label of a neighbour, and for an update of a sum
+# Nanoseconds for a variable, for a label of a neighbour, and for an update of a sum, in annealing of single labels.
+VISIT, LINK, UPDATE = 6.0, 1.5, 2.0
 FEWEST = 30  # sweeps
-SWEEPS = (300, 1000, 3000, 10000)  # of a run, as far as there is time
+SWEEPS = 300  # of a run, at least, if there is time
 LEAST = 50  # variables of a region
 STALE = 3  # blocks without improvement, after which a descent ends
 ITERATIONS = 200  # of message passing
+ROUNDS = 2  # of expansions of all labels, in a task
 BEGIN = 0.4  # share of the time that message passing and expansions get
-FUSIONS = 2  # blocks for each labeling to fuse with
+FUSIONS = 3  # blocks for each labeling to fuse with
+DEEP, WIDE = 2.0**9, 2.0**12  # entries of tables after annealing, and where labelings differ, at least
 NONE = np.zeros(0, np.int32)
 
 
@@ -109,6 +112,7 @@ class Operators:
         self.n = model.f.n
         self.room = ROOM[1] if len(model.f.tables) > ROOM[1] else ROOM[0]
         self.idle: SimpleQueue[_Worker] = SimpleQueue()
+        self.moves: SimpleQueue[Moves] = SimpleQueue()
         links = len(model.near)
         self.sweep = VISIT * self.n + LINK * links * (1.0 if model.binary else float(model.domains.mean()))
         self.noise = gumbel_variates(VARIATES)
@@ -116,7 +120,7 @@ class Operators:
     def _worker(self) -> _Worker:
         try:
             return self.idle.get_nowait()
-        except Exception:  # queue.Empty
+        except Empty:
             return _Worker(self.model.blocks(self.room), self.model.annealing())
 
     def unit(self, labels: Labels) -> float:
@@ -145,7 +149,7 @@ class Operators:
     def affordable(self, kind: str, limit: float, work: float) -> int:
         """How many variables there is time to anneal, or to descend with."""
         if kind == "labels":
-            each = SWEEPS[0] * self.sweep / self.n
+            each = SWEEPS * self.sweep / self.n
         else:
             each = (STEPS if kind == "blocks" else STALE) * (EACH + ENTRY * FILL * limit)
         return int(min(self.n, max(LEAST, work / each)))
@@ -156,7 +160,11 @@ class Operators:
             return Found(task.start, task.start, True)
         rng = np.random.default_rng(task.seed)
         if task.kind in ("message passing", "expansion"):
-            labels = (self._pass if task.kind == "message passing" else self._expand)(task.start, rng, stopping)
+            labels = task.start
+            if task.kind == "expansion":
+                labels = self._expand(labels, rng, stopping, ROUNDS * int(self.model.domains.max()))
+            else:
+                labels = self._pass(labels, rng, stopping)
             return Found(labels, labels, True)
         worker = self._worker()
         labels, allowed = task.start, True
@@ -170,12 +178,12 @@ class Operators:
         elif task.kind == "blocks":
             labels = self._anneal_blocks(worker, labels, inside, task, rng, stopping)
         if task.kind != "cross":
-            labels = self._descend_blocks(worker, labels, inside, task.limit, task.work / 2, rng, stopping)
+            labels = self._descend_blocks(worker, labels, inside, max(DEEP, task.limit), task.work / 2, rng, stopping)
         own = labels
         for other in task.others:
             if stopping.check(np.inf):
                 break
-            labels = self._fused(worker, labels, other, task.limit, rng, stopping)
+            labels = self._fused(worker, labels, other, max(WIDE, task.limit), rng, stopping)
         self.idle.put(worker)
         return Found(labels, own, allowed)
 
@@ -186,14 +194,22 @@ class Operators:
             ascent.run()
         except InfeasibleProblem:  # as far as rounding can tell; whoever wants to know has to ask for a proof
             return labels
-        return ascent.labels
+        return self._expand(ascent.labels, rng, stopping, None)
 
-    def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping) -> Labels:
-        moves = Moves(*self.model.f._flat())
-        if moves.measure()[1] >= 0:
-            return labels
-        moves.prepare()
-        return expanded(self.model.f, moves, labels, self._part(stopping, None), rng)
+    def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping, iterations: int | None) -> Labels:
+        """What so many expansions, or all that improve, make of labels; nothing unless factors are pairs."""
+        try:
+            moves = self.moves.get_nowait()
+        except Empty:
+            if not self.model.pairs:
+                return labels
+            moves = Moves(*self.model.f._flat())
+            if moves.measure()[1] >= 0:
+                return labels
+            moves.prepare()
+        found = expanded(self.model.f, moves, labels, self._part(stopping, iterations), rng)
+        self.moves.put(moves)
+        return found
 
     def _part(self, stopping: Stopping, iterations: int | None) -> Stopping:
         """For the begin: not all of the time."""
@@ -206,10 +222,11 @@ class Operators:
     ) -> tuple[Labels, bool]:  # fmt: skip
         """The best of several runs of annealing of single labels, and whether it is allowed."""
         most = max(FEWEST, task.work / (self.sweep * (len(inside) or self.n) / self.n))
-        sweeps = [k for k in SWEEPS if k <= most] or [int(most)]
+        runs = int(rng.integers(1 + max(0, int(most / SWEEPS).bit_length() - 1)))
+        sweeps = int(most / 2**runs)
         began, best, best_energy, allowed = worker.annealing.work, labels, np.inf, True
         while True:
-            temperatures = geometric(task.heat, COLD * task.heat, int(rng.choice(sweeps)))
+            temperatures = geometric(task.heat, COLD * task.heat, sweeps)
             found = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
             energy, forbidden = self.model.measured(found)
             if energy < best_energy:
