@@ -50,6 +50,7 @@ ROOMS = {
         "problem",
         "certificates",
         "local_search",
+        "binary_quadratic",
         "graph_cuts",
         "bounds",
         "reduction",

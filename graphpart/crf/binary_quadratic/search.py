@@ -146,7 +146,7 @@ class BinarySearch:
     def offer(self, labels: Any, cost: float | None = None) -> bool:
         """Let labels that were found elsewhere take part; whether what came of them is the best now.
 
-        `cost` is their energy, if known: it is not trusted, only spares nothing and fits other pools' signature.
+        They are combined with others of the youngest generation. A known `cost` is not trusted: all is evaluated here.
         """
         spins = _spins(labels)
         self._wait(0, spins)
