@@ -152,12 +152,16 @@ def _of_mapping(what: str, given: Mapping[Any, Any]) -> _Entries:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise InvalidProblem(f"{pair!r} is a key of {what}: expected pairs of variables")
     flat = list(itertools.chain.from_iterable(given))
-    names: Sequence[Hashable] = list(dict.fromkeys(flat))
-    if all(type(name) is int for name in names):
-        names = sorted(names)  # type: ignore[type-var]
-    index = {name: i for i, name in enumerate(names)}
-    places = np.fromiter(map(index.__getitem__, flat), np.int64, len(flat))
     values = _numbers(what, given)
+    names: Sequence[Hashable]
+    integers = np.array(flat) if flat and type(flat[0]) is int else np.zeros(0)
+    if integers.ndim == 1 and integers.dtype.kind == "i":  # without looking up each
+        ascending, places = np.unique(integers, return_inverse=True)
+        names = ascending.tolist()
+    else:
+        names = list(dict.fromkeys(flat))
+        index = {name: i for i, name in enumerate(names)}
+        places = np.fromiter(map(index.__getitem__, flat), np.int64, len(flat))
     return _Entries(_plain(names), places[::2], places[1::2], values)
 
 
