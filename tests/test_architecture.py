@@ -61,6 +61,7 @@ ROOMS = {
         "problem",
         "certificates",
         "local_search",
+        "binary_quadratic",
         "graph_cuts",
         "bounds",
         "reduction",

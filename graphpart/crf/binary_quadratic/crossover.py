@@ -41,9 +41,11 @@ def best_of_regions(walker: Walker, best: Spins, other: Spins) -> Spins:
 
 
 def _sums(places: NDArray[np.int32], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Sums of integers at equal places; those of their halves are exact in float64."""
-    out = np.bincount(places, values & 0xFFFFFFFF, count).astype(np.int64)
-    out += np.bincount(places, values >> 32, count).astype(np.int64) << 32
+    """Sums of integers at equal places: in float64 where that is exact."""
+    if float(np.abs(values).max(initial=0)) * len(values) < 2.0**53:
+        return np.bincount(places, values, count).astype(np.int64)
+    out = np.zeros(count, np.int64)
+    np.add.at(out, places, values)
     return out
 
 

@@ -135,7 +135,8 @@ class QuadraticForm:
         typical = float(np.median(costs[costs > 0])) if costs.any() else largest
         if math.ldexp(typical, max(-1100, 27 - exponent)) >= FINE:
             return self._integers(np.int32, math.ldexp(1.0, min(1000, 27 - exponent)), False)
-        return self._integers(np.int64, math.ldexp(1.0, min(1000, 58 - exponent)), False)
+        exponent = math.frexp(float(self.magnitudes.sum()))[1]  # energies have to fit, too
+        return self._integers(np.int64, math.ldexp(1.0, min(1000, 60 - exponent)), False)
 
     def _integers(self, kind: type[np.signedinteger[Any]], scale: float, exact: bool) -> Integers:
         linear, couplings = (np.rint(costs * scale).astype(kind) for costs in (self.linear, self.couplings))

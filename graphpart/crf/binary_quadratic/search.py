@@ -46,7 +46,7 @@ SWEEPS = (30, 1000)  # fewest and most sweeps at first
 HOT, COLD = 0.25, 0.02  # temperatures, see walks.py
 WARM = 0.1  # where annealing starts after labelings were combined
 AGAIN = 0.25  # times as many sweeps then
-SLOWER = 6.0  # rounds after which annealing takes twice as long
+SLOWER = 2.0  # rounds after which annealing takes twice as long
 LONGEST = 2e9  # nanoseconds of annealing one labeling at most
 FITS = 0.9  # of the time that is left, what a round may take
 MOVES = 10  # of tabu search, for each variable, at first
@@ -146,7 +146,7 @@ class BinarySearch:
     def offer(self, labels: Any, cost: float | None = None) -> bool:
         """Let labels that were found elsewhere take part; whether what came of them is the best now.
 
-        `cost` is their energy, if known: it is not trusted, only spares nothing and fits other pools' signature.
+        They are combined with others of the youngest generation. A known `cost` is not trusted: all is evaluated here.
         """
         spins = _spins(labels)
         self._wait(0, spins)

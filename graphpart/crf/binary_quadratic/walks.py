@@ -47,7 +47,7 @@ class Walker:
         linear, couplings = integers.linear, integers.couplings
         self.q: QuadraticForm | None = q
         self.scale, self.exact = integers.scale, integers.exact
-        squares = np.bincount(q.rows, couplings.astype(np.float64) ** 2, q.n)
+        squares = np.bincount(q.rows, couplings.astype(np.float64) ** 2, q.n).astype(np.float64, copy=False)
         entry = np.int16 if int(np.abs(couplings).max(initial=0)) < 2**15 else np.int32
         if dense is None:
             dense = q.density >= DENSEST and q.n * q.n * np.dtype(entry).itemsize <= LARGEST_MATRIX

@@ -6,6 +6,7 @@ entries except where names of variables have to be looked up.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -148,20 +149,30 @@ def _check_square(what: str, shape: tuple[int, ...]) -> None:
 
 def _of_mapping(what: str, given: Mapping[Any, Any]) -> _Entries:
     for pair in given:
-        if not (isinstance(pair, tuple) and len(pair) == 2):
+        if not isinstance(pair, tuple) or len(pair) != 2:
             raise InvalidProblem(f"{pair!r} is a key of {what}: expected pairs of variables")
-    names: Sequence[Hashable] = list(dict.fromkeys(name for pair in given for name in pair))
-    if all(type(name) is int for name in names):
-        names = sorted(names)  # type: ignore[type-var]
-    index = {name: i for i, name in enumerate(names)}
-    places = np.fromiter((index[name] for pair in given for name in pair), np.int64, 2 * len(given))
-    values = np.empty(len(given))
-    for k, (pair, value) in enumerate(given.items()):
-        try:
-            values[k] = value
-        except (TypeError, ValueError):
-            raise InvalidProblem(f"entry {pair!r} of {what} is {value!r}: expected a number") from None
+    flat = list(itertools.chain.from_iterable(given))
+    values = _numbers(what, given)
+    names: Sequence[Hashable]
+    integers = np.array(flat) if flat and type(flat[0]) is int else np.zeros(0)
+    if integers.ndim == 1 and integers.dtype.kind == "i":  # without looking up each
+        ascending, places = np.unique(integers, return_inverse=True)
+        names = ascending.tolist()
+    else:
+        names = list(dict.fromkeys(flat))
+        index = {name: i for i, name in enumerate(names)}
+        places = np.fromiter(map(index.__getitem__, flat), np.int64, len(flat))
     return _Entries(_plain(names), places[::2], places[1::2], values)
+
+
+def _numbers(what: str, given: Mapping[Any, Any]) -> NDArray[np.float64]:
+    try:
+        return np.fromiter(map(float, given.values()), np.float64, len(given))
+    except (TypeError, ValueError):
+        for pair, value in given.items():
+            if not hasattr(value, "__float__"):
+                raise InvalidProblem(f"entry {pair!r} of {what} is {value!r}: expected a number") from None
+        raise
 
 
 def _of_graph(what: str, graph: Any, weight: str) -> _Entries:
