@@ -80,6 +80,10 @@ class _Search:
     ----------
     mapped : ndarray of uint8
         Whether each label of each variable is mapped to that of the test labeling.
+    f : FactorGraph
+        With all factors that have mapped labels, and maybe others.
+    touched : int
+        Variables with mapped labels when `f` was made or looked at last.
     messages : ndarray of float64
         In the layout of certificates of f, less those to the test labeling; those to labels not mapped do not count.
     """
@@ -89,6 +93,7 @@ class _Search:
         self.first = places(f)
         self.mapped = np.ones(self.first[-1], np.uint8)
         self.mapped[self.first[:-1] + self.labels] = 0
+        self.touched = f.n
         arity = np.diff(f.scope_start)
         members = f.scope[np.repeat(arity > 1, arity)]
         sizes = f.domains[members].astype(np.int64)
@@ -99,6 +104,7 @@ class _Search:
     def run(self, stopping: Stopping) -> bool:
         """Map fewer and fewer labels until the mapping is proven to improve; False if that did not succeed."""
         for number in range(ROUNDS + LAST):
+            self._narrow()
             g, origins = self._differences()
             if g is None or stopping.check(math.inf):
                 return False
@@ -118,6 +124,25 @@ class _Search:
             self.mapped[np.flatnonzero(self.mapped)[leave > 0]] = 0
         return False
 
+    def _narrow(self) -> None:
+        """Forget the factors of f none of whose labels is mapped, if they have most entries: g does not have them."""
+        f = self.f
+        touched = np.logical_or.reduceat(self.mapped, self.first[:-1]) if f.n else np.zeros(0, bool)
+        count = int(np.count_nonzero(touched))
+        if 2 * count > self.touched or not f.m:
+            return
+        self.touched = count
+        stays = np.logical_or.reduceat(touched[f.scope], f.scope_start[:-1])
+        entries = np.repeat(stays, np.diff(f.table_start))
+        if 2 * np.count_nonzero(entries) > len(entries):
+            return
+        arity = np.diff(f.scope_start)
+        members = np.repeat(stays, arity)
+        several = np.repeat(arity > 1, arity)
+        self.messages = self.messages[np.repeat(members[several], f.domains[f.scope[several]])]
+        start = np.concatenate([[0], np.cumsum(arity[stays])])
+        self.f = FactorGraph.of_csr(range(f.n), f.domains, start, f.scope[members], f.tables[entries])
+
     def _differences(self) -> tuple[FactorGraph | None, Offsets]:
         """(g, places of its messages among those of f); None if no label is mapped any more."""
         while self.mapped.any():
@@ -126,7 +151,7 @@ class _Search:
                 *self.f._flat(), self.first, self.labels, self.mapped, stays, self.slack
             )
             if not amiss:
-                return FactorGraph.from_csr(domains, start, scope, tables), origins
+                return FactorGraph.of_csr(range(len(domains)), domains, start, scope, tables), origins
             self.mapped[stays > 0] = 0
         return None, np.zeros(0, np.int64)
 

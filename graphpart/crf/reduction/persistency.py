@@ -293,5 +293,6 @@ class _State:
         place = (np.cumsum(free) - 1).astype(np.int32)
         names = [g.variables[i] for i in np.flatnonzero(free).tolist()]
         self.constant = math.fsum([self.constant, g.constant, *constants.tolist()])
-        self.g = FactorGraph.from_csr(counts[free], start, place[scope], tables, names, offset=g.offset, sense=g.sense)
+        domains = counts[free].astype(np.int32)
+        self.g = FactorGraph.of_csr(names, domains, start, place[scope], tables, offset=g.offset, sense=g.sense)
         return True
