@@ -29,6 +29,7 @@ RELAXED = 100_000  # if so many entries at most are finite,
 RELAXING = 0.25  # in this share of the time that is left
 ROUNDS = 300  # iterations of message passing with triplets, at most,
 TRIPLETS = 2**22  # entries of them, at most,
+COUNT = 50_000  # and triplets,
 WORTH = 0.2  # share of the gap that they have to close: they cost time at each node,
 HEAVY, WORTH_HEAVY = 32, 0.9  # much if there are so many times the entries
 TIGHTENING = 0.15  # share of the time that is left
@@ -122,8 +123,8 @@ class BranchAndBound:
         self._stopping = stopping
         g = merge(f)
         self.units = Units(g)
-        self._small = small = shrunk(g, self.units.whole(g.tables))
-        self._cliques = with_cliques(small.problem)
+        self._small = small = shrunk(g, self.units.whole(g.tables), stopping)
+        self._cliques = with_cliques(small.problem, stopping)
         self._problem = p = small.problem if self._cliques is None else self._cliques.problem
         if small.constant >= FORBIDDEN:
             raise InfeasibleProblem("every labeling is forbidden: elimination of variables leaves none")
@@ -253,7 +254,7 @@ class BranchAndBound:
         messages, links = ascent.passes.messages()
         structure, unit = ascent.passes.structure, ascent.passes.exponent
         scopes = structure.scopes
-        if not len(scopes) or p.domains[scopes].prod(axis=1, dtype=np.float64).sum() > TRIPLETS:
+        if not 0 < len(scopes) <= COUNT or p.domains[scopes].prod(axis=1, dtype=np.float64).sum() > TRIPLETS:
             return None
         flat = self._flat.with_triplets(structure, np.ldexp(links, unit))
         more = np.zeros(int(p.domains[scopes].sum(dtype=np.int64)))  # triplets send nothing to labels
