@@ -16,6 +16,7 @@ from strategies_crf import factor_graphs, random_factor_graph
 import graphpart as gp
 from graphpart.crf.branch_and_bound import shrinking, solver
 from graphpart.crf.branch_and_bound.cliques import with_cliques
+from graphpart.crf.branch_and_bound.flat import Flat
 from graphpart.crf.branch_and_bound.solver import BranchAndBound, Units
 from graphpart.crf.problem.derive import merge
 from graphpart.stopping import Stopping
@@ -114,6 +115,35 @@ def test_the_relaxation_changes_no_optimum(monkeypatch):
     assert relaxed >= 5
 
 
+def test_triplets_change_no_optimum(monkeypatch):
+    """Pairs in both orders of their variables, some entries forbidden, and a search that always takes the triplets."""
+    monkeypatch.setattr(solver, "LATER", 1)
+    monkeypatch.setattr(solver, "RELAXED", 0)
+    monkeypatch.setattr(solver, "WORTH", -1e9)
+    monkeypatch.setattr(shrinking, "OPERATIONS", -1)
+    taken = []
+    original = Flat.with_triplets
+
+    def seen(self, *arguments):
+        taken.append(original(self, *arguments))
+        for _ in range(20):
+            labels = rng.integers(0, self.domains, dtype=np.int32)
+            assert (value := self.value(labels)) == taken[-1].value(labels) or value >= shrinking.FORBIDDEN
+        return taken[-1]
+
+    monkeypatch.setattr(Flat, "with_triplets", seen)
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        n, labels = [(7, 2), (6, 3), (5, 4)][seed % 3]
+        pairs = [(i, j) if rng.random() < 0.5 else (j, i) for i in range(n) for j in range(i) if rng.random() < 0.8]
+        shape = (len(pairs), labels, labels)
+        tables = rng.integers(0, 9, shape).astype(float) if seed % 2 else rng.random(shape)
+        tables[rng.random(shape) < [0.0, 0.0, 0.0, 0.15][seed % 4]] = np.inf
+        unary = (np.arange(n)[:, None], rng.integers(0, 5, (n, labels)))
+        check_tree(gp.FactorGraph.from_arrays([labels] * n, [unary, (np.array(pairs), tables)]), rng)
+    assert len(taken) >= 8
+
+
 def test_exact_on_components_and_all_kinds():
     infeasible = 0
     for seed in range(150):
@@ -196,7 +226,7 @@ def test_labels_that_exclude_each_other_get_a_variable():
                 if rng.random() < 0.7:
                     f.add_factor((i, j), [[0.0, float(rng.random() < 0.1)], [0.0, np.inf]])
         f = merge(f)
-        found = with_cliques(f)
+        found = with_cliques(f, Stopping())
         if found is None:
             continue
         p, energies = found.problem, all_energies(f)
@@ -301,6 +331,20 @@ def test_limits_and_interrupts(caplog):
     with caplog.at_level(logging.INFO, "graphpart.crf.exact"):
         gp.crf.exact(f, time_limit=1.3)
     assert any("lower bound" in line for line in caplog.messages)
+
+
+def test_a_torus_of_spins():
+    """What pairs alone leave open, triplets close."""
+    rng = np.random.default_rng(2)
+    side = 9
+    at = np.arange(side * side).reshape(side, side)
+    pairs = np.concatenate([np.stack([at, np.roll(at, 1, axis)], 2).reshape(-1, 2) for axis in (0, 1)])
+    tables = rng.normal(0, 1, len(pairs))[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    unary = rng.normal(0, 0.1, (side * side, 2))
+    f = gp.FactorGraph.from_arrays([2] * side**2, [(at.reshape(-1, 1), unary), (pairs, tables)])
+    tree = BranchAndBound(f, np.zeros(f.n, np.int32), Stopping())
+    assert tree.run(Stopping(20))
+    assert tree.cost == pytest.approx(gp.crf.elimination(f, memory_limit="2GB").cost)
 
 
 def test_real_instances(shared_instances):

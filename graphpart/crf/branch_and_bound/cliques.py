@@ -11,6 +11,7 @@ the set, first those with the most such pairs. Tables that only forbid, and forb
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import rows_of
 from graphpart.crf.problem.labeling import places
+from graphpart.stopping import Stopping
 
 __all__ = ["Cliques", "with_cliques"]
 
@@ -53,7 +55,7 @@ class Cliques:
         return np.concatenate([labels, np.array(more, np.int32)]).astype(np.int32)
 
 
-def with_cliques(f: FactorGraph) -> Cliques | None:
+def with_cliques(f: FactorGraph, stopping: Stopping) -> Cliques | None:
     """A factor graph in which factors over the same variables are merged, with such variables; None without any."""
     first = places(f)
     size = int(first[-1])
@@ -71,7 +73,7 @@ def with_cliques(f: FactorGraph) -> Cliques | None:
     v = first[j[of]] + inside[bad] % wide[of]
     conflict = np.zeros((size, size), bool)
     conflict[u, v] = conflict[v, u] = True
-    members, covered = _sets(conflict, u, v, MOST * f.n)
+    members, covered = _sets(conflict, u, v, MOST * f.n, stopping)
     if not members:
         return None
     # A pair is dropped if all it does is to forbid what sets forbid.
@@ -87,7 +89,7 @@ def with_cliques(f: FactorGraph) -> Cliques | None:
 
 
 def _sets(
-    conflict: NDArray[np.bool_], u: NDArray[np.int64], v: NDArray[np.int64], most: int
+    conflict: NDArray[np.bool_], u: NDArray[np.int64], v: NDArray[np.int64], most: int, stopping: Stopping
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
     """Sets that cover forbidden pairs, and which pairs they cover."""
     covered = np.zeros_like(conflict)
@@ -96,8 +98,10 @@ def _sets(
     order = np.argsort(-(degree[u] + degree[v]), kind="stable")
     for k in order.tolist():
         a, b = int(u[k]), int(v[k])
-        if covered[a, b] or len(found) >= most:
+        if covered[a, b]:
             continue
+        if len(found) >= most or stopping.check(math.inf):
+            break
         members = [a, b]
         open_ = conflict[a] & conflict[b]
         fresh = (~covered[a] & conflict[a]).astype(np.int64) + (~covered[b] & conflict[b])

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
+from graphpart.stopping import Stopping
 
 __all__ = ["FORBIDDEN", "Shrunk", "shrunk"]
 
 FORBIDDEN = 1 << 60  # an entry from here on forbids
 LARGEST = 20_000  # variables,
-MOST = 200_000  # and factors, up to which this is tried
+MOST = 60_000  # and factors, up to which this is tried
 NARY = 60  # variables of a factor: those with one label are left out where there are more
 FEW = 64  # entries of a table that are always few
 OPERATIONS = 2**16  # for the elimination of a variable
@@ -63,7 +64,7 @@ class Shrunk:
         return out
 
 
-def shrunk(f: FactorGraph, whole: Wholes) -> Shrunk:
+def shrunk(f: FactorGraph, whole: Wholes, stopping: Stopping) -> Shrunk:
     """The factor graph with whole entries, smaller if that is within reach."""
     small = f.n <= LARGEST and f.m <= MOST
     if not small and np.diff(f.scope_start).max(initial=0) <= NARY:
@@ -71,7 +72,7 @@ def shrunk(f: FactorGraph, whole: Wholes) -> Shrunk:
         return Shrunk(FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables, None), 0, np.arange(f.n), [], f.n)
     run = _Shrinking(f, whole)
     if small:
-        run.eliminate()
+        run.eliminate(stopping)
         run.absorb()
     return run.result()
 
@@ -122,7 +123,7 @@ class _Shrinking:
     def neighbours(self, x: int) -> list[int]:
         return sorted({v for k in self.near[x] for v in self.tables[k][0]} - {x})
 
-    def eliminate(self) -> None:
+    def eliminate(self, stopping: Stopping) -> None:
         self.arity = ARITY if any(len(scope) > 2 for scope, _ in self.tables.values()) else 2
         waiting = [(self._size(x), x) for x in range(self.n)]
         heapq.heapify(waiting)
@@ -130,6 +131,8 @@ class _Shrinking:
             size, x = heapq.heappop(waiting)
             if self.gone[x]:
                 continue
+            if stopping.check(math.inf):
+                break
             now = self._size(x)
             if now > size:
                 heapq.heappush(waiting, (now, x))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -12,23 +11,28 @@ from numpy.typing import NDArray
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.branch_and_bound._search import Search
 from graphpart.crf.branch_and_bound.cliques import with_cliques
+from graphpart.crf.branch_and_bound.flat import BITS, Flat, flat_of
 from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN, shrunk
 from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.exact_solvers.ilp import relaxation
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.derive import merge, rows_of
-from graphpart.crf.problem.labeling import places
+from graphpart.crf.problem.derive import merge
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
 __all__ = ["BranchAndBound"]
 
-BITS = 44  # of the sum of the largest entries of all tables
 FINEST = 16  # at most so many of these for parts of a common step of all costs
 LATER = 5000  # nodes after which the linear relaxation is solved,
 RELAXED = 100_000  # if so many entries at most are finite,
-RELAXING = 0.4  # in this share of the time that is left
+RELAXING = 0.25  # in this share of the time that is left
+ROUNDS = 300  # iterations of message passing with triplets, at most,
+TRIPLETS = 2**22  # entries of them, at most,
+COUNT = 50_000  # and triplets,
+WORTH = 0.2  # share of the gap that they have to close: they cost time at each node,
+HEAVY, WORTH_HEAVY = 32, 0.9  # much if there are so many times the entries
+TIGHTENING = 0.15  # share of the time that is left
 ROOM = 2**26  # bytes for open nodes, or twice the tables
 
 Labels = NDArray[np.int32]
@@ -44,6 +48,8 @@ class Units:
         The common step, or 0.
     parts : int
         Units for each step: amounts that factors send may be parts of one.
+    gap : int
+        Labelings that are better by less do not count: a step, or what is rounding anyway.
     exponent : int
         Without a step, the unit is ``2**-exponent``.
     """
@@ -57,15 +63,17 @@ class Units:
             entries = np.where(np.isfinite(f.tables), np.abs(f.tables), 0.0)
             largest = np.ldexp(np.maximum.reduceat(entries, f.table_start[:-1]), -top)
         total = math.fsum(largest.tolist())  # in units of 2^top
-        self.exponent = BITS - top - math.frexp(total)[1] if total else 0
+        self.exponent = BITS - top - math.frexp(total)[1] if total else BITS
         self.step = common_step(f)
-        self.parts = 1
+        self.parts, self.gap = 1, 64
         if self.step:
             steps = math.ldexp(total, top) / self.step
             if steps < 2.0**BITS:
                 self.parts = 1 << min(FINEST, BITS - max(0, math.frexp(steps)[1]))
             else:
                 self.step = 0.0
+        if self.step:
+            self.gap = self.parts
 
     def whole(self, costs: NDArray[np.float64]) -> Wholes:
         """Costs in units, rounded down; what is infinite becomes FORBIDDEN."""
@@ -115,19 +123,19 @@ class BranchAndBound:
         self._stopping = stopping
         g = merge(f)
         self.units = Units(g)
-        self._small = small = shrunk(g, self.units.whole(g.tables))
-        self._cliques = with_cliques(small.problem)
+        self._small = small = shrunk(g, self.units.whole(g.tables), stopping)
+        self._cliques = with_cliques(small.problem, stopping)
         self._problem = p = small.problem if self._cliques is None else self._cliques.problem
         if small.constant >= FORBIDDEN:
             raise InfeasibleProblem("every labeling is forbidden: elimination of variables leaves none")
-        self._flat = _flat(p)
+        self._flat = flat_of(p)
         ascent = Ascent(p, stopping, self._inside(self.labels), tightening=False)
         ascent.run()
         self._take(self._outside(ascent.labels))
         messages, _ = ascent.passes.messages()
         self._nodes = self._dives = 0
-        self._relaxed, self._root = False, 0
-        self.search = self._search(np.ldexp(messages, ascent.passes.exponent))
+        self._relaxed = False
+        self.search = self._search(self._flat, np.ldexp(messages, ascent.passes.exponent))
 
     def _inside(self, labels: Labels) -> Labels:
         """Labels of the problem that is searched."""
@@ -137,9 +145,9 @@ class BranchAndBound:
     def _outside(self, labels: Labels) -> Labels:
         return self._small.lift(labels[: self._small.problem.n])
 
-    def _search(self, messages: NDArray[np.float64]) -> Search:
+    def _search(self, flat: Flat, messages: NDArray[np.float64]) -> Search:
         """A search that sets out from a reparametrisation."""
-        p, units, flat = self._problem, self.units, self._flat
+        p, units = self._problem, self.units
         amounts = np.rint(np.clip(np.nan_to_num(messages), -(2.0**BITS), 2.0**BITS)).astype(np.int64)
         unary = flat.unary.copy()
         sizes = p.domains[flat.scope].astype(np.int64)
@@ -148,7 +156,7 @@ class BranchAndBound:
         unary[flat.forbidden] = FORBIDDEN
         search = Search(
             p.domains, flat.scope_start, flat.scope, flat.table_start, flat.tables.copy(), unary, amounts,
-            np.arange(p.n, dtype=np.int32), flat.highest + units.parts, units.parts,
+            np.arange(p.n, dtype=np.int32), flat.highest + units.gap, units.gap,
             max(ROOM, 2 * flat.tables.nbytes), self._found, self.cost + self.others,
         )  # fmt: skip
         if self.cost < math.inf:
@@ -200,9 +208,6 @@ class BranchAndBound:
     def run(self, stopping: Stopping, nodes: int = -1) -> bool:
         """Search on until all is searched, or `stopping` says so, or for so many nodes; True if all is searched."""
         self._stopping = stopping
-        if not self.nodes:
-            self.search.run(stopping, 0)
-            self._root = self.search.bound
         until = self.nodes + nodes if nodes >= 0 else -1
         if not self._relaxed:
             before = LATER if until < 0 else min(LATER, until)
@@ -217,73 +222,55 @@ class BranchAndBound:
         return done
 
     def _relax(self, stopping: Stopping) -> None:
-        """Set out anew from the prices of the linear relaxation, if that raises the bound at the root."""
+        """Set out anew from a better bound at the root, if there is one."""
         self._relaxed = True
+        for way, part in ((self._tightened, TIGHTENING), (self._linear, RELAXING)):
+            if self.search.done or stopping.check(self.cost + self.others):
+                return
+            seconds = None if stopping.remaining is None else part * stopping.remaining
+            inner = Stopping(seconds, ROUNDS, callback=lambda seconds, cost: stopping.check(self.cost + self.others))
+            found = way(inner)
+            if found is None:
+                continue
+            other, share = found
+            done = other.run(stopping, 0)
+            now = self.search.bound
+            if done or other.bound > now + share * (self._reach() - now):
+                self._nodes, self._dives = self.nodes, self.dives
+                self.search = other
+
+    def _reach(self) -> int:
+        """What the best labeling costs in units, or any allowed one at most."""
+        return self._flat.highest if self.cost == math.inf else self._flat.value(self._inside(self.labels))
+
+    def _tightened(self, inner: Stopping) -> tuple[Search, float] | None:
+        """With the triplets that message passing adds; and which share of the gap they have to close."""
         p = self._problem
-        if int(np.isfinite(p.tables).sum()) > RELAXED or stopping.check(self.cost + self.others):
-            return
+        if np.diff(p.scope_start).max(initial=0) < 2:
+            return None
+        ascent = Ascent(p, inner, self._inside(self.labels))
+        ascent.run()
+        self.offer(self._outside(ascent.labels))
+        messages, links = ascent.passes.messages()
+        structure, unit = ascent.passes.structure, ascent.passes.exponent
+        scopes = structure.scopes
+        if not 0 < len(scopes) <= COUNT or p.domains[scopes].prod(axis=1, dtype=np.float64).sum() > TRIPLETS:
+            return None
+        flat = self._flat.with_triplets(structure, np.ldexp(links, unit))
+        more = np.zeros(int(p.domains[scopes].sum(dtype=np.int64)))  # triplets send nothing to labels
+        share = WORTH if len(flat.tables) <= HEAVY * len(self._flat.tables) else WORTH_HEAVY
+        return self._search(flat, np.concatenate([np.ldexp(messages, unit), more])), share
+
+    def _linear(self, inner: Stopping) -> tuple[Search, float] | None:
+        """With the prices of the linear relaxation, which cost nothing at nodes."""
+        p = self._problem
+        if int(np.isfinite(p.tables).sum()) > RELAXED:
+            return None
         from graphpart import milp
 
-        seconds = None if stopping.remaining is None else RELAXING * stopping.remaining
-        inner = Stopping(seconds, callback=lambda seconds, cost: stopping.check(self.cost + self.others))
         found = relaxation(p, milp.pick_solver(), inner, self.cost + self.others)
         if found is None:
-            return
+            return None
         labels, messages = found
         self.offer(improve(self.f, self._outside(labels), inner, "sweep")[0])
-        other = self._search(messages)
-        done = other.run(stopping, 0)
-        if done or other.bound > self._root:
-            self._nodes, self._dives = self.nodes, self.dives
-            self.search = other
-
-
-@dataclass
-class _Flat:
-    """Whole costs: sums of unary ones, and the tables of larger factors."""
-
-    domains: Labels
-    first: Wholes
-    unary: Wholes
-    forbidden: NDArray[np.bool_]
-    scope_start: Wholes
-    scope: Labels
-    table_start: Wholes
-    tables: Wholes
-    highest: int  # no allowed labeling costs more
-
-    def value(self, labels: Labels) -> int:
-        """What a labeling costs."""
-        at = self.first[:-1] + labels
-        if self.forbidden[at].any():
-            return FORBIDDEN
-        arity = np.diff(self.scope_start)
-        within = np.zeros(len(arity), np.int64)
-        for j in range(int(arity.max(initial=0))):
-            some = np.flatnonzero(arity > j)
-            v = self.scope[self.scope_start[some] + j]
-            within[some] = within[some] * self.domains[v] + labels[v]
-        entries = self.tables[self.table_start[:-1] + within]
-        return FORBIDDEN if (entries >= FORBIDDEN).any() else int(self.unary[at].sum()) + int(entries.sum())
-
-
-def _flat(p: FactorGraph) -> _Flat:
-    whole = np.where(np.isfinite(p.tables), p.tables, float(FORBIDDEN)).astype(np.int64)
-    first = places(p)
-    arity = np.diff(p.scope_start)
-    alone, several = np.flatnonzero(arity == 1), np.flatnonzero(arity > 1)
-    unary = np.zeros(int(first[-1]), np.int64)
-    forbidden = np.zeros(len(unary), bool)
-    starts, entries = rows_of(p.table_start, whole, alone)
-    variables = p.scope[p.scope_start[alone]]
-    inside = np.arange(len(entries)) + np.repeat(first[variables] - starts[:-1], p.domains[variables])
-    forbidden[inside[entries >= FORBIDDEN]] = True
-    np.add.at(unary, inside, np.where(entries < FORBIDDEN, entries, 0))
-    scope_start, scope = rows_of(p.scope_start, p.scope, several)
-    table_start, tables = rows_of(p.table_start, whole, several)
-    highest = 0
-    if len(several):
-        highest += int(np.maximum.reduceat(np.where(tables < FORBIDDEN, tables, -(2**BITS)), table_start[:-1]).sum())
-    if p.n:
-        highest += int(np.maximum.reduceat(np.where(forbidden, -(2**BITS), unary), first[:-1]).sum())
-    return _Flat(p.domains, first, unary, forbidden, scope_start, scope, table_start, tables, highest)
+        return self._search(self._flat, messages), 0.0

@@ -1,0 +1,110 @@
+"""Whole costs in flat arrays, as the kernels take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.bounds.passes import Structure
+from graphpart.crf.branch_and_bound.shrinking import FORBIDDEN
+from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.derive import rows_of
+from graphpart.crf.problem.labeling import places
+
+__all__ = ["BITS", "Flat", "flat_of"]
+
+BITS = 44  # of the sum of the largest entries of all tables
+
+Labels = NDArray[np.int32]
+Wholes = NDArray[np.int64]
+
+
+@dataclass
+class Flat:
+    """Whole costs: sums of unary ones, and the tables of larger factors."""
+
+    domains: Labels
+    first: Wholes
+    unary: Wholes
+    forbidden: NDArray[np.bool_]
+    scope_start: Wholes
+    scope: Labels
+    table_start: Wholes
+    tables: Wholes
+    highest: int  # no allowed labeling costs more
+
+    def value(self, labels: Labels) -> int:
+        """What a labeling costs."""
+        at = self.first[:-1] + labels
+        if self.forbidden[at].any():
+            return FORBIDDEN
+        arity = np.diff(self.scope_start)
+        within = np.zeros(len(arity), np.int64)
+        for j in range(int(arity.max(initial=0))):
+            some = np.flatnonzero(arity > j)
+            v = self.scope[self.scope_start[some] + j]
+            within[some] = within[some] * self.domains[v] + labels[v]
+        entries = self.tables[self.table_start[:-1] + within]
+        return FORBIDDEN if (entries >= FORBIDDEN).any() else int(self.unary[at].sum()) + int(entries.sum())
+
+    def with_triplets(self, structure: Structure, links: NDArray[np.float64]) -> Flat:
+        """The same costs with more factors: pairs and triplets, and what pairs have got from triplets.
+
+        `links` are the amounts that triplets send to the entries of their pairs, in units, see `Extra`. An entry of a
+        triplet is forbidden where a pair forbids it.
+        """
+        domains = self.domains.astype(np.int64)
+        scope = np.concatenate([self.scope, structure.pairs.ravel(), structure.scopes.ravel()]).astype(np.int32)
+        added, triplets = len(structure.pairs), len(structure.triplets)
+        start = _starts(np.concatenate([np.diff(self.scope_start), np.full(added, 2), np.full(triplets, 3)]))
+        more = [domains[structure.pairs].prod(axis=1), domains[structure.scopes].prod(axis=1)]
+        table_start = _starts(np.concatenate([np.diff(self.table_start), *more]))
+        tables = np.zeros(int(table_start[-1]), np.int64)
+        tables[: len(self.tables)] = self.tables
+        given = np.rint(np.clip(np.nan_to_num(links), -(2.0**BITS), 2.0**BITS)).astype(np.int64)
+        free = tables < FORBIDDEN
+        count = len(self.scope_start) - 1 + added
+        at = 0
+        for k, (three, triplet) in enumerate(zip(structure.scopes.tolist(), structure.triplets.tolist(), strict=True)):
+            total = np.zeros([self.domains[v] for v in three], np.int64)
+            for missing, pair in zip((2, 1, 0), triplet, strict=True):
+                own = slice(int(table_start[pair]), int(table_start[pair + 1]))
+                amounts = given[at : at + own.stop - own.start]
+                at += len(amounts)
+                tables[own] += np.where(free[own], amounts, 0)
+                first, second = scope[start[pair] : start[pair] + 2].tolist()
+                taken = np.where(free[own], amounts, -FORBIDDEN).reshape(self.domains[first], self.domains[second])
+                total -= np.expand_dims(taken.T if first > second else taken, missing)
+            begin = table_start[count + k]
+            tables[begin : begin + total.size] = np.where(total >= FORBIDDEN // 2, FORBIDDEN, total).ravel()
+        return replace(self, scope_start=start, scope=scope, table_start=table_start, tables=tables)
+
+
+def _starts(sizes: NDArray[np.int64]) -> Wholes:
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def flat_of(p: FactorGraph) -> Flat:
+    whole = np.where(np.isfinite(p.tables), p.tables, float(FORBIDDEN)).astype(np.int64)
+    first = places(p)
+    arity = np.diff(p.scope_start)
+    alone, several = np.flatnonzero(arity == 1), np.flatnonzero(arity > 1)
+    unary = np.zeros(int(first[-1]), np.int64)
+    forbidden = np.zeros(len(unary), bool)
+    starts, entries = rows_of(p.table_start, whole, alone)
+    variables = p.scope[p.scope_start[alone]]
+    inside = np.arange(len(entries)) + np.repeat(first[variables] - starts[:-1], p.domains[variables])
+    forbidden[inside[entries >= FORBIDDEN]] = True
+    np.add.at(unary, inside, np.where(entries < FORBIDDEN, entries, 0))
+    scope_start, scope = rows_of(p.scope_start, p.scope, several)
+    table_start, tables = rows_of(p.table_start, whole, several)
+    highest = 0
+    if len(several):
+        highest += int(np.maximum.reduceat(np.where(tables < FORBIDDEN, tables, -(2**BITS)), table_start[:-1]).sum())
+    if p.n:
+        highest += int(np.maximum.reduceat(np.where(forbidden, -(2**BITS), unary), first[:-1]).sum())
+    return Flat(p.domains, first, unary, forbidden, scope_start, scope, table_start, tables, highest)
