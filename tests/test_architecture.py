@@ -65,6 +65,7 @@ ROOMS = {
         "reduction",
         "exact_solvers",
         "bucket_elimination",
+        "confidence",
     ],
 }
 

@@ -3,7 +3,7 @@
 `problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination` and `exact_solvers`
 find labelings; `bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto`
 chooses among all; `hard_component` is what it does where nothing is exact, `balls` a part of that; `evidence` solves
-with some labels given.
+with some labels given; `confidence` says how sure a labeling is.
 """
 
 from graphpart.crf.auto import auto
@@ -14,6 +14,7 @@ from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import log_partition, marginals, min_marginals, samples
 from graphpart.crf.bucket_elimination.order import EliminationOrder, elimination_order
 from graphpart.crf.certificates.certificate import Certificate
+from graphpart.crf.confidence.doubts import LabelDoubts, doubts
 from graphpart.crf.evidence import solve_given
 from graphpart.crf.exact_solvers.brute_force import brute_force
 from graphpart.crf.exact_solvers.ilp import ilp
@@ -29,6 +30,7 @@ __all__ = [
     "Certificate",
     "EliminationOrder",
     "FactorGraph",
+    "LabelDoubts",
     "LabelingReduction",
     "Labelings",
     "Marginals",
@@ -37,6 +39,7 @@ __all__ = [
     "RoofDuality",
     "auto",
     "brute_force",
+    "doubts",
     "elimination",
     "elimination_order",
     "expansion",
