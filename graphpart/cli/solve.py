@@ -4,6 +4,11 @@ With one FILE, -o and --initial name a labels file. With several they name folde
 under its name with .labels added. Limits hold for each FILE. Ctrl-C ends the method, and its best result so far is
 printed and written; files not yet begun are left out, and the exit status is then 130.
 
+--extend OLD takes a labels file with names of an old partition: new elements are placed, and what changed may move
+nearby; with --freeze, old clusters and their labels stay exactly. --doubts writes a table in CSV of what the result is
+least sure of, by how much the cost would rise were it decided otherwise: pairs, or variables of a factor graph; into a
+folder, also elements and clusters, or labels.
+
 The gap is that between the cost and the proven lower bound, relative to the cost. --certificate writes a lower bound
 with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.
 
@@ -23,11 +28,14 @@ from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import (
     check_writable,
+    is_folder,
     labels_files,
     read_evidence,
+    read_old,
     read_problem,
     read_start,
     write_certificate,
+    write_doubts,
     write_labels,
 )
 from graphpart.cli.interrupt import Interrupt
@@ -60,6 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="PATH", help="labels file or folder, '-' for standard output")
     arguments.add_method(parser)
     parser.add_argument("--initial", metavar="PATH", help="labels to start from: file or folder")
+    parser.add_argument("--extend", metavar="OLD", help="labels of an old partition to extend: file or folder")
+    parser.add_argument("--freeze", action="store_true", help="with --extend: old clusters stay as they are")
     parser.add_argument("--evidence", metavar="FILE", help="given labels of variables of a factor graph, .evid of UAI")
     parser.add_argument(
         "--sample", type=arguments.whole, default=0, metavar="INTEGER", help="of the evidence, from 0; default: 0"
@@ -73,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="labels file that auto and search keep up to date and resume from; one FILE",
     )
     parser.add_argument("--plot", metavar="PATH", help="draw cost and lower bound against time; one FILE only")
+    parser.add_argument("--doubts", metavar="PATH", help="what is least sure: CSV file or folder; one FILE only")
     parser.add_argument("--certificate", metavar="PATH", help="write a lower bound with its proof; one FILE only")
     arguments.add_options(parser)
     arguments.add_json(parser)
@@ -80,18 +91,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve each file; one that fails does not lose the others."""
-    arguments.check_one_input(*args.files, *(path for path in (args.initial, args.evidence) if path))
+    arguments.check_one_input(*args.files, *(path for path in (args.initial, args.evidence, args.extend) if path))
+    check_extend(args)
     if args.evidence is not None and len(args.files) > 1:
         raise InvalidOption("--evidence is that of one instance: expected one FILE")
     outputs = labels_files("-o", args.output, args.files, to_write=True)
-    initials = labels_files("--initial", args.initial, args.files)
+    flag, path = ("--extend", args.extend) if args.extend is not None else ("--initial", args.initial)
+    initials = labels_files(flag, path, args.files)
     if args.json and "-" in outputs:
         raise InvalidOption("--json and -o - both write to standard output: expected one of them")
-    for flag, path in (("--plot", args.plot), ("--certificate", args.certificate), ("--checkpoint", args.checkpoint)):
+    single = {"--plot": args.plot, "--certificate": args.certificate, "--checkpoint": args.checkpoint}
+    for flag, path in (single | {"--doubts": args.doubts}).items():
         if path is not None:
             if len(args.files) > 1:
                 raise InvalidOption(f"{flag} takes one FILE: expected not {len(args.files)}")
-            check_writable(path)
+            if flag != "--doubts" or not is_folder(path):
+                check_writable(path)
     if args.plot is not None:
         check_picture(args.plot)
     manifests = Manifests()
@@ -103,28 +118,20 @@ def run(args: argparse.Namespace) -> int:
         for done, (file, output, initial) in enumerate(zip(args.files, outputs, initials, strict=True), 1):
             with batch.guard(file):
                 problem = read_problem(file, args.format)
-                start = None if initial is None else read_start(initial, problem)
+                read = read_start if args.extend is None else read_old
+                start = None if initial is None else read(initial, problem)
                 evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
                 with Interrupt(progress.start(f"{file}  {args.method}")) as interrupt:
-                    result = solve(
-                        problem,
-                        evidence,
-                        args.method,
-                        time_limit=args.time_limit,
-                        initial=start,
-                        seed=args.seed,
-                        max_iterations=args.max_iterations,
-                        target=args.target,
-                        callback=interrupt.callback,
-                        **({} if args.checkpoint is None else {"checkpoint": args.checkpoint}),
-                        **dict(args.options),
-                    )
+                    result = solve(problem, evidence, start, args, interrupt.callback)
                 if output is not None:
                     with batch.guard(output):  # labels that cannot be written do not lose the row
                         write_labels(result, output)
                 if args.plot is not None:
                     with batch.guard(args.plot):
                         save_history(result, args.plot)
+                if args.doubts is not None:
+                    with batch.guard(args.doubts):
+                        write_doubts(problem, result, args.doubts, args.time_limit)
                 if args.certificate is not None:
                     with batch.guard(args.certificate):
                         result = write_certificate(problem, result, args.certificate, args.time_limit)
@@ -144,8 +151,26 @@ def run(args: argparse.Namespace) -> int:
     return batch.status
 
 
-def solve(problem: Any, evidence: dict[Any, int] | None, method: str, **options: Any) -> graphpart.Result:
-    """`graphpart.solve`, with the labels of some variables given."""
+def check_extend(args: argparse.Namespace) -> None:
+    """Raise InvalidOption for what --extend does not go with."""
+    if args.extend is None:
+        if args.freeze:
+            raise InvalidOption("--freeze is without --extend: expected both")
+        return
+    for flag in ("initial", "evidence", "max_iterations", "target", "checkpoint"):
+        if getattr(args, flag) is not None:
+            raise InvalidOption(f"--extend and --{flag.replace('_', '-')} are both given: expected one of them")
+
+
+def solve(problem: Any, evidence: dict[Any, int] | None, start: Any, args: argparse.Namespace, callback: Any) -> Any:
+    """`graphpart.solve`, with the labels of some variables given; or `graphpart.partition.extend`."""
+    options: dict[str, Any] = {"time_limit": args.time_limit, "seed": args.seed, "callback": callback}
+    options |= dict(args.options)
+    if args.extend is not None:
+        return graphpart.partition.extend(problem, start, freeze=args.freeze, method=args.method, **options)
+    options |= {"initial": start, "max_iterations": args.max_iterations, "target": args.target}
+    if args.checkpoint is not None:
+        options["checkpoint"] = args.checkpoint
     if evidence is None:
-        return graphpart.solve(problem, method, **options)
-    return solve_given(problem, evidence, method, **options)
+        return graphpart.solve(problem, args.method, **options)
+    return solve_given(problem, evidence, args.method, **options)

@@ -66,7 +66,7 @@ def scale_of(p: gp.SetPartition) -> float:
 
 def test_pairs_elements_and_clusters_equal_brute_force() -> None:
     rng = np.random.default_rng(11)
-    for case in range(1500):
+    for case in range(1000):
         p = problem(rng, int(rng.integers(1, 7)))
         brute = Brute(p)
         optimal = bool(rng.random() < 0.6)
@@ -78,7 +78,7 @@ def test_pairs_elements_and_clusters_equal_brute_force() -> None:
         d = doubts(p, labels)
         slack = scale_of(p)
         pairs = d.pairs
-        assert pairs.rows == p.m, case
+        assert pairs.rows == _linked(p).sum() // 2, case
         assert (pairs["method"] == "exact").all(), case
         assert d.status == gp.Status.OPTIMAL
         for a, b, joined, doubt in rows(pairs, "left", "right", "joined", "doubt"):
@@ -95,7 +95,9 @@ def test_pairs_elements_and_clusters_equal_brute_force() -> None:
 
 
 def _linked(p: gp.SetPartition) -> np.ndarray:
-    u, v, _ = p.pairs()
+    u, v, cost = p.pairs()
+    if p.is_dense:  # a matrix does not tell what is listed
+        u, v = u[cost != 0], v[cost != 0]
     linked = np.zeros((p.n, p.n), bool)
     linked[u, v] = linked[v, u] = True
     return linked
@@ -152,7 +154,7 @@ def _check_clusters(p: gp.SetPartition, labels: np.ndarray, now: float, d: gp.pa
 def test_local_search_is_an_upper_bound_and_never_negative_at_an_optimum() -> None:
     rng = np.random.default_rng(12)
     equal = total = 0
-    for case in range(700):
+    for case in range(400):
         p = problem(rng, int(rng.integers(2, 8)))
         r = gp.partition.brute_force(p)
         exact, local = doubts(p, r), doubts(p, r, method="local-search")
