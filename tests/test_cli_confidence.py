@@ -55,7 +55,7 @@ def test_doubts_in_a_file_and_in_a_folder(files, run):
 def test_doubts_of_a_factor_graph(files, run):
     f = gp.FactorGraph.from_arrays([2, 2], [([[0]], [[0.0, 3.0]]), ([[0, 1]], [[[0.0, 1.0], [math.inf, 0.0]]])])
     gp.write(f, files / "f.uai")
-    status, err = run("solve", files / "f.uai", "--doubts", f"{files / 'f'}/")
+    status, _ = run("solve", files / "f.uai", "--doubts", f"{files / 'f'}/")
     assert status == 0
     assert [float(row["doubt"]) for row in table(files / "f" / "variables.csv")] == pytest.approx([1.0, 3.0], abs=1e-9)
     assert len(table(files / "f" / "labels.csv")) == 2

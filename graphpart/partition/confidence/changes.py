@@ -34,6 +34,7 @@ Floats = NDArray[np.float64]
 LARGEST_COMPONENT = 15  # elements of a component whose pairs are exact
 LARGEST_CLUSTER = 20  # elements of a cluster of which all splits are tried
 WORK = 2.0**28  # steps for each of the two, spent on the smallest first
+SLACK = 16  # times the tolerance of the problem is what rounding may add to the cost of a small component
 ALONE = -1
 
 
@@ -176,6 +177,7 @@ def _small_components(
     _subsets.exact_rises(
         order, first, wanted, int(sizes[wanted].max(initial=0)), *q.rows(), labels, rises, exact, gains, stopping
     )
+    gains[gains >= -SLACK * q.tolerance] = 0.0
     of_component = np.where(sizes == 1, 0.0, np.nan)
     of_component[wanted] = gains
     u, v, _ = q.pairs()

@@ -335,8 +335,8 @@ def _clusters(
 
 
 def _cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
-    """What only rounding makes different from 0 becomes 0."""
-    return np.where(np.abs(rises) <= slack, 0.0, rises)
+    """What only rounding makes negative becomes 0."""
+    return np.where((rises < 0) & (rises >= -slack), 0.0, rises)
 
 
 def _shown_labels(names: Sequence[Hashable], result: Any, labels: Labels) -> NDArray[np.int64]:
