@@ -1,5 +1,6 @@
 """Doubts against brute force over all partitions, and what local search and branch and cut say of them."""
 
+import importlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -253,9 +254,14 @@ def test_frames() -> None:
     assert list(d.to_frame("elements", "dict")) == ["element", "cluster", "to", "doubt", "method"]
     assert d.pairs["left"].tolist() == ["b", ("x", 1)] and d.pairs["right"].tolist() == [3, "b"]
     for library in ("pandas", "polars"):
-        frames = pytest.importorskip(library) if library == "pandas" else None
-        if frames is not None:
-            assert isinstance(d.to_frame("pairs", library), frames.DataFrame)
+        try:
+            module = importlib.import_module(library)
+        except ImportError:
+            with pytest.raises(gp.InvalidOption, match="which is not installed"):
+                d.to_frame("pairs", library)
+            continue
+        frame = d.to_frame("elements", library)
+        assert isinstance(frame, module.DataFrame) and list(frame["doubt"]) == d.elements["doubt"].tolist()
     assert d.to_frame() is not None
     with pytest.raises(gp.InvalidOption, match="expected pandas, polars or dict"):
         d.to_frame("pairs", "arrow")
