@@ -69,6 +69,7 @@ ROOMS = {
         "bucket_elimination",
         "branch_and_bound",
         "anytime_search",
+        "confidence",
     ],
 }
 

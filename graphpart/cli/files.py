@@ -23,9 +23,11 @@ __all__ = [
     "read_evidence",
     "read_labels",
     "read_model",
+    "read_old",
     "read_problem",
     "read_start",
     "write_certificate",
+    "write_doubts",
     "write_labels",
     "write_model",
     "write_problem",
@@ -75,6 +77,21 @@ def read_start(file: str, problem: Any) -> Any:
     return labels
 
 
+def read_old(file: str, problem: Any) -> Any:
+    """The labels of an old partition as they are, by the names of the problem; what it does not have is left out."""
+    from graphpart.errors import FormatError
+
+    if problem_kind(problem) != "partition":
+        raise InvalidOption("--extend is for set partition problems: the instance is a factor graph")
+    labels = read_labels(file)
+    if isinstance(labels, dict):
+        by_text = {str(node): node for node in problem.nodes}
+        return {by_text[str(node)]: label for node, label in labels.items() if str(node) in by_text}
+    if len(labels) > problem.n or not (len(labels) == problem.n or isinstance(problem.nodes, range)):
+        raise FormatError(file, None, f"{len(labels)} labels without names for {problem.n} elements: expected names")
+    return dict(zip(problem.nodes, labels.tolist(), strict=False))
+
+
 def read_evidence(file: str, problem: Any, sample: int) -> dict[Any, int]:
     """Given labels of variables of a factor graph."""
     from graphpart.io import read_evidence
@@ -99,6 +116,30 @@ def write_certificate(problem: Any, result: Any, file: str, time_limit: float | 
     with writing(file):
         certificate.save(file)
     return replace(result, lower_bound=max(result.lower_bound, min(certificate.bound, result.cost)))
+
+
+def write_doubts(problem: Any, result: Any, path: str, time_limit: float | None) -> None:
+    """Find what the result is least sure of and write it: one table to a file, all of them into a folder."""
+    from graphpart import crf, partition
+    from graphpart.files.tables import write_table
+
+    of_labels = problem_kind(problem) == "crf"
+    found: Any = (crf if of_labels else partition).doubts(problem, result, time_limit=time_limit)
+    tables: tuple[str, ...] = ("variables", "labels") if of_labels else ("pairs", "elements", "clusters")
+    if not is_folder(path):
+        tables, names = tables[:1], [path]
+    else:
+        os.makedirs(path, exist_ok=True)
+        names = [os.path.join(path, f"{table}.csv") for table in tables]
+    for table, name in zip(tables, names, strict=True):
+        with writing(name):
+            write_table(getattr(found, table), name)
+    say(repr(found).replace("\n ", ";"))
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path names a folder, which need not be there yet."""
+    return path.endswith(os.sep) or os.path.isdir(path)
 
 
 def find_certificate(problem: Any, time_limit: float | None) -> Any:
@@ -167,7 +208,7 @@ def labels_files(flag: str, path: str | None, files: Sequence[str], to_write: bo
     """
     if path is None:
         return [None] * len(files)
-    if len(files) == 1 and not path.endswith(os.sep) and not os.path.isdir(path):
+    if len(files) == 1 and not is_folder(path):
         if to_write:
             check_writable(path)
         return [path]

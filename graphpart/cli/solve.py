@@ -11,6 +11,11 @@ search for something better the rest. Without it, auto ends by itself.
 A CSV table with other columns than u,v,cost is read by naming them: --probability score --threshold 0.5 makes pairs
 with a score above 0.5 attract. Pairs that are not in the table cost 0, so joining them is free.
 
+--extend OLD takes a labels file with names of an old partition: new elements are placed, and what changed may move
+nearby; with --freeze, old clusters and their labels stay exactly. --doubts writes a table in CSV of what the result is
+least sure of, by how much the cost would rise were it decided otherwise: pairs, or variables of a factor graph; into a
+folder, also elements and clusters, or labels.
+
 The gap is that between the cost and the proven lower bound, relative to the cost. --certificate writes a lower bound
 with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.
 
@@ -32,11 +37,14 @@ from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import (
     check_writable,
+    is_folder,
     labels_files,
     read_evidence,
+    read_old,
     read_problem,
     read_start,
     write_certificate,
+    write_doubts,
     write_labels,
 )
 from graphpart.cli.interrupt import Interrupt
@@ -70,6 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="PATH", help="labels file or folder, '-' for standard output")
     arguments.add_method(parser)
     parser.add_argument("--initial", metavar="PATH", help="labels to start from: file or folder")
+    parser.add_argument("--extend", metavar="OLD", help="labels of an old partition to extend: file or folder")
+    parser.add_argument("--freeze", action="store_true", help="with --extend: old clusters stay as they are")
     parser.add_argument("--evidence", metavar="FILE", help="given labels of variables of a factor graph, .evid of UAI")
     parser.add_argument(
         "--sample", type=arguments.whole, default=0, metavar="INTEGER", help="of the evidence, from 0; default: 0"
@@ -83,6 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="labels file or folder that auto and search keep up to date and resume from",
     )
     parser.add_argument("--plot", metavar="PATH", help="draw cost and lower bound against time; one FILE only")
+    parser.add_argument("--doubts", metavar="PATH", help="what is least sure: CSV file or folder; one FILE only")
     parser.add_argument(
         "--certificate", metavar="PATH", help="write a lower bound with its proof, .json or .npz; one FILE only"
     )
@@ -97,19 +108,22 @@ def run(args: argparse.Namespace) -> int:
     columns_given = arguments.columns_of(args)
     options = dict(args.options)
     check_shown(options, args.json)
-    arguments.check_one_input(*args.files, *(path for path in (args.initial, args.evidence) if path))
+    arguments.check_one_input(*args.files, *(path for path in (args.initial, args.evidence, args.extend) if path))
+    check_extend(args)
     if args.evidence is not None and len(args.files) > 1:
         raise InvalidOption("--evidence is that of one instance: expected one FILE")
     outputs = labels_files("-o", args.output, args.files, to_write=True)
-    initials = labels_files("--initial", args.initial, args.files)
+    flag, path = ("--extend", args.extend) if args.extend is not None else ("--initial", args.initial)
+    initials = labels_files(flag, path, args.files)
     checkpoints = labels_files("--checkpoint", args.checkpoint, args.files, to_write=True)
     if args.json and "-" in outputs:
         raise InvalidOption("--json and -o - both write to standard output: expected one of them")
-    for flag, path in (("--plot", args.plot), ("--certificate", args.certificate)):
+    for flag, path in (("--plot", args.plot), ("--certificate", args.certificate), ("--doubts", args.doubts)):
         if path is not None:
             if len(args.files) > 1:
                 raise InvalidOption(f"{flag} takes one FILE: expected not {len(args.files)}")
-            check_writable(path)
+            if flag != "--doubts" or not is_folder(path):
+                check_writable(path)
     if args.plot is not None:
         check_picture(args.plot)
     if args.certificate is not None:
@@ -124,28 +138,22 @@ def run(args: argparse.Namespace) -> int:
         for done, (file, output, initial, checkpoint) in enumerate(paths, 1):
             with batch.guard(file):
                 problem = read_problem(file, args.format, columns_given)
-                start = None if initial is None else read_start(initial, problem)
+                read = read_start if args.extend is None else read_old
+                start = None if initial is None else read(initial, problem)
                 evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
                 with Interrupt(progress.start(f"{file}  {args.method}")) as interrupt:
-                    result = solve(
-                        problem,
-                        evidence,
-                        args.method,
-                        time_limit=args.time_limit,
-                        initial=start,
-                        seed=args.seed,
-                        max_iterations=args.max_iterations,
-                        target=args.target,
-                        callback=interrupt.callback,
-                        **({} if checkpoint is None else {"checkpoint": checkpoint}),
-                        **options,
-                    )
+                    if checkpoint is not None:
+                        options["checkpoint"] = checkpoint
+                    result = solve(problem, evidence, start, args, options, interrupt.callback)
                 if output is not None:
                     with batch.guard(output):  # labels that cannot be written do not lose the row
                         write_labels(result, output)
                 if args.plot is not None:
                     with batch.guard(args.plot):
                         save_history(result, args.plot)
+                if args.doubts is not None:
+                    with batch.guard(args.doubts):
+                        write_doubts(problem, result, args.doubts, args.time_limit)
                 if args.certificate is not None:
                     with batch.guard(args.certificate):
                         result = write_certificate(problem, result, args.certificate, args.time_limit)
@@ -167,13 +175,28 @@ def run(args: argparse.Namespace) -> int:
     return batch.status
 
 
-def solve(problem: Any, evidence: dict[Any, int] | None, method: str, **options: Any) -> graphpart.Result:
-    """`graphpart.solve`, with the labels of some variables given."""
-    if evidence is None:
-        return graphpart.solve(problem, method, **options)
-    from graphpart.crf import solve_given
+def check_extend(args: argparse.Namespace) -> None:
+    """Raise InvalidOption for what --extend does not go with."""
+    if args.extend is None:
+        if args.freeze:
+            raise InvalidOption("--freeze is without --extend: expected both")
+        return
+    for flag in ("initial", "evidence", "max_iterations", "target", "checkpoint"):
+        if getattr(args, flag) is not None:
+            raise InvalidOption(f"--extend and --{flag.replace('_', '-')} are both given: expected one of them")
 
-    return solve_given(problem, evidence, method, **options)
+
+def solve(
+    problem: Any, evidence: dict[Any, int] | None, start: Any, args: argparse.Namespace, options: Any, callback: Any
+) -> Any:
+    """`graphpart.solve`, with the labels of some variables given; or `graphpart.partition.extend`."""
+    options = {"time_limit": args.time_limit, "seed": args.seed, "callback": callback} | options
+    if args.extend is not None:
+        return graphpart.partition.extend(problem, start, freeze=args.freeze, method=args.method, **options)
+    options |= {"initial": start, "max_iterations": args.max_iterations, "target": args.target}
+    if evidence is None:
+        return graphpart.solve(problem, args.method, **options)
+    return solve_given(problem, evidence, args.method, **options)
 
 
 def check_shown(options: dict[str, Any], json: bool) -> None:

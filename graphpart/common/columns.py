@@ -66,7 +66,7 @@ class Columns(Mapping[str, NDArray[Any]]):
         ----------
         library : {"pandas", "polars", "dict"}, optional
             Default: of pandas and polars the one that is imported already, else the first that is installed; a dict of
-            arrays if neither is.
+            arrays if neither is. For polars, names of several types become their text.
 
         Raises
         ------
@@ -85,9 +85,16 @@ class Columns(Mapping[str, NDArray[Any]]):
                 if library:
                     raise InvalidOption(f"library is {library!r}, which is not installed") from None
                 continue
-            lists = name == "polars"  # it takes no arrays of objects but infers types of lists
-            return frame({k: a.tolist() if lists and a.dtype == object else a for k, a in self._columns.items()})
+            return frame({k: _typed(a) if name == "polars" else a for k, a in self._columns.items()})
         return dict(self._columns)
+
+
+def _typed(array: NDArray[Any]) -> Any:
+    """What polars makes a column of: names of one type as a list, of several types as their text."""
+    if array.dtype != object:
+        return array
+    values = array.tolist()
+    return values if len({type(value) for value in values}) <= 1 else [str(value) for value in values]
 
 
 def named(nodes: Sequence[Hashable], places: NDArray[np.integer[Any]]) -> NDArray[Any]:

@@ -3,7 +3,8 @@
 `problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
 `branch_and_bound` find labelings, and `anytime_search` and `binary_quadratic` do as long as there is time; `bounds` and
 `certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all;
-`hard_component` is what it does where nothing is exact; `evidence` solves with some labels given.
+`hard_component` is what it does where nothing is exact; `evidence` solves with some labels given; `confidence` says how
+sure a labeling is.
 """
 
 from graphpart.crf.anytime_search.search import search
@@ -16,6 +17,7 @@ from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import log_partition, marginals, min_marginals, samples
 from graphpart.crf.bucket_elimination.order import EliminationOrder, elimination_order
 from graphpart.crf.certificates.certificate import Certificate
+from graphpart.crf.confidence.doubts import LabelDoubts, doubts
 from graphpart.crf.evidence import solve_given
 from graphpart.crf.exact_solvers.brute_force import brute_force
 from graphpart.crf.exact_solvers.ilp import ilp
@@ -31,6 +33,7 @@ __all__ = [
     "Certificate",
     "EliminationOrder",
     "FactorGraph",
+    "LabelDoubts",
     "LabelingReduction",
     "Labelings",
     "Marginals",
@@ -39,6 +42,7 @@ __all__ = [
     "RoofDuality",
     "auto",
     "brute_force",
+    "doubts",
     "elimination",
     "elimination_order",
     "exact",

@@ -1,5 +1,6 @@
 """Doubts against brute force over all partitions, and what local search and branch and cut say of them."""
 
+import importlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -66,7 +67,7 @@ def scale_of(p: gp.SetPartition) -> float:
 
 def test_pairs_elements_and_clusters_equal_brute_force() -> None:
     rng = np.random.default_rng(11)
-    for case in range(1500):
+    for case in range(1000):
         p = problem(rng, int(rng.integers(1, 7)))
         brute = Brute(p)
         optimal = bool(rng.random() < 0.6)
@@ -78,7 +79,7 @@ def test_pairs_elements_and_clusters_equal_brute_force() -> None:
         d = doubts(p, labels)
         slack = scale_of(p)
         pairs = d.pairs
-        assert pairs.rows == p.m, case
+        assert pairs.rows == _linked(p).sum() // 2, case
         assert (pairs["method"] == "exact").all(), case
         assert d.status == gp.Status.OPTIMAL
         for a, b, joined, doubt in rows(pairs, "left", "right", "joined", "doubt"):
@@ -95,7 +96,9 @@ def test_pairs_elements_and_clusters_equal_brute_force() -> None:
 
 
 def _linked(p: gp.SetPartition) -> np.ndarray:
-    u, v, _ = p.pairs()
+    u, v, cost = p.pairs()
+    if p.is_dense:  # a matrix does not tell what is listed
+        u, v = u[cost != 0], v[cost != 0]
     linked = np.zeros((p.n, p.n), bool)
     linked[u, v] = linked[v, u] = True
     return linked
@@ -152,7 +155,7 @@ def _check_clusters(p: gp.SetPartition, labels: np.ndarray, now: float, d: gp.pa
 def test_local_search_is_an_upper_bound_and_never_negative_at_an_optimum() -> None:
     rng = np.random.default_rng(12)
     equal = total = 0
-    for case in range(700):
+    for case in range(400):
         p = problem(rng, int(rng.integers(2, 8)))
         r = gp.partition.brute_force(p)
         exact, local = doubts(p, r), doubts(p, r, method="local-search")
@@ -167,7 +170,17 @@ def test_local_search_is_an_upper_bound_and_never_negative_at_an_optimum() -> No
             equal += doubt <= by_name[a, b] + slack
         assert (local.clusters["doubt"] >= 0).all() and (local.elements["doubt"] >= 0).all()
         assert local.gain == exact.gain == 0
-    assert equal > 0.7 * total, (equal, total)
+    assert equal > 0.9 * total, (equal, total)
+
+
+def test_others_follow_a_change() -> None:
+    # 1 and 2 belong together; moving 1 to 0 costs 2, moving both costs 1.
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (1, 3), (2, 3)], [1.0, -3.0, -1.0, -1.0])
+    q = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (0, 2), (2, 3)], [1.0, -5.0, -2.0, -1.5])
+    for problem_ in (p, q):
+        r = gp.partition.brute_force(problem_)
+        exact, local = (doubts(problem_, r, method=method) for method in ("auto", "local-search"))
+        assert local.pairs["doubt"].tolist() == exact.pairs["doubt"].tolist()
 
 
 def test_branch_and_cut_for_larger_components() -> None:
@@ -241,9 +254,14 @@ def test_frames() -> None:
     assert list(d.to_frame("elements", "dict")) == ["element", "cluster", "to", "doubt", "method"]
     assert d.pairs["left"].tolist() == ["b", ("x", 1)] and d.pairs["right"].tolist() == [3, "b"]
     for library in ("pandas", "polars"):
-        frames = pytest.importorskip(library) if library == "pandas" else None
-        if frames is not None:
-            assert isinstance(d.to_frame("pairs", library), frames.DataFrame)
+        try:
+            module = importlib.import_module(library)
+        except ImportError:
+            with pytest.raises(gp.InvalidOption, match="which is not installed"):
+                d.to_frame("pairs", library)
+            continue
+        frame = d.to_frame("elements", library)
+        assert isinstance(frame, module.DataFrame) and list(frame["doubt"]) == d.elements["doubt"].tolist()
     assert d.to_frame() is not None
     with pytest.raises(gp.InvalidOption, match="expected pandas, polars or dict"):
         d.to_frame("pairs", "arrow")

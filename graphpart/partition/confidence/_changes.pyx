@@ -189,3 +189,155 @@ cdef inline void offer(
     if count[i] < sizes[label] and value[i] < split[label]:
         split[label] = value[i]
         split_size[label] = count[i]
+
+
+# ---------------------------------------------------------------------------------------- what follows from a change
+
+cdef struct State:
+    const offset_t* starts
+    const element_t* neighbours
+    const cost_t* costs
+    element_t* labels
+    double* sums                # of an element to the subset of this label
+    element_t* waiting
+    unsigned char* queued
+    element_t* moved            # elements that have moved, and where from
+    element_t* before
+    Py_ssize_t moves, begin, end, most, fresh
+
+
+cdef inline void ask(State* s, element_t a, element_t hold, element_t hold_too) noexcept nogil:
+    """Let the neighbours of a wait, but those that are held, as many as there will be looks."""
+    cdef offset_t at
+    cdef element_t b
+    for at in range(s.starts[a], s.starts[a + 1]):
+        b = s.neighbours[at]
+        if s.end == s.most:
+            return
+        if b != hold and b != hold_too and not s.queued[b]:
+            s.queued[b] = True
+            s.waiting[s.end] = b
+            s.end += 1
+
+
+cdef inline void move(State* s, element_t a, element_t label, element_t hold, element_t hold_too) noexcept nogil:
+    s.moved[s.moves] = a
+    s.before[s.moves] = s.labels[a]
+    s.moves += 1
+    s.labels[a] = label
+    ask(s, a, hold, hold_too)
+
+
+cdef double followed(
+    State* s, element_t a, element_t b, double delta, double tolerance, offset_t longest
+) noexcept nogil:
+    """The least change of the cost after others have moved to where they are best, while a and b are held.
+
+    All moves are taken back. s.fresh is the label of the next subset of its own.
+    """
+    cdef Py_ssize_t k
+    cdef offset_t at
+    cdef element_t x, label, best, own
+    cdef double least, now
+    while s.begin < s.end:
+        x = s.waiting[s.begin]
+        s.begin += 1
+        s.queued[x] = False
+        if s.starts[x + 1] - s.starts[x] > longest:
+            continue
+        own = s.labels[x]
+        s.sums[own] = 0.0
+        for at in range(s.starts[x], s.starts[x + 1]):
+            s.sums[s.labels[s.neighbours[at]]] = 0.0
+        for at in range(s.starts[x], s.starts[x + 1]):
+            s.sums[s.labels[s.neighbours[at]]] += s.costs[at]
+        best = <element_t>s.fresh
+        least = 0.0
+        for at in range(s.starts[x], s.starts[x + 1]):
+            label = s.labels[s.neighbours[at]]
+            if s.sums[label] < least and label != own:
+                least = s.sums[label]
+                best = label
+        now = s.sums[own]
+        if least - now < -tolerance:
+            delta += least - now
+            if best == s.fresh:
+                s.fresh += 1
+            move(s, x, best, a, b)
+    for k in range(s.moves - 1, -1, -1):
+        s.labels[s.moved[k]] = s.before[k]
+    s.moves = s.begin = s.end = 0
+    return delta
+
+
+def follow(
+    const element_t[::1] u,
+    const element_t[::1] v,
+    const cost_t[::1] cost,
+    const offset_t[::1] starts,
+    const element_t[::1] neighbours,
+    const cost_t[::1] costs,
+    element_t[::1] labels,
+    Py_ssize_t subsets,
+    const double[::1] own,
+    const double[::1] elements,
+    const element_t[::1] to,
+    const double[::1] from_u,
+    const double[::1] from_v,
+    const unsigned char[::1] skip,
+    double[::1] rises,
+    Py_ssize_t looks,
+    offset_t longest,
+    double tolerance,
+    Stopping stopping,
+):
+    """Lower the rises of pairs by letting others follow: one of the two changes its subset, or both leave.
+
+    The pair is held, and its neighbours, and those of all that move, move one after the other to where they are best,
+    for so many looks; elements with more than `longest` neighbours are not looked at. Labels are as before at the end.
+    """
+    cdef Py_ssize_t m = u.shape[0], k
+    cdef element_t a, b
+    cdef double x
+    cdef State s
+    cdef double[::1] sums = np.zeros(subsets + looks + 3)
+    cdef element_t[::1] waiting = np.empty(looks + 1, np.int32), moved = np.empty(looks + 3, np.int32)
+    cdef element_t[::1] before = np.empty(looks + 3, np.int32)
+    cdef unsigned char[::1] queued = np.zeros(labels.shape[0] + 1, np.uint8)
+    if m == 0 or looks == 0:
+        return
+    s.starts, s.neighbours, s.costs, s.labels = &starts[0], &neighbours[0], &costs[0], &labels[0]
+    s.sums, s.waiting, s.queued, s.moved, s.before = &sums[0], &waiting[0], &queued[0], &moved[0], &before[0]
+    s.moves = s.begin = s.end = 0
+    s.most = looks
+    with nogil:
+        for k in range(m):
+            if skip[k] or cost[k] == INFINITY:
+                continue
+            if stopping.tick(INFINITY):
+                break
+            a, b = u[k], v[k]
+            if labels[a] == labels[b]:
+                for _ in range(2):
+                    if elements[a] < INFINITY:
+                        s.fresh = subsets + 1
+                        move(&s, a, <element_t>subsets if to[a] < 0 else to[a], a, b)
+                        x = followed(&s, a, b, elements[a], tolerance, longest)
+                        rises[k] = min(rises[k], x)
+                    a, b = b, a
+                continue
+            if from_u[k] < INFINITY:
+                s.fresh = subsets
+                move(&s, a, labels[b], a, b)
+                x = followed(&s, a, b, from_u[k] - own[a], tolerance, longest)
+                rises[k] = min(rises[k], x)
+            if from_v[k] < INFINITY:
+                s.fresh = subsets
+                move(&s, b, labels[a], a, b)
+                x = followed(&s, a, b, from_v[k] - own[b], tolerance, longest)
+                rises[k] = min(rises[k], x)
+            s.fresh = subsets + 1
+            move(&s, a, <element_t>subsets, a, b)
+            move(&s, b, <element_t>subsets, a, b)
+            x = followed(&s, a, b, cost[k] - own[a] - own[b], tolerance, longest)
+            rises[k] = min(rises[k], x)

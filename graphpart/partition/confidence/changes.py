@@ -7,6 +7,8 @@ For problems without required joins. By local search, all in a few passes over t
 * a **pair that is joined** is cut if one of the two moves to another subset that a pair links it to, or if a set with
   one of the two leaves for a subset of its own. The sets are those that greedy joining forms within the subset, from
   single elements on;
+* after the moves of single elements for pairs, others follow: their neighbours, and those of all that move, move to
+  where they are best, for a bounded number of looks while the pair is held;
 * an **element** moves to another subset that a pair links it to, or to one of its own; exact, as all others stay;
 * a **cluster** is joined with another that a pair links it to, which is exact; or split in two, by a set as above, or
   exactly in small clusters, where all splits are tried.
@@ -34,6 +36,10 @@ Floats = NDArray[np.float64]
 LARGEST_COMPONENT = 15  # elements of a component whose pairs are exact
 LARGEST_CLUSTER = 20  # elements of a cluster of which all splits are tried
 WORK = 2.0**28  # steps for each of the two, spent on the smallest first
+FOLLOWING = 2.0**27  # steps for what follows from changes of pairs
+LOOKS = 64  # at others that may follow a change of a pair
+LONGEST = 1000  # neighbours of an element that may follow
+SLACK = 16  # times the tolerance of the problem is what rounding may add to the cost of a small component
 ALONE = -1
 
 
@@ -81,7 +87,7 @@ def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: S
 
     Notes
     -----
-    O(m log^2 m) for joining, O(m log n) for the rest; and at most 2^29 steps for what is exact.
+    O(m log^2 m) for joining, O(m log n) for the rest; at most 2^29 steps for what is exact, 2^27 for what follows.
     """
     u, v, cost = q.pairs()
     k = int(labels.max()) + 1 if q.n else 0
@@ -110,6 +116,7 @@ def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: S
     if exactly:
         gain = _small_components(q, labels, pairs, pairs_exact, stopping)
         _small_clusters(q, labels, sizes, splits, leaving, splits_exact, stopping)
+    _follow(q, labels, k, own, elements, to, from_u, from_v, pairs_exact, pairs, stopping)
     splits_exact[sizes == 1] = True
     return Changes(
         pairs, pairs_exact.view(bool), elements, to, joins, with_, splits, leaving, splits_exact.view(bool), gain
@@ -157,6 +164,33 @@ def _partings(
     return _changes.partings(u, v, own, merges, merge_costs, joins, labels, sizes, splits, leaving, stopping)
 
 
+def _follow(
+    q: SetPartition,
+    labels: Labels,
+    k: int,
+    own: Floats,
+    elements: Floats,
+    to: Labels,
+    from_u: Floats,
+    from_v: Floats,
+    exact: NDArray[np.uint8],
+    pairs: Floats,
+    stopping: Stopping,
+) -> None:
+    """Lower the rises of pairs by letting others follow, with as many looks at others as the work allows."""
+    rows = q.rows()
+    degree = np.minimum(np.diff(rows[0]), LONGEST).astype(float)
+    open_pairs = len(exact) - int(np.count_nonzero(exact))
+    # The degree of a neighbour, on average over the ends of pairs; about 2.5 starts for each pair.
+    near = float((degree**2).sum() / max(degree.sum(), 1.0))
+    looks = int(min(LOOKS, FOLLOWING / max(2.5 * open_pairs * near, 1.0)))
+    if looks and open_pairs:
+        _changes.follow(
+            *q.pairs(), *rows, labels.copy(), k, own, elements, to, from_u, from_v, exact, pairs, looks, LONGEST,
+            q.tolerance, stopping,
+        )  # fmt: skip
+
+
 def _smallest(sizes: NDArray[np.integer], least: int, largest: int, base: float) -> NDArray[np.int64]:
     """Groups within these sizes, the smallest first, as long as the sum of ``base**size`` is within WORK."""
     some = np.flatnonzero((sizes >= least) & (sizes <= largest))
@@ -176,6 +210,7 @@ def _small_components(
     _subsets.exact_rises(
         order, first, wanted, int(sizes[wanted].max(initial=0)), *q.rows(), labels, rises, exact, gains, stopping
     )
+    gains[gains >= -SLACK * q.tolerance] = 0.0
     of_component = np.where(sizes == 1, 0.0, np.nan)
     of_component[wanted] = gains
     u, v, _ = q.pairs()

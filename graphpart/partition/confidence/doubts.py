@@ -104,7 +104,8 @@ def doubts(
     result : Result, labels, mapping or list of sets
         A partition of all its elements.
     pairs : iterable of pairs of nodes, optional
-        The pairs to look at, listed in the problem or not. Default: all that are listed.
+        The pairs to look at, listed in the problem or not. Default: all that are listed; those of a matrix that are
+        not 0.
     method : {"auto", "exact", "local-search"}
         ``auto`` is exact for pairs in components of at most 15 elements and for splits of clusters of at most 20, as
         long as that takes at most 2^28 steps each; other pairs and splits are looked at by local search, and with a
@@ -148,8 +149,8 @@ def doubts(
     names, labels = p.nodes, p.labels(result)
     p.check_feasible(labels)
     asked = None if pairs is None else _asked(p, pairs)
-    if asked is not None and p.matrix is None:
-        p = _with_pairs(p, asked)
+    if asked is not None or p.matrix is not None:
+        p = _listed(p, np.zeros((0, 2), np.int32) if asked is None else asked)
     stopping = Stopping(time_limit, None, None, callback)
     blocks = p.blocks()
     q, first = p, np.arange(p.n)
@@ -174,17 +175,17 @@ def _asked(p: SetPartition, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArr
     return rows.reshape(-1, 2)
 
 
-def _with_pairs(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
-    """The same problem with these pairs listed, at cost 0 where they are not."""
+def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
+    """The same problem in pairs, of a matrix those that are not 0; and with the pairs asked for, at least at cost 0."""
     u, v, cost = p.pairs()
-    more = np.zeros(len(asked))
-    joins = p.must_join.tolist()
+    if p.matrix is not None:
+        u, v, cost = u[cost != 0], v[cost != 0], cost[cost != 0]
     return SetPartition.of_pairs(
         range(p.n),
         np.concatenate([u, asked[:, 0]]),
         np.concatenate([v, asked[:, 1]]),
-        np.concatenate([cost, more]),
-        joins,
+        np.concatenate([cost, np.zeros(len(asked))]),
+        p.must_join.tolist(),
         dense=False,
     )
 
@@ -237,7 +238,7 @@ def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping
     """The best partition with a pair decided otherwise."""
     pu, pv, costs = part.pairs()
     required: dict[str, Any] = {"must_cut" if joined else "must_join": [(a, b)]}
-    changed = SetPartition.of_pairs(range(part.n), pu, pv, costs, **required, dense=part.is_dense)
+    changed = SetPartition.of_pairs(range(part.n), pu, pv, costs, **required)
     callback = stopping.callback
     return exact(
         changed,
@@ -334,8 +335,8 @@ def _clusters(
 
 
 def _cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
-    """What only rounding makes different from 0 becomes 0."""
-    return np.where(np.abs(rises) <= slack, 0.0, rises)
+    """What only rounding makes negative becomes 0."""
+    return np.where((rises < 0) & (rises >= -slack), 0.0, rises)
 
 
 def _shown_labels(names: Sequence[Hashable], result: Any, labels: Labels) -> NDArray[np.int64]:

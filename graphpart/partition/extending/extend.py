@@ -9,8 +9,8 @@ the method has joined copies, a few times; what is still joined is then parted.
 
 **Not frozen**, this is the start, so the result never costs more. Then what changed, that is new elements and the ends
 of changed pairs, and all elements that a pair links to it are free to move; what else is in their clusters, and the
-clusters that attract one of them, are contracted to one element each. The method solves this problem from the start. A cluster keeps the label of
-the old cluster with which it shares most elements, greedily by the number of elements that are shared.
+clusters that attract one of them, are contracted to one element each. The method solves this problem from the start. A
+cluster keeps the label of the old cluster with which it shares most elements, greedily by the number of these.
 """
 
 from __future__ import annotations

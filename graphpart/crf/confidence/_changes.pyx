@@ -1,0 +1,188 @@
+"""Kernel of changes of one label, each followed by a local search that may not take it back."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs
+
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef double ROUNDING = 2.0**-50     # relative to the sum of absolute entries of a variable
+
+
+cdef struct Graph:
+    const element_t* domains
+    const offset_t* scope_start
+    const element_t* scope
+    const offset_t* table_start
+    const cost_t* tables
+    const offset_t* rows            # the factors of variable v: factors[rows[v]:rows[v + 1]]
+    const element_t* factors
+    element_t* labels
+
+
+cdef double entries_of(
+    Graph* g, element_t v, double* sums, element_t* forbidding, element_t* near, const unsigned char* settled
+) noexcept nogil:
+    """For each label of v, the sum of the finite entries of its factors, and the number of infinite ones.
+
+    Into `near` goes the number of those among the latter that have another variable that is settled. Returns what counts
+    as zero among these sums.
+    """
+    cdef offset_t i, j, f, stride, own, at
+    cdef element_t d = g.domains[v], y, u
+    cdef double x, magnitude = 0.0
+    cdef bint is_near
+    for y in range(d):
+        sums[y] = 0.0
+        forbidding[y] = near[y] = 0
+    for i in range(g.rows[v], g.rows[v + 1]):
+        f = g.factors[i]
+        at = g.table_start[f]
+        stride = 1
+        own = 1
+        is_near = False
+        for j in range(g.scope_start[f + 1] - 1, g.scope_start[f] - 1, -1):
+            u = g.scope[j]
+            if u == v:
+                own = stride
+            else:
+                at += stride * g.labels[u]
+                is_near |= settled[u]
+            stride *= g.domains[u]
+        for y in range(d):
+            x = g.tables[at + y * own]
+            if x == INFINITY:
+                forbidding[y] += 1
+                near[y] += is_near
+            else:
+                sums[y] += x
+                magnitude += fabs(x)
+    return ROUNDING * magnitude
+
+
+cdef struct Queue:
+    element_t* waiting
+    unsigned char* queued
+    Py_ssize_t begin, end, size     # a ring
+
+
+cdef inline void ask_neighbours(Graph* g, element_t v, element_t held, Queue* q) noexcept nogil:
+    """Let all variables that share a factor with v, but the one that is held, wait."""
+    cdef offset_t i, j
+    cdef element_t u
+    for i in range(g.rows[v], g.rows[v + 1]):
+        for j in range(g.scope_start[g.factors[i]], g.scope_start[g.factors[i] + 1]):
+            u = g.scope[j]
+            if u != v and u != held and not q.queued[u]:
+                q.queued[u] = True
+                q.waiting[q.end] = u
+                q.end = q.end + 1 if q.end + 1 < q.size else 0
+
+
+def rises(
+    const element_t[::1] domains,
+    const offset_t[::1] scope_start,
+    const element_t[::1] scope,
+    const offset_t[::1] table_start,
+    const cost_t[::1] tables,
+    const offset_t[::1] rows,
+    const element_t[::1] factors,
+    element_t[::1] labels,
+    const offset_t[::1] place,
+    const unsigned char[::1] wanted,
+    double[::1] found,
+    Py_ssize_t looks,
+    Stopping stopping,
+):
+    """For each label of each wanted variable, by how much the energy rises at most, into ``found[place[v] + label]``.
+
+    The variable gets the label and holds it. Then its neighbours, and those of all that change, get their best labels
+    one after the other, first come first served, for so many looks at variables. The best label is the one with the
+    fewest forbidding factors that have a variable that has changed, then with the fewest in all, then of the least
+    sum: so what follows from a hard factor spreads, and only then the energy falls. The least energy of the allowed
+    labelings on the way counts, inf if there is none, and all is taken back. The labels are allowed ones. Returns the
+    number of variables that were looked at.
+    """
+    cdef Py_ssize_t n = domains.shape[0], k, left, done = 0
+    cdef element_t v, u, y, best, now, d, old, count
+    cdef double delta, tolerance, least
+    cdef element_t largest = np.asarray(domains).max(initial=1)
+    cdef double[::1] sums = np.empty(largest)
+    cdef element_t[::1] forbidding = np.empty(largest, np.int32), near = np.empty(largest, np.int32)
+    cdef unsigned char[::1] settled = np.zeros(n + 1, np.uint8)
+    cdef element_t[::1] waiting = np.empty(n + 1, np.int32)
+    cdef unsigned char[::1] queued = np.zeros(n + 1, np.uint8)
+    cdef element_t[::1] changed = np.empty(looks + 1, np.int32), before = np.empty(looks + 1, np.int32)
+    cdef Py_ssize_t changes
+    cdef Graph g
+    cdef Queue q
+    if n == 0:
+        return 0
+    g.domains, g.scope_start, g.table_start, g.rows = &domains[0], &scope_start[0], &table_start[0], &rows[0]
+    g.scope = &scope[0] if scope.shape[0] else NULL
+    g.tables = &tables[0] if tables.shape[0] else NULL
+    g.factors = &factors[0] if factors.shape[0] else NULL
+    g.labels = &labels[0]
+    q.waiting, q.queued, q.size = &waiting[0], &queued[0], n + 1
+    q.begin = q.end = 0
+    with nogil:
+        for v in range(n):
+            if wanted[v] and stopping.tick(INFINITY):
+                break
+            done = v + 1
+            if not wanted[v]:
+                continue
+            d = domains[v]
+            old = labels[v]
+            for y in range(d):
+                if y == old:
+                    found[place[v] + y] = 0.0
+                    continue
+                entries_of(&g, v, &sums[0], &forbidding[0], &near[0], &settled[0])
+                delta = sums[y] - sums[old]
+                count = forbidding[y] - forbidding[old]
+                least = INFINITY if count > 0 else delta
+                labels[v] = y
+                settled[v] = True
+                changes = 0
+                left = looks
+                ask_neighbours(&g, v, v, &q)
+                while q.begin != q.end:
+                    u = q.waiting[q.begin]
+                    q.begin = q.begin + 1 if q.begin + 1 < q.size else 0
+                    queued[u] = False
+                    if left == 0:
+                        continue    # only empties the queue
+                    left -= 1
+                    tolerance = entries_of(&g, u, &sums[0], &forbidding[0], &near[0], &settled[0])
+                    now = best = labels[u]
+                    for k in range(domains[u]):
+                        if near[k] != near[best]:
+                            if near[k] < near[best]:
+                                best = <element_t>k
+                        elif forbidding[k] != forbidding[best]:
+                            if forbidding[k] < forbidding[best]:
+                                best = <element_t>k
+                        elif sums[k] < sums[best]:
+                            best = <element_t>k
+                    if near[best] == near[now] and forbidding[best] == forbidding[now]:
+                        if not sums[best] < sums[now] - tolerance:
+                            continue
+                    delta += sums[best] - sums[now]
+                    count += forbidding[best] - forbidding[now]
+                    if count <= 0 and delta < least:
+                        least = delta
+                    changed[changes] = u
+                    before[changes] = now
+                    changes += 1
+                    labels[u] = best
+                    settled[u] = True
+                    ask_neighbours(&g, u, v, &q)
+                found[place[v] + y] = least
+                for k in range(changes - 1, -1, -1):
+                    labels[changed[k]] = before[k]
+                    settled[changed[k]] = False
+                labels[v] = old
+                settled[v] = False
+    return done

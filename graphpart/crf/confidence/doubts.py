@@ -1,0 +1,260 @@
+"""How sure a labeling is: by how much its energy would rise if a variable had another label.
+
+For a label, that is the gap between its min-marginal, the least energy with this label, and the energy of the labeling.
+Min-marginals are exact where the width is small (see `bucket_elimination`): for all variables at once, or, where that
+does not fit the memory, for the smaller connected components. For other variables, the label is changed and held, and
+the variables around it follow by iterated conditional modes as long as that lowers the energy; the gap is at most the
+rise that remains. The gap is at least 0 for an optimal labeling; where it is negative, the change lowers the energy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.columns import Columns, named
+from graphpart.crf.bucket_elimination.elimination import elimination
+from graphpart.crf.bucket_elimination.inference import min_marginals
+from graphpart.crf.bucket_elimination.plan import memory_of
+from graphpart.crf.confidence import _changes
+from graphpart.crf.problem import FactorGraph, as_factor_graph
+from graphpart.crf.problem.derive import split
+from graphpart.crf.problem.labeling import check_allowed, places
+from graphpart.errors import InvalidOption
+from graphpart.result import Status
+from graphpart.stopping import Stopping
+
+__all__ = ["LabelDoubts", "doubts"]
+
+METHODS = ("auto", "exact", "local-search")
+NAMES = np.array(["local search", "exact"])
+TABLES = ("variables", "labels")
+MEMORY = "256MiB"
+LOOKS = 64  # at variables around a change
+ATTEMPTS = 16  # components that are tried one by one
+ROUNDING = 2.0**-46  # of the sum of absolute entries of the factors of a variable, or of a labeling, that counts as 0
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True, repr=False)
+class LabelDoubts:
+    """What a labeling is least sure of. In each table the rows are sorted by `doubt`, the least first.
+
+    Attributes
+    ----------
+    variables : Columns
+        ``variable``, ``label``, ``other`` (the best other label, -1 if there is none), ``doubt`` (the rise of the
+        energy with the other label), ``method``: "exact", or "local search", where the doubt may be less.
+    labels : Columns
+        The same for each label that a variable does not have: ``variable``, ``label``, ``doubt``, ``method``.
+    cost : float
+        The energy of the labeling.
+    gain : float
+        By how much a change that was found lowers the energy; 0 if none does.
+    status : Status
+        ``optimal`` if all is exact, ``local_optimum`` if not, or why it ended early.
+    """
+
+    variables: Columns = field(repr=False)
+    labels: Columns = field(repr=False)
+    cost: float
+    gain: float
+    status: Status
+
+    def to_frame(self, table: str = "variables", library: str | None = None) -> Any:
+        """A table, "variables" or "labels", as a data frame, see `Columns.to_frame`."""
+        if table not in TABLES:
+            raise InvalidOption(f"table is {table!r}: expected one of {', '.join(TABLES)}")
+        return getattr(self, table).to_frame(library)
+
+    def __repr__(self) -> str:
+        exactly = int(np.count_nonzero(self.variables["method"] == "exact"))
+        head = (
+            f"LabelDoubts({self.variables.rows} variables, {self.labels.rows} other labels; {exactly} variables exact)"
+        )
+        if self.gain > 0:
+            return f"{head}\n  a change lowers the energy by {self.gain:.6g}: solve again with initial=result"
+        if not self.variables.rows:
+            return head
+        row = {name: array[:1].tolist()[0] for name, array in self.variables.items()}
+        what = f"{row['variable']!r} has the label {row['label']}, not {row['other']}"
+        return f"{head}\n  least sure: {what}, doubt {row['doubt']:.6g}"
+
+
+def doubts(
+    problem: Any,
+    result: Any,
+    *,
+    method: str = "auto",
+    memory_limit: int | float | str | None = None,
+    time_limit: float | None = None,
+) -> LabelDoubts:
+    """By how much the energy would rise, were a variable given another label: min-marginals less the energy.
+
+    Connected components are looked at one by one: what could be gained elsewhere does not count.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    result : Result, labels or mapping from names to labels
+        A labeling of all variables that no factor forbids.
+    method : {"auto", "exact", "local-search"}
+        ``auto`` is exact where the tables of bucket elimination fit the memory, and looks for changes by local search
+        elsewhere; ``exact`` raises an error where they do not fit.
+    memory_limit : int, float or str, optional
+        Bytes for tables, as for :func:`elimination`; default 256 MiB.
+    time_limit : float, optional
+        Seconds for local search; variables that it does not come to are looked at without the variables around them.
+
+    Returns
+    -------
+    LabelDoubts
+
+    Raises
+    ------
+    InvalidPartition
+        If the labeling does not fit the problem or is forbidden.
+    InvalidOption
+        If an option has no meaning, or exact doubts need more memory than allowed.
+
+    Notes
+    -----
+    Exact: as :func:`min_marginals`. Local search: for each label of each variable at most 64 looks at other variables.
+    A label that is forbidden in any case has the doubt ``inf``.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> f = gp.FactorGraph.from_arrays([2, 2], [([[0]], [[0.0, 3.0]]), ([[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]])])
+    >>> doubts(f, [0, 0])
+    LabelDoubts(2 variables, 2 other labels; 2 variables exact)
+      least sure: 1 has the label 0, not 1, doubt 1
+    """
+    f = as_factor_graph(problem)
+    if method not in METHODS:
+        raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
+    limit = memory_of(MEMORY if memory_limit is None else memory_limit)
+    labels = f.labels(result)
+    check_allowed(f, labels)
+    stopping = Stopping(time_limit)
+    rises, exactly = np.full(int(places(f)[-1]), np.nan), np.zeros(f.n, bool)
+    if method == "exact":
+        rises[:], exactly[:] = _exactly(f, labels, limit), True
+    elif method == "auto":
+        _where_it_fits(f, labels, limit, rises, exactly)
+    if not exactly.all():
+        _by_local_search(f, labels, rises, ~exactly, stopping)
+    return _tables(f, labels, rises, exactly, stopping)
+
+
+def _exactly(f: FactorGraph, labels: Labels, limit: int) -> Floats:
+    """Min-marginals less the energy of the component, for all labels; InvalidOption if that does not fit the memory."""
+    marginals = min_marginals(f, memory_limit=limit)
+    if not f.n:
+        return marginals.flat
+    optimum = float(marginals[f.variables[0]].min())
+    rises = marginals.flat - optimum
+    if f.evaluate_labels(labels) <= optimum + _zero(f, labels):
+        return rises
+    # By component: what the labels cost more than an optimum.
+    best = elimination(f, memory_limit=limit).labels
+    component = f.components()
+    more = np.zeros(int(component.max()) + 1)
+    owner = component[f.scope[f.scope_start[:-1]]] if f.m else np.zeros(0, np.int32)
+    for sign, some in ((1.0, labels), (-1.0, best)):
+        more += sign * np.bincount(owner, f.tables[_entries(f, some)], len(more))
+    return rises - np.repeat(more[component], f.domains)
+
+
+def _entries(f: FactorGraph, labels: Labels) -> NDArray[np.int64]:
+    """The entry of each table that labels select."""
+    at, start = np.zeros(f.m, np.int64), f.scope_start
+    arity = np.diff(start)
+    for j in range(int(arity.max(initial=0))):
+        some = np.flatnonzero(arity > j)
+        v = f.scope[start[some] + j]
+        at[some] = at[some] * f.domains[v] + labels[v]
+    return f.table_start[:-1] + at
+
+
+def _zero(f: FactorGraph, labels: Labels) -> float:
+    return ROUNDING * (abs(f.constant) + float(np.abs(f.tables[_entries(f, labels)]).sum()))
+
+
+def _where_it_fits(f: FactorGraph, labels: Labels, limit: int, rises: Floats, exactly: NDArray[np.bool_]) -> None:
+    """Exact rises of all variables, or of those in components that fit the memory."""
+    try:
+        rises[:] = _exactly(f, labels, limit)
+        exactly[:] = True
+        return
+    except InvalidOption:
+        pass
+    component = f.components()
+    sizes = np.bincount(component)
+    largest = np.argsort(-sizes, kind="stable")
+    # The largest components one by one, until one fits; then all others together.
+    group = np.zeros(len(sizes), np.int32)
+    for k in range(min(ATTEMPTS, len(sizes) - 1)):
+        group[largest[k]] = 1
+        variables, rest = next(part for part in split(f, group[component]) if group[component[part[0][0]]] == 0)
+        try:
+            found = _exactly(rest, labels[variables], limit)
+        except InvalidOption:
+            continue
+        start = places(f)
+        own = np.zeros(f.n, bool)
+        own[variables] = True
+        rises[np.repeat(own, np.diff(start))] = found
+        exactly[variables] = True
+        return
+
+
+def _by_local_search(
+    f: FactorGraph, labels: Labels, rises: Floats, wanted: NDArray[np.bool_], stopping: Stopping
+) -> None:
+    rows, factors, _ = f.incidence()
+    flat, mine, place = f._flat(), labels.copy(), places(f)
+    done = _changes.rises(*flat, rows, factors, mine, place, wanted.view(np.uint8), rises, LOOKS, stopping)
+    if done < f.n:
+        mine = labels.copy()
+        left = wanted.copy()
+        left[:done] = False
+        if stopping.reason != Status.TIME_LIMIT:
+            raise KeyboardInterrupt
+        _changes.rises(*flat, rows, factors, mine, place, left.view(np.uint8), rises, 0, Stopping())
+
+
+def _tables(
+    f: FactorGraph, labels: Labels, rises: Floats, exactly: NDArray[np.bool_], stopping: Stopping
+) -> LabelDoubts:
+    place = places(f)
+    rises = np.where(np.abs(rises) <= _zero(f, labels), 0.0, rises)
+    owner = np.repeat(np.arange(f.n), f.domains)
+    label = np.arange(len(rises)) - place[owner]
+    other = np.flatnonzero(label != labels[owner])
+    order = other[np.argsort(rises[other], kind="stable")]
+    of_labels = {
+        "variable": named(f.variables, owner[order]),
+        "label": label[order],
+        "doubt": rises[order],
+        "method": NAMES[exactly[owner[order]].astype(np.intp)],
+    }
+    # The first row of each variable, in the order of all rows.
+    first = order[np.sort(np.unique(owner[order], return_index=True)[1])]
+    single = np.flatnonzero(f.domains == 1)
+    variable = np.concatenate([owner[first], single])
+    of_variables = {
+        "variable": named(f.variables, variable),
+        "label": labels[variable].astype(np.int64),
+        "other": np.concatenate([label[first], np.full(len(single), -1)]),
+        "doubt": np.concatenate([rises[first], np.full(len(single), np.inf)]),
+        "method": NAMES[exactly[variable].astype(np.intp)],
+    }
+    gain = max(0.0, -float(rises.min(initial=0.0)))
+    status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
+    return LabelDoubts(Columns(of_variables), Columns(of_labels), f.evaluate_labels(labels), gain, status)
