@@ -19,7 +19,7 @@ from graphpart.partition.problem.grids import pairs_of_grid
 from graphpart.partition.problem.inputs import arrays_of_graph, names_of
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
-from graphpart.partition.problem.pair_costs import Pairs, PairCosts
+from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import CLIP, checked_costs
 
 __all__ = ["FromData"]
@@ -107,8 +107,8 @@ class FromData(PairCosts):
         >>> import graphpart as gp
         >>> matches = {"a": ["ann", "bob", "ann"], "b": ["anne", "anne", "bob"], "score": [0.9, 0.2, 0.3]}
         >>> p = gp.SetPartition.from_frame(matches, "a", "b", probability="score")
-        >>> gp.solve(p).clusters
-        [{'ann', 'anne'}, {'bob'}]
+        >>> [sorted(cluster) for cluster in gp.solve(p).clusters]
+        [['ann', 'anne'], ['bob']]
         """
         named = {"cost": cost, "weight": weight, "similarity": similarity, "probability": probability}
         kinds = [kind for kind, column in named.items() if column is not None]
@@ -173,7 +173,13 @@ class FromData(PairCosts):
         required = {"must_join": must_join, "must_cut": must_cut, "dense": dense}
         if left is not None or right is not None:
             return cls.from_frame(
-                data, left, right, similarity=weight, threshold=threshold, nodes=nodes, **required  # type: ignore[arg-type]
+                data,
+                left,
+                right,
+                similarity=weight,
+                threshold=threshold,
+                nodes=nodes,
+                **required,  # type: ignore[arg-type]
             )
         if hasattr(data, "is_directed"):
             names, u, v, costs = arrays_of_graph(data, weight, lambda similarity: threshold - float(similarity))
@@ -184,7 +190,9 @@ class FromData(PairCosts):
             n, (u, v, values) = sparse_pairs(data)
             return cls.of_pairs(names_of(nodes, n), u, v, threshold - values, must_join, must_cut, dense)
         if is_frame(data) and weight in list(data.columns) and len(data.columns) != len(data):
-            raise InvalidOption("the data frame has a row for each pair: name the columns of its elements by left, right")
+            raise InvalidOption(
+                "the data frame has a row for each pair: name the columns of its elements by left, right"
+            )
         given, nodes = matrix_and_names(data, nodes)
         costs, _ = symmetric(given, copy=True)
         np.subtract(threshold, costs, out=costs)
