@@ -36,7 +36,16 @@ class TestColumns:
     def test_by_name(self, run, table, tmp_path):
         for extra in ((), ("--left", "id2"), ("--left", "id1", "--right", "id2")):
             status, out, err = run(
-                "solve", table, "--similarity", "jaccard", "--threshold", 0.5, *extra, "--json", "-o", tmp_path / "l.csv"
+                "solve",
+                table,
+                "--similarity",
+                "jaccard",
+                "--threshold",
+                0.5,
+                *extra,
+                "--json",
+                "-o",
+                tmp_path / "l.csv",
             )
             assert (status, err) == (0, "") and json.loads(out)["cost"] == pytest.approx(-0.65)
             labels = gp.read_labels(tmp_path / "l.csv")
@@ -45,7 +54,9 @@ class TestColumns:
         assert (status, err) == (0, "") and json.loads(out)["subsets"] == 2
         status, out, err = run("info", table, "--weight", "jaccard", "--json")
         assert (status, err) == (0, "") and json.loads(out)["attractive"] == 4
-        status, out, err = run("evaluate", table, tmp_path / "l.csv", "--similarity", "jaccard", "--threshold", 0.5, "--json")
+        status, out, err = run(
+            "evaluate", table, tmp_path / "l.csv", "--similarity", "jaccard", "--threshold", 0.5, "--json"
+        )
         assert (status, err) == (0, "") and json.loads(out)["cost"] == pytest.approx(-0.65)
 
     def test_standard_input_and_compression(self, run, monkeypatch, table):
@@ -58,7 +69,9 @@ class TestColumns:
         path.write_text(TABLE.replace("jaccard", "score"))
         status, _, err = run("solve", path, "--cost", "score")
         lines = err.splitlines()
-        assert status == 0 and len(lines) == 2 and all(line.startswith(f"graphpart: warning: {path}: ") for line in lines)
+        assert (
+            status == 0 and len(lines) == 2 and all(line.startswith(f"graphpart: warning: {path}: ") for line in lines)
+        )
         assert "column 'score' is read as a cost" in lines[0] and "lie in [0, 1]" in lines[1]
         assert run("solve", path, "--cost", "score", "--quiet")[2] == ""
 
@@ -81,7 +94,9 @@ class TestColumns:
     def test_mistakes_in_the_table(self, run, tmp_path, text, args, message):
         path = tmp_path / "t.csv"
         path.write_text(text)
-        status, _, err = run("solve", path, *args, "--threshold", "0.5") if "--cost" not in args else run("solve", path, *args)
+        status, _, err = (
+            run("solve", path, *args, "--threshold", "0.5") if "--cost" not in args else run("solve", path, *args)
+        )
         assert status == 1 and err.startswith(f"graphpart: {path}{message}") and err.count("\n") == 1
 
     @pytest.mark.parametrize(

@@ -39,7 +39,9 @@ class TestWarnings:
             assert gp.solve(graph("cost", [1.0, 2.0, 3.0])).n_clusters == 4
         with pytest.warns(gp.GraphPartWarning, match="all 3 costs other than 0 are negative.*joins"):
             gp.solve(gp.SetPartition.from_matrix(-np.ones((3, 3))))
-        with pytest.warns(gp.GraphPartWarning, match=r"all costs lie in \[0, 1\], as similarities and probabilities do"):
+        with pytest.warns(
+            gp.GraphPartWarning, match=r"all costs lie in \[0, 1\], as similarities and probabilities do"
+        ):
             gp.solve(gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [0.9, 0.2, 0.5]))
 
     @pytest.mark.filterwarnings(SILENT)
@@ -71,10 +73,12 @@ class TestWarnings:
         P = np.triu(P, 1) + np.triu(P, 1).T
         with np.errstate(divide="ignore"):
             C = np.log((1 - P) / P)
-        joins, cuts = int((C == -np.inf).sum()) // 2, int((C == np.inf).sum() - 60) // 2
+        joins, cuts = int((-np.inf == C).sum()) // 2, int((np.inf == C).sum() - 60) // 2
         assert joins and cuts
-        C[C == -np.inf] = 0.0  # random joins would contradict the cuts
-        with pytest.warns(gp.GraphPartWarning, match=f"{cuts} of 1770 costs are infinite.*0 pairs together and {cuts} "):
+        C[-np.inf == C] = 0.0  # random joins would contradict the cuts
+        with pytest.warns(
+            gp.GraphPartWarning, match=f"{cuts} of 1770 costs are infinite.*0 pairs together and {cuts} "
+        ):
             gp.SetPartition.from_matrix(C)
 
     @pytest.mark.filterwarnings(SILENT)

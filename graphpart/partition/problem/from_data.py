@@ -20,7 +20,7 @@ from graphpart.partition.problem.inputs import arrays_of_graph, names_of
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
-from graphpart.partition.problem.probabilities import CLIP, checked_costs
+from graphpart.partition.problem.probabilities import checked_costs
 
 __all__ = ["FromData"]
 
@@ -43,7 +43,7 @@ class FromData(PairCosts):
         probability: Hashable | None = None,
         threshold: float | None = None,
         prior: float = 0.5,
-        clip: float = CLIP,
+        clip: float | None = None,
         nodes: Iterable[Hashable] | None = None,
         must_join: Pairs = (),
         must_cut: Pairs = (),
@@ -96,7 +96,7 @@ class FromData(PairCosts):
         -----
         GraphPartWarning
             If a column that is called a weight, similarity, score or probability is read as a cost, or probabilities
-            of 0 or 1 are clipped, or many costs are infinite.
+            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite.
 
         Notes
         -----
@@ -283,7 +283,7 @@ class FromData(PairCosts):
         kind: str = "probability",
         threshold: float | None = None,
         prior: float = 0.5,
-        clip: float = CLIP,
+        clip: float | None = None,
         dense: bool | None = None,
     ) -> Self:
         """Build a problem over the pixels of an image or the voxels of a volume, from what relates near ones.
@@ -330,12 +330,12 @@ class FromData(PairCosts):
 
 
 def _costs(
-    kind: str, values: NDArray[np.float64], threshold: float | None, prior: float, clip: float, place: Any
+    kind: str, values: NDArray[np.float64], threshold: float | None, prior: float, clip: float | None, place: Any
 ) -> NDArray[np.float64]:
     """Costs from values of a kind; ``place(index, value)`` begins the message about a value that is no probability."""
     if kind == "probability":
         return checked_costs(values, 0.5 if threshold is None else threshold, prior, clip, place)
-    if prior != 0.5 or clip != CLIP:
+    if prior != 0.5 or clip is not None:
         raise InvalidOption(f"prior and clip are for probabilities: expected none with {kind}")
     if kind == "similarity":
         if threshold is None:
