@@ -35,9 +35,9 @@ class TestWarnings:
         gp.SetPartition(graph(name, [-1.0, 2.0, 1.0]), cost=name)
 
     def test_costs_of_one_sign(self):
-        with pytest.warns(gp.GraphPartWarning, match="all 3 costs other than 0 are positive.*nothing joins"):
+        with pytest.warns(gp.GraphPartWarning, match=r"all 3 costs other than 0 are positive.*nothing joins"):
             assert gp.solve(graph("cost", [1.0, 2.0, 3.0])).n_clusters == 4
-        with pytest.warns(gp.GraphPartWarning, match="all 3 costs other than 0 are negative.*joins"):
+        with pytest.warns(gp.GraphPartWarning, match=r"all 3 costs other than 0 are negative.*joins"):
             gp.solve(gp.SetPartition.from_matrix(-np.ones((3, 3))))
         with pytest.warns(
             gp.GraphPartWarning, match=r"all costs lie in \[0, 1\], as similarities and probabilities do"
@@ -136,9 +136,9 @@ class TestMessages:
     def test_a_wrong_attribute_lists_those_present(self):
         G = graph("cost", [1.0, -1.0])
         G.edges[1, 2]["colour"] = "red"
-        with pytest.raises(gp.InvalidProblem, match="'price' of edge .* is missing.*edges have 'cost', 'colour'"):
+        with pytest.raises(gp.InvalidProblem, match=r"'price' of edge .* is missing.*edges have 'cost', 'colour'"):
             gp.SetPartition(G, cost="price")
-        with pytest.raises(gp.InvalidProblem, match="is missing.*; edges have no attributes"):
+        with pytest.raises(gp.InvalidProblem, match=r"is missing.*; edges have no attributes"):
             gp.SetPartition(nx.path_graph(3))
 
     def test_generated_instances_are_solved(self):
@@ -155,16 +155,16 @@ class TestMessages:
         with pytest.raises(gp.InvalidProblem, match=r"got coo_array: .* or SetPartition.from_scipy"):
             gp.solve(sparse.coo_array((2, 2)))
         pd = pytest.importorskip("pandas")
-        with pytest.raises(gp.InvalidProblem, match="got DataFrame: .* or SetPartition.from_frame"):
+        with pytest.raises(gp.InvalidProblem, match=r"got DataFrame: .* or SetPartition.from_frame"):
             gp.solve(pd.DataFrame({"a": [1]}))
-        with pytest.raises(gp.InvalidProblem, match="dtype .*: expected integers, .*see SetPartition.from_frame"):
+        with pytest.raises(gp.InvalidProblem, match=r"dtype .*: expected integers, .*see SetPartition.from_frame"):
             gp.SetPartition.from_pairs(2, [("ann", "bob")], [1.0])
 
     def test_many_points_are_pointed_to_their_neighbours(self, monkeypatch):
         estimators = pytest.importorskip("graphpart.estimators")
         monkeypatch.setattr("graphpart.machine.memory", lambda: 24 * 10**9)
         X = np.zeros((100_000, 2))
-        with pytest.raises(gp.InvalidProblem, match="100000 elements needs a matrix of 80 GB.*n_neighbors=10"):
+        with pytest.raises(gp.InvalidProblem, match=r"100000 elements needs a matrix of 80 GB.*n_neighbors=10"):
             estimators.CorrelationClustering(threshold=1.0).fit(X)
 
     def test_an_empty_table_is_called_empty(self, tmp_path):
@@ -173,7 +173,7 @@ class TestMessages:
             with pytest.raises(gp.FormatError, match="the file is empty: expected the header u,v,cost"):
                 gp.read(tmp_path / "empty.csv")
         (tmp_path / "other.csv").write_text("id1,id2,score\na,b,0.5\n")
-        with pytest.raises(gp.FormatError, match="found 'id1,id2,score'.*--probability"):
+        with pytest.raises(gp.FormatError, match=r"found 'id1,id2,score'.*--probability"):
             gp.read(tmp_path / "other.csv")
 
     def test_parts_of_the_package_load_on_first_use(self):

@@ -62,7 +62,8 @@ def costs_from_probabilities(
     Warns
     -----
     GraphPartWarning
-        If a 0 or 1 is clipped and `clip` was not given, or if, with ``clip=0``, more than 1% of all pairs become requirements.
+        If a 0 or 1 is clipped and `clip` was not given, or if, with ``clip=0``, more than 1% of all pairs become
+        requirements.
 
     Examples
     --------
