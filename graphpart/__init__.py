@@ -29,7 +29,7 @@ from graphpart.solve import solve
 from graphpart.stopping import Stopping
 
 if TYPE_CHECKING:
-    from graphpart import cli, crf, estimators, generate, io, learn, metrics, partition, plotting, testing
+    from graphpart import crf, generate, io, learn, metrics, partition, plotting, testing
     from graphpart.crf.problem import FactorGraph
 
 __version__ = "0.2.0"

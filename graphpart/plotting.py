@@ -74,9 +74,7 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_partition(
-    problem: SetPartition, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto"
-) -> Axes:
+def plot_partition(problem: SetPartition, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto") -> Axes:
     """Draw the costs of a set partition problem, ordered by cluster; see SetPartition.plot.
 
     In a matrix, pairs without a cost are white; where elements share cells, these have the mean cost of their pairs. In

@@ -126,3 +126,17 @@ def test_restore_image_in_full():
     seen, icm, best, truth = (energy for _, _, energy, *_ in rows)
     assert [round(energy, 2) for energy in (seen, icm, best, truth)] == [7493.39, 6580.04, 6311.71, 6516.86]
     assert rows[2][3] == pytest.approx(best, rel=1e-12)
+
+
+def test_matches(capsys):
+    study = example("matches")
+    columns, person = study.scored_pairs(2000, seed=1)
+    assert {len(column) for column in columns.values()} == {2000} and set(columns["left"]) <= set(person)
+    assert (columns["left"] != columns["right"]).all()
+    found = study.study(2000, seed=1)
+    r = found["result"]
+    assert set(r.nodes) == set(columns["left"]) | set(columns["right"]) and r.lower_bound <= r.cost < 0
+    assert not len(found["problem"].must_join) and not found["problem"].has_must_cut
+    assert found["agreement"].joins_f1 > 0.8
+    study.main(["--quick"])
+    assert "clusters" in capsys.readouterr().out

@@ -61,7 +61,9 @@ def columns_of(args: argparse.Namespace) -> dict[str, Any] | None:
     if not given:
         return None
     if not given.keys() & {"cost", "weight", "similarity", "probability"}:
-        raise InvalidOption(f"--{next(iter(given))} without values: expected --cost, --weight, --similarity or --probability")
+        raise InvalidOption(
+            f"--{next(iter(given))} without values: expected --cost, --weight, --similarity or --probability"
+        )
     if args.format not in (None, "csv"):
         raise InvalidOption(f"--format {args.format} has no columns: expected csv")
     return given

@@ -30,7 +30,9 @@ def frame_of(columns: Mapping[str, Any], library: str = "pandas") -> Any:
         raise InvalidOption(f"library is {library!r}: expected one of {', '.join(LIBRARIES)}")
     module = _module(library)
     if library == "pyarrow":
-        return module.table({name: list(values) if isinstance(values, range) else values for name, values in columns.items()})
+        return module.table(
+            {name: list(values) if isinstance(values, range) else values for name, values in columns.items()}
+        )
     return module.DataFrame(dict(columns))
 
 

@@ -19,9 +19,7 @@ __all__ = ["read_pairs"]
 KINDS = ("cost", "weight", "similarity", "probability")
 
 
-def read_pairs(
-    path: PathOrStream, left: str | None = None, right: str | None = None, **options: Any
-) -> SetPartition:
+def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = None, **options: Any) -> SetPartition:
     """Read a problem from a CSV table with a header and a row for each pair.
 
     Parameters

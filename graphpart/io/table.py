@@ -125,7 +125,9 @@ class TableReader:
                 if not _is_number(text, finite):
                     found = ascii(text[:40]) if text.strip() else "nothing"
                     name = self.columns[place]
-                    raise self._source.error(line, f"column {name!r} has {found}: expected a {'finite ' * finite}number")
+                    raise self._source.error(
+                        line, f"column {name!r} has {found}: expected a {'finite ' * finite}number"
+                    )
         return values
 
     def _take(self, count: int) -> list[tuple[int, list[str]]]:

@@ -83,7 +83,7 @@ WRONG = [
     ("twice.metis", 2, "element 1 names 2 twice: expected each neighbour once"),
     ("count.metis", 1, "2 edges announced, 1 found: expected equal numbers"),
     ("nan.metis", 2, "found 'nan': expected a number, inf or -inf"),
-    ("empty.csv", 1, "found an empty line: expected the header u,v,cost or u,v,weight or u,v,sign"),
+    ("empty.csv", None, "the file is empty: expected the header u,v,cost or u,v,weight or u,v,sign"),
     ("no-header.csv", 1, "found 'a,b,2.5': expected the header"),
     ("other-header.csv", 1, "found 'u,v,distance': expected the header"),
     ("semicolon.csv", 1, "found 'u;v;cost': expected the header"),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from graphpart import FormatError, InvalidOption, InvalidProblem, Status, Stopping
+from graphpart import FormatError, GraphPartWarning, InvalidOption, InvalidProblem, Status, Stopping
 from graphpart.learn.descent import minimise_on_line
 from graphpart.learn.logistic import LogisticRegression
 from graphpart.learn.objective import Objective
@@ -267,7 +267,7 @@ def test_data_frames_name_the_attributes():
 
 def test_limits_and_callback_end_the_run():
     X, y = samples(13, n=5000, V=10)
-    with pytest.warns(RuntimeWarning, match="stopped after 2 iterations"):
+    with pytest.warns(GraphPartWarning, match="stopped after 2 iterations"):
         model = LogisticRegression(solver="steepest-descent", max_iterations=2).fit(X, y)
     assert model.status_ is Status.ITERATION_LIMIT and model.n_iter_ == 2
     model = LogisticRegression().fit(X, y, time_limit=0)

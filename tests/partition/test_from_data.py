@@ -154,7 +154,9 @@ class TestFrames:
         columns = {**ROWS, "score": [0.5, 0.2, missing, 0.1]}
         for name, frame in checked_frames(columns):
             if not name.startswith("mapping") or missing is not None:
-                with pytest.raises(gp.InvalidProblem, match="column 'score' is null or NaN in row 2: expected a number"):
+                with pytest.raises(
+                    gp.InvalidProblem, match="column 'score' is null or NaN in row 2: expected a number"
+                ):
                     gp.SetPartition.from_frame(frame, "a", "b", cost="score")
 
     @pytest.mark.parametrize("kind", ["texts", "integers", "dates"])
@@ -211,7 +213,9 @@ class TestFrames:
         pd = pytest.importorskip("pandas")
         p = gp.generate.planted_partition(20, 3, seed=1).problem
         gp.write(p, tmp_path / "p.csv")
-        q = gp.SetPartition.from_frame(pd.read_csv(tmp_path / "p.csv", float_precision="round_trip"), "u", "v", cost="cost")
+        q = gp.SetPartition.from_frame(
+            pd.read_csv(tmp_path / "p.csv", float_precision="round_trip"), "u", "v", cost="cost"
+        )
         read = gp.read(tmp_path / "p.csv")
         assert list(q.nodes) == list(read.nodes) and (q.matrix == read.matrix).all()
 
@@ -249,7 +253,7 @@ class TestMatrices:
         assert list(gp.SetPartition.from_matrix(named).nodes) == list("xyz")
         with pytest.raises(gp.InvalidProblem, match="row 0 of the matrix is named 'q' but column 0 'x'"):
             gp.SetPartition.from_matrix(frame.rename(index={"x": "q"}))
-        with pytest.raises(gp.InvalidProblem, match="2 rows and 3 columns is no matrix.*see from_frame"):
+        with pytest.raises(gp.InvalidProblem, match=r"2 rows and 3 columns is no matrix.*see from_frame"):
             gp.SetPartition.from_matrix(frame.iloc[:2])
 
     def test_columns_of_polars_and_arrow(self):
@@ -269,7 +273,9 @@ class TestMatrices:
         C = np.asarray(dtype(0.5) - noise)  # differences of nearly equal numbers lose digits
         assert (C != C.T).any()
         p = gp.SetPartition.from_matrix(C, dense=True)
-        assert (p.matrix == p.matrix.T).all() and np.allclose(p.matrix[~np.eye(40, dtype=bool)], C[~np.eye(40, dtype=bool)], atol=0.02)
+        assert (p.matrix == p.matrix.T).all() and np.allclose(
+            p.matrix[~np.eye(40, dtype=bool)], C[~np.eye(40, dtype=bool)], atol=0.02
+        )
         sparse = pytest.importorskip("scipy.sparse")
         if dtype != np.float16:
             assert gp.SetPartition.from_matrix(sparse.coo_array(C)).n == 40
@@ -287,7 +293,7 @@ class TestMatrices:
         wrong[0, 2] = 5.0
         with pytest.raises(gp.InvalidProblem, match="expected a symmetric matrix"):
             gp.SetPartition.from_scipy(sparse.coo_array(wrong))
-        with pytest.raises(gp.InvalidProblem, match="got ndarray: expected a scipy.sparse matrix"):
+        with pytest.raises(gp.InvalidProblem, match=r"got ndarray: expected a scipy.sparse matrix"):
             gp.SetPartition.from_scipy(self.C)
 
     def test_similarities_in_any_form(self):
@@ -317,11 +323,11 @@ class TestIgraph:
         assert gp.solve(G).clusters == [{"x", "y"}, {"z"}]
         G.es["s"] = [0.9, 0.1, 0.5]
         assert pairs_of(gp.SetPartition.from_similarity(G, "s", 0.5)) == {("x", "y"): -0.4, ("y", "z"): 0.4}
-        with pytest.raises(gp.InvalidProblem, match="attribute 'w' of edge .* is missing.*edges have 'cost', 's'"):
+        with pytest.raises(gp.InvalidProblem, match=r"attribute 'w' of edge .* is missing.*edges have 'cost', 's'"):
             gp.SetPartition.from_igraph(G, "w")
         with pytest.raises(gp.InvalidProblem, match="the graph is directed"):
             gp.SetPartition.from_igraph(igraph.Graph(n=2, edges=[(0, 1)], directed=True))
-        with pytest.raises(gp.InvalidProblem, match="got Graph: expected an igraph.Graph"):
+        with pytest.raises(gp.InvalidProblem, match=r"got Graph: expected an igraph.Graph"):
             gp.SetPartition.from_igraph(nx.Graph())
 
 
@@ -371,5 +377,5 @@ class TestGrids:
             make(A, [(0, 1), (1, 0)])
         with pytest.raises(gp.InvalidOption, match="kind is 'odds'"):
             make(np.full((1, 2, 2), 0.5), [(0, 1)], kind="odds")
-        with pytest.raises(gp.InvalidProblem, match="expected \\(k, dimensions\\) integers"):
+        with pytest.raises(gp.InvalidProblem, match=r"expected \(k, dimensions\) integers"):
             make(A, [(0.5, 1)])

@@ -202,6 +202,7 @@ class TestFromPairs:
         for x, y in zip(p.pairs(), other.pairs(), strict=True):
             np.testing.assert_array_equal(x, y)
 
+    @pytest.mark.filterwarnings("ignore::graphpart.GraphPartWarning")
     def test_nothing_dense_for_a_sparse_problem(self):
         n = 200_000
         tracemalloc.start()

@@ -60,7 +60,9 @@ def _read(path: str, problem: str) -> float:
     except FileNotFoundError:
         return -math.inf
     except (ValueError, KeyError, TypeError):
-        raise FormatError(path, None, "not the bound of a checkpoint: expected what auto or search has written") from None
+        raise FormatError(
+            path, None, "not the bound of a checkpoint: expected what auto or search has written"
+        ) from None
     if math.isnan(bound):
         raise FormatError(path, None, "the bound is nan: expected a number")
     return bound

@@ -3,7 +3,8 @@
 `pair_costs` holds the arrays, which `inputs` checks; `from_data` takes data frames, similarities, grids and graphs of
 other libraries, by `frames`, `matrices`, `grids` and `probabilities`; `misreadings` warns of numbers that probably mean
 something else. `labels` takes a partition in any form; `derived` contracts and restricts problems. `set_partition` is
-the face of all this, the class that users meet. `components` splits a problem, `finish` turns labels into a result. Every other room of `partition` imports from here, and this one from none of them.
+the face of all this, the class that users meet. `components` splits a problem, `finish` turns labels into a result.
+Every other room of `partition` imports from here, and this one from none of them.
 """
 
 from graphpart.partition.problem.inputs import LARGEST_N, check_matrix_fits
@@ -12,4 +13,12 @@ from graphpart.partition.problem.pair_costs import Labels
 from graphpart.partition.problem.probabilities import costs_from_probabilities
 from graphpart.partition.problem.set_partition import SetPartition, as_problem
 
-__all__ = ["LARGEST_N", "Labels", "SetPartition", "as_problem", "canonical", "check_matrix_fits", "costs_from_probabilities"]
+__all__ = [
+    "LARGEST_N",
+    "Labels",
+    "SetPartition",
+    "as_problem",
+    "canonical",
+    "check_matrix_fits",
+    "costs_from_probabilities",
+]

@@ -82,7 +82,8 @@ def table_of(frame: Any) -> Table:
             raise MissingDependency("pyarrow", "frames", f"a data frame of {kind}") from None
         return _of_arrow(pyarrow.table(frame))
     raise InvalidProblem(
-        f"got {type(frame).__name__}: expected a data frame of pandas, polars or Arrow, or a mapping from names to arrays"
+        f"got {type(frame).__name__}: expected a data frame of pandas, polars or Arrow, or a mapping from names to "
+        "arrays"
     )
 
 
@@ -108,7 +109,9 @@ def pairs_of_table(
     if numbers is None:
         raise InvalidProblem(f"column {value!r} does not hold numbers: expected a number in each row")
     numbers = np.ascontiguousarray(numbers, np.float64)
-    if np.isnan(np.add.reduce(numbers)) and np.isnan(numbers).any():  # a sum of inf and -inf is NaN, too
+    with np.errstate(invalid="ignore", over="ignore"):
+        suspicious = np.isnan(np.add.reduce(numbers))  # which a sum of inf and -inf is, too
+    if suspicious and np.isnan(numbers).any():
         raise InvalidProblem(f"column {value!r} is null or NaN in row {_first(np.isnan(numbers))}: expected a number")
     u, v, names = table.encode(left, right)
     for name, codes in ((left, u), (right, v)):
@@ -257,12 +260,11 @@ def _of_pandas(frame: Any) -> Table:
     def encode(left: Hashable, right: Hashable) -> Codes:
         a, b = frame[left], frame[right]
         if all(pandas.api.types.is_integer_dtype(x.dtype) and not x.hasnans for x in (a, b)):
-            arrays = (x.to_numpy(np.uint64 if str(x.dtype).lower() == "uint64" else np.int64) for x in (a, b))
-            if found := _integers(*arrays, pandas.factorize):
+            u, v = (x.to_numpy(np.uint64 if str(x.dtype).lower() == "uint64" else np.int64) for x in (a, b))
+            if found := _integers(u, v, pandas.factorize):
                 return found
-        if isinstance(a.dtype, np.dtype) and isinstance(b.dtype, np.dtype):
-            if a.dtype != b.dtype:  # 64-bit integers would be rounded to floats, for instance
-                a, b = a.astype(object), b.astype(object)
+        if a.dtype != b.dtype and all(isinstance(x.dtype, np.dtype) for x in (a, b)):
+            a, b = a.astype(object), b.astype(object)  # else 64-bit integers would be rounded to floats, for instance
         both = pandas.concat([a, b], ignore_index=True)
         try:
             codes, names = pandas.factorize(both)
@@ -350,7 +352,9 @@ def _of_arrow(table: Any) -> Table:
 
     def numbers(name: Hashable) -> Any:
         column = table.column(name)
-        if not any(test(column.type) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)):
+        if not any(
+            test(column.type) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+        ):
             return None
         return column.cast(pyarrow.float64()).to_numpy()
 

@@ -19,8 +19,8 @@ from graphpart.partition.problem.grids import pairs_of_grid
 from graphpart.partition.problem.inputs import arrays_of_graph, names_of
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
-from graphpart.partition.problem.pair_costs import Pairs, PairCosts
-from graphpart.partition.problem.probabilities import CLIP, checked_costs
+from graphpart.partition.problem.pair_costs import PairCosts, Pairs
+from graphpart.partition.problem.probabilities import checked_costs
 
 __all__ = ["FromData"]
 
@@ -43,7 +43,7 @@ class FromData(PairCosts):
         probability: Hashable | None = None,
         threshold: float | None = None,
         prior: float = 0.5,
-        clip: float = CLIP,
+        clip: float | None = None,
         nodes: Iterable[Hashable] | None = None,
         must_join: Pairs = (),
         must_cut: Pairs = (),
@@ -96,7 +96,7 @@ class FromData(PairCosts):
         -----
         GraphPartWarning
             If a column that is called a weight, similarity, score or probability is read as a cost, or probabilities
-            of 0 or 1 are clipped, or many costs are infinite.
+            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite.
 
         Notes
         -----
@@ -107,8 +107,8 @@ class FromData(PairCosts):
         >>> import graphpart as gp
         >>> matches = {"a": ["ann", "bob", "ann"], "b": ["anne", "anne", "bob"], "score": [0.9, 0.2, 0.3]}
         >>> p = gp.SetPartition.from_frame(matches, "a", "b", probability="score")
-        >>> gp.solve(p).clusters
-        [{'ann', 'anne'}, {'bob'}]
+        >>> [sorted(cluster) for cluster in gp.solve(p).clusters]
+        [['ann', 'anne'], ['bob']]
         """
         named = {"cost": cost, "weight": weight, "similarity": similarity, "probability": probability}
         kinds = [kind for kind, column in named.items() if column is not None]
@@ -173,7 +173,13 @@ class FromData(PairCosts):
         required = {"must_join": must_join, "must_cut": must_cut, "dense": dense}
         if left is not None or right is not None:
             return cls.from_frame(
-                data, left, right, similarity=weight, threshold=threshold, nodes=nodes, **required  # type: ignore[arg-type]
+                data,
+                left,
+                right,
+                similarity=weight,
+                threshold=threshold,
+                nodes=nodes,
+                **required,  # type: ignore[arg-type]
             )
         if hasattr(data, "is_directed"):
             names, u, v, costs = arrays_of_graph(data, weight, lambda similarity: threshold - float(similarity))
@@ -184,7 +190,9 @@ class FromData(PairCosts):
             n, (u, v, values) = sparse_pairs(data)
             return cls.of_pairs(names_of(nodes, n), u, v, threshold - values, must_join, must_cut, dense)
         if is_frame(data) and weight in list(data.columns) and len(data.columns) != len(data):
-            raise InvalidOption("the data frame has a row for each pair: name the columns of its elements by left, right")
+            raise InvalidOption(
+                "the data frame has a row for each pair: name the columns of its elements by left, right"
+            )
         given, nodes = matrix_and_names(data, nodes)
         costs, _ = symmetric(given, copy=True)
         np.subtract(threshold, costs, out=costs)
@@ -275,7 +283,7 @@ class FromData(PairCosts):
         kind: str = "probability",
         threshold: float | None = None,
         prior: float = 0.5,
-        clip: float = CLIP,
+        clip: float | None = None,
         dense: bool | None = None,
     ) -> Self:
         """Build a problem over the pixels of an image or the voxels of a volume, from what relates near ones.
@@ -322,12 +330,12 @@ class FromData(PairCosts):
 
 
 def _costs(
-    kind: str, values: NDArray[np.float64], threshold: float | None, prior: float, clip: float, place: Any
+    kind: str, values: NDArray[np.float64], threshold: float | None, prior: float, clip: float | None, place: Any
 ) -> NDArray[np.float64]:
     """Costs from values of a kind; ``place(index, value)`` begins the message about a value that is no probability."""
     if kind == "probability":
         return checked_costs(values, 0.5 if threshold is None else threshold, prior, clip, place)
-    if prior != 0.5 or clip != CLIP:
+    if prior != 0.5 or clip is not None:
         raise InvalidOption(f"prior and clip are for probabilities: expected none with {kind}")
     if kind == "similarity":
         if threshold is None:

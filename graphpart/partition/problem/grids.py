@@ -27,7 +27,9 @@ def pairs_of_grid(
     values = float_array("affinities", affinities, copy=False)
     steps = np.asarray(offsets)
     if steps.ndim != 2 or steps.dtype.kind not in "iu" or not steps.size:
-        raise InvalidProblem(f"offsets has shape {steps.shape} and dtype {steps.dtype}: expected (k, dimensions) integers")
+        raise InvalidProblem(
+            f"offsets has shape {steps.shape} and dtype {steps.dtype}: expected (k, dimensions) integers"
+        )
     k, d = steps.shape
     if values.ndim != d + 1 or len(values) != k:
         raise InvalidProblem(
@@ -51,8 +53,8 @@ def pairs_of_grid(
         there = tuple(slice(max(0, x), max(0, size + min(0, x))) for x, size in zip(step, shape, strict=True))
         found = values[i][here].ravel()
         if np.isnan(found).any():
-            a = np.unravel_index(int(index[here].ravel()[np.argmax(np.isnan(found))]), shape)
-            place = tuple(int(x) for x in a)
+            at = np.unravel_index(int(index[here].ravel()[np.argmax(np.isnan(found))]), shape)
+            place = tuple(int(x) for x in at)
             raise InvalidProblem(f"affinities[{i}] is nan at {place}: expected a number for each pair within the grid")
         a, b = index[here].ravel(), index[there].ravel()
         parts.append((np.minimum(a, b), np.maximum(a, b), found))

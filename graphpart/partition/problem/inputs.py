@@ -82,9 +82,8 @@ def arrays_of_graph(
 ) -> tuple[Sequence[Hashable], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """(names, u, v, costs) of a graph of networkx or igraph, with one cost for each edge."""
     if not hasattr(graph, "is_directed"):
-        raise InvalidProblem(
-            f"got {type(graph).__name__}: expected a networkx graph{advice(graph) or '; see also from_matrix, from_pairs'}"
-        )
+        others = advice(graph) or "; see also from_matrix, from_pairs"
+        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph{others}")
     if graph.is_directed():
         raise InvalidProblem(
             "the graph is directed: expected an undirected one; G.to_undirected() keeps one cost for each pair, "
@@ -146,7 +145,9 @@ def advice(thing: Any) -> str:
     """Which constructor takes a thing that is no graph, as the end of a message; empty if none does."""
     if hasattr(thing, "tocoo"):
         return ", or SetPartition.from_scipy(matrix)"
-    if type(thing).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") or hasattr(thing, "__arrow_c_stream__"):
+    if type(thing).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") or hasattr(
+        thing, "__arrow_c_stream__"
+    ):
         return ", or SetPartition.from_frame(frame, left, right, cost=...)"
     if isinstance(thing, np.ndarray):
         return ", or SetPartition.from_matrix(costs)"

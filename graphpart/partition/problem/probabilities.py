@@ -20,7 +20,7 @@ MANY = 0.01  # share of requirements that is worth a warning
 
 
 def costs_from_probabilities(
-    probabilities: ArrayLike, *, threshold: float = 0.5, prior: float = 0.5, clip: float = CLIP
+    probabilities: ArrayLike, *, threshold: float = 0.5, prior: float = 0.5, clip: float | None = None
 ) -> NDArray[np.float64]:
     """Costs of pairs from the probabilities that their two elements belong together.
 
@@ -40,11 +40,12 @@ def costs_from_probabilities(
     prior : float
         The share of joins among the pairs of the problem, if `probabilities` come from a model that was trained on
         equally many joins and cuts. Default 1/2: probabilities are taken as they are.
-    clip : float
+    clip : float, optional
         A probability is taken as at least `clip` and at most ``1 - clip``, so no cost is infinite. Probabilities
         that were rounded to 0 and 1 would else become requirements, which no other evidence can overrule. For values
-        with two decimals 0.005 is right: what was rounded to 0 was below that. ``clip=0`` leaves them as they
-        are: pairs with p = 1 are then required together, pairs with p = 0 apart.
+        with two decimals 0.005 is right: what was rounded to 0 was below that. Default: 1e-6, with a warning if a
+        probability is 0 or 1. ``clip=0`` leaves them as they are: pairs with p = 1 are then required together, pairs
+        with p = 0 apart.
 
     Returns
     -------
@@ -61,7 +62,8 @@ def costs_from_probabilities(
     Warns
     -----
     GraphPartWarning
-        If a 0 or 1 is clipped, or if, with ``clip=0``, more than 1% of all pairs become requirements.
+        If a 0 or 1 is clipped and `clip` was not given, or if, with ``clip=0``, more than 1% of all pairs become
+        requirements.
 
     Examples
     --------
@@ -69,19 +71,18 @@ def costs_from_probabilities(
     [0.0, -2.0, 2.0]
     >>> costs_from_probabilities([0.5, 0.8, 0.2], threshold=0.8).round(9).tolist()
     [2.0, 0.0, 4.0]
-    >>> costs_from_probabilities([0.0, 1.0], clip=0).tolist()
-    [inf, -inf]
     """
     return checked_costs(probabilities, threshold, prior, clip, "probability {0} is {1}".format)
 
 
 def checked_costs(
-    probabilities: ArrayLike, threshold: float, prior: float, clip: float, place: Any
+    probabilities: ArrayLike, threshold: float, prior: float, clip: float | None, place: Any
 ) -> NDArray[np.float64]:
     """The same; ``place(index, value)`` begins the message about a value that is no probability."""
     for name, value in (("threshold", threshold), ("prior", prior)):
         if not isinstance(value, Real) or not 0 < value < 1:
             raise InvalidOption(f"{name} is {value!r}: expected a probability between 0 and 1")
+    given, clip = clip is not None, CLIP if clip is None else clip
     if not isinstance(clip, Real) or not 0 <= clip < 0.5:
         raise InvalidOption(f"clip is {clip!r}: expected a number from 0 to below 0.5")
     p = float_array("probabilities", probabilities, copy=True)
@@ -90,13 +91,13 @@ def checked_costs(
         at = np.unravel_index(int(np.argmin((p >= 0) & (p <= 1))), p.shape)
         index = at[0] if len(at) == 1 else tuple(int(i) for i in at)
         raise InvalidProblem(f"{place(index, p[at])}: expected a probability from 0 to 1")
-    if least == 0 or most == 1:
+    if (least == 0 or most == 1) and not (clip and given):
         zeros, ones = int(np.count_nonzero(p == 0)), int(np.count_nonzero(p == 1))
         _warn(zeros, ones, p.size, float(clip))
     if clip:
         np.clip(p, clip, 1 - clip, out=p)
     with np.errstate(divide="ignore"):
-        odds = (1 - p) / p
+        odds = np.asarray((1 - p) / p)
     required = np.isinf(odds)
     odds[required] = 1.0
     costs: NDArray[np.float64] = log(odds)

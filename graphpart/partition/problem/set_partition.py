@@ -388,7 +388,7 @@ class SetPartition(FromData):
 
 
 def as_problem(problem: Any) -> SetPartition:
-    """A SetPartition as it is, or made from a graph with the edge attribute ``cost``, or that of a generated Instance."""
+    """A SetPartition as it is, that of an Instance, or one made from a graph with the edge attribute ``cost``."""
     if isinstance(problem, SetPartition):
         return problem
     if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):

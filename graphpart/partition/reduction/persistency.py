@@ -82,8 +82,9 @@ class Persistency(Shown):
     labels: Labels = field(repr=False)
 
     def _title(self) -> str:
-        joined, sets = plural(len(self.joined), "pair"), plural(len(set(self.labels.tolist())), "set")
-        return f"{type(self).__name__}: {joined} joined, {len(self.cut)} cut; {sets} of {plural(len(self.labels), 'element')}"
+        joined, sets = plural(len(self.joined), "pair"), plural(len(np.unique(self.labels)), "set")
+        elements = plural(len(self.labels), "element")
+        return f"{type(self).__name__}: {joined} joined, {len(self.cut)} cut; {sets} of {elements}"
 
     def _facts(self) -> dict[str, Any]:
         return {

@@ -1,0 +1,194 @@
+"""What a new user meets: warnings of numbers that probably mean something else, and messages that say what to call."""
+
+import subprocess
+import sys
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.cli import main
+
+SILENT = "error::graphpart.GraphPartWarning"
+
+
+def graph(attribute, values):
+    G = nx.Graph()
+    G.add_edges_from((k, k + 1, {attribute: value}) for k, value in enumerate(values))
+    return G
+
+
+class TestWarnings:
+    @pytest.mark.parametrize("name", ["weight", "similarity", "Score", "match_probability", "simScore", "edge-weight"])
+    def test_an_attribute_that_is_called_otherwise_is_read_as_a_cost(self, name):
+        with pytest.warns(gp.GraphPartWarning, match=f"attribute '{name}' is read as a cost.*from_similarity"):
+            gp.SetPartition(graph(name, [-1.0, 2.0, 1.0]), cost=name)
+        rows = {"a": [1, 2], "b": [2, 3], name: [1.0, -1.0]}
+        with pytest.warns(gp.GraphPartWarning, match=f"column '{name}' is read as a cost.*similarity="):
+            gp.SetPartition.from_frame(rows, "a", "b", cost=name)
+
+    @pytest.mark.filterwarnings(SILENT)
+    @pytest.mark.parametrize("name", ["cost", "costs", "distance", "c", "overweighted", "simple"])
+    def test_other_names_mean_nothing(self, name):
+        gp.SetPartition(graph(name, [-1.0, 2.0, 1.0]), cost=name)
+
+    def test_costs_of_one_sign(self):
+        with pytest.warns(gp.GraphPartWarning, match=r"all 3 costs other than 0 are positive.*nothing joins"):
+            assert gp.solve(graph("cost", [1.0, 2.0, 3.0])).n_clusters == 4
+        with pytest.warns(gp.GraphPartWarning, match=r"all 3 costs other than 0 are negative.*joins"):
+            gp.solve(gp.SetPartition.from_matrix(-np.ones((3, 3))))
+        with pytest.warns(
+            gp.GraphPartWarning, match=r"all costs lie in \[0, 1\], as similarities and probabilities do"
+        ):
+            gp.solve(gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [0.9, 0.2, 0.5]))
+
+    @pytest.mark.filterwarnings(SILENT)
+    def test_what_is_no_reason_for_a_warning(self):
+        gp.solve(graph("cost", [1.0, 2.0, -3.0]))
+        gp.solve(graph("cost", [1.0, 2.0]))  # two costs may well have one sign
+        gp.solve(graph("cost", [0.0, 0.0, 0.0, 0.0]))
+        gp.solve(gp.SetPartition.from_pairs(0, [], []))
+        gp.solve(gp.SetPartition.from_matrix([[0.0, -2.0, 1.0], [-2.0, 0.0, 0.5], [1.0, 0.5, 0.0]]))
+        gp.partition.greedy_joining(graph("cost", [1.0, 2.0, 3.0]))  # a method by itself asks nothing
+
+    def test_infinite_costs_of_log_odds(self):
+        rng = np.random.default_rng(0)
+        p = np.round(rng.random(2000), 2)
+        p[:30] = 1.0
+        with np.errstate(divide="ignore"):
+            costs = np.log((1 - p) / p)
+        u = np.arange(2000)
+        message = r"of 2000 costs are infinite.*costs_from_probabilities clips"
+        with pytest.warns(gp.GraphPartWarning, match=message):
+            gp.SetPartition.from_pairs(4000, (u, u + 2000), costs)
+        with pytest.warns(gp.GraphPartWarning, match=message):
+            gp.SetPartition.from_frame({"a": u, "b": u + 2000, "c": costs}, "a", "b", cost="c")
+        G = nx.Graph()
+        G.add_weighted_edges_from(((k, k + 2000, c) for k, c in enumerate(costs.tolist())), "cost")
+        with pytest.warns(gp.GraphPartWarning, match=message):
+            gp.SetPartition(G)
+        P = np.round(rng.random((60, 60)), 1)
+        P = np.triu(P, 1) + np.triu(P, 1).T
+        with np.errstate(divide="ignore"):
+            C = np.log((1 - P) / P)
+        joins, cuts = int((-np.inf == C).sum()) // 2, int((np.inf == C).sum() - 60) // 2
+        assert joins and cuts
+        C[-np.inf == C] = 0.0  # random joins would contradict the cuts
+        with pytest.warns(
+            gp.GraphPartWarning, match=f"{cuts} of 1770 costs are infinite.*0 pairs together and {cuts} "
+        ):
+            gp.SetPartition.from_matrix(C)
+
+    @pytest.mark.filterwarnings(SILENT)
+    def test_requirements_that_are_meant(self, tmp_path):
+        u = np.arange(2000)
+        costs = np.where(u % 2, -0.5, 0.25)
+        pairs = [(int(a), int(a) + 2000) for a in u[:100]]
+        p = gp.SetPartition.from_pairs(4000, (u, u + 2000), costs, must_cut=pairs)  # given as such
+        gp.write(p, tmp_path / "p.npz")
+        gp.read(tmp_path / "p.npz")
+        gp.SetPartition.from_pairs(4000, (u, u + 2000), np.where(u < 100, np.inf, np.sign(costs)))  # not log-odds
+        few = costs.copy()
+        few[:9] = np.inf
+        gp.SetPartition.from_pairs(4000, (u, u + 2000), few)
+
+    def test_they_point_to_the_line_of_the_user(self):
+        with pytest.warns(gp.GraphPartWarning) as caught:
+            gp.solve(graph("cost", [1.0, 2.0, 3.0]))
+        assert caught[0].filename == __file__
+
+    def test_the_command_line_says_them_in_one_line(self, tmp_path, capsys):
+        file = tmp_path / "p.csv"
+        file.write_text("u,v,cost\n1,2,0.5\n2,3,0.25\n3,1,0.9\n")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # the command line has filters of its own
+            assert main(["solve", str(file)]) == 0
+            err = capsys.readouterr().err
+            assert err.startswith(f"graphpart: warning: {file}: all costs lie in [0, 1]") and err.count("\n") == 1
+            for quiet in ("-q", "--quiet"):
+                assert main(["solve", quiet, str(file)]) == 0
+                assert capsys.readouterr().err == ""
+            assert main(["bench", str(tmp_path), "--method", "greedy-joining"]) == 0
+            assert "warning" not in capsys.readouterr().err
+
+    def test_estimators_with_given_costs(self):
+        estimators = pytest.importorskip("graphpart.estimators")
+        C = np.full((4, 4), 0.5)
+        with pytest.warns(gp.GraphPartWarning, match="lie in"):
+            estimators.CorrelationClustering("precomputed", kind="cost").fit(C)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            estimators.CorrelationClustering(threshold=0.1).fit([[0.0], [1.0], [2.0], [3.0]])
+
+
+class TestMessages:
+    def test_a_graph_with_weights_says_what_to_call(self):
+        message = (
+            r"attribute 'cost' of edge \(0, 1\) is missing: expected a number; edges have 'weight': "
+            r"SetPartition.from_similarity\(G, 'weight', threshold=...\) if large values join, "
+            r"SetPartition\(G, cost='weight'\) if they keep apart"
+        )
+        with pytest.raises(gp.InvalidProblem, match=message):
+            gp.solve(graph("weight", [0.5, 1.0]))
+
+    def test_a_wrong_attribute_lists_those_present(self):
+        G = graph("cost", [1.0, -1.0])
+        G.edges[1, 2]["colour"] = "red"
+        with pytest.raises(gp.InvalidProblem, match=r"'price' of edge .* is missing.*edges have 'cost', 'colour'"):
+            gp.SetPartition(G, cost="price")
+        with pytest.raises(gp.InvalidProblem, match=r"is missing.*; edges have no attributes"):
+            gp.SetPartition(nx.path_graph(3))
+
+    def test_generated_instances_are_solved(self):
+        instance = gp.generate.planted_partition(20, 3, sigma=0.1, seed=1)
+        assert gp.solve(instance).cost == gp.solve(instance.problem).cost
+        assert gp.partition.greedy_joining(instance).cost <= 0
+        chain = gp.generate.factor_chain(10, seed=1)
+        assert gp.solve(chain).cost == gp.solve(chain.problem).cost
+
+    def test_other_things_are_told_their_constructor(self):
+        with pytest.raises(gp.InvalidProblem, match=r"got ndarray: .*, or SetPartition.from_matrix\(costs\)"):
+            gp.solve(np.zeros((2, 2)))
+        sparse = pytest.importorskip("scipy.sparse")
+        with pytest.raises(gp.InvalidProblem, match=r"got coo_array: .* or SetPartition.from_scipy"):
+            gp.solve(sparse.coo_array((2, 2)))
+        pd = pytest.importorskip("pandas")
+        with pytest.raises(gp.InvalidProblem, match=r"got DataFrame: .* or SetPartition.from_frame"):
+            gp.solve(pd.DataFrame({"a": [1]}))
+        with pytest.raises(gp.InvalidProblem, match=r"dtype .*: expected integers, .*see SetPartition.from_frame"):
+            gp.SetPartition.from_pairs(2, [("ann", "bob")], [1.0])
+
+    def test_many_points_are_pointed_to_their_neighbours(self, monkeypatch):
+        estimators = pytest.importorskip("graphpart.estimators")
+        monkeypatch.setattr("graphpart.machine.memory", lambda: 24 * 10**9)
+        X = np.zeros((100_000, 2))
+        with pytest.raises(gp.InvalidProblem, match=r"100000 elements needs a matrix of 80 GB.*n_neighbors=10"):
+            estimators.CorrelationClustering(threshold=1.0).fit(X)
+
+    def test_an_empty_table_is_called_empty(self, tmp_path):
+        for content in ("", "\n\n"):
+            (tmp_path / "empty.csv").write_text(content)
+            with pytest.raises(gp.FormatError, match="the file is empty: expected the header u,v,cost"):
+                gp.read(tmp_path / "empty.csv")
+        (tmp_path / "other.csv").write_text("id1,id2,score\na,b,0.5\n")
+        with pytest.raises(gp.FormatError, match=r"found 'id1,id2,score'.*--probability"):
+            gp.read(tmp_path / "other.csv")
+
+    def test_parts_of_the_package_load_on_first_use(self):
+        code = (
+            "import sys, graphpart as gp\n"
+            "lazy = ['crf', 'estimators', 'generate', 'learn', 'metrics', 'plotting', 'testing', 'cli']\n"
+            "assert not [name for name in lazy if 'graphpart.' + name in sys.modules]\n"
+            "assert set(lazy) <= set(dir(gp)) and 'FactorGraph' in dir(gp)\n"
+            "assert gp.crf.auto.__name__ == 'auto' and gp.FactorGraph is gp.crf.FactorGraph\n"
+            "gp.metrics, gp.plotting, gp.learn, gp.generate, gp.testing\n"
+            "from graphpart import *\n"
+            "from graphpart import crf\n"
+            "try: gp.nothing\n"
+            "except AttributeError as error: assert \"no attribute 'nothing'\" in str(error)\n"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+        pytest.importorskip("sklearn")
+        assert gp.estimators.CorrelationClustering
