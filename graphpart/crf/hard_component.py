@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.steps import round_up
-from graphpart.crf.anytime_search.labeling_search import LabelingSearch
+from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.bucket_elimination.elimination import elimination, lowered
@@ -94,7 +94,7 @@ class HardComponent:
         self.ascent: Ascent | None = None
         self.moves: Moves | None = None
         self.rises, self.passing = True, 0.0
-        self.search: LabelingSearch | None = None
+        self.search: Portfolio | None = None
         self.branching: BranchAndBound | None = None
         self._take(improve(f, labels, self._until(1.0), "sweep")[0])
         self.promising = True
@@ -144,7 +144,7 @@ class HardComponent:
 
         return Stopping(min(seconds, share * self.left), iterations, callback=callback)
 
-    def _running(self) -> list[LabelingSearch | BranchAndBound]:
+    def _running(self) -> list[Portfolio | BranchAndBound]:
         return [one for one in (self.search, self.branching) if one is not None]
 
     def _take(self, labels: Labels) -> bool:
@@ -199,7 +199,7 @@ class HardComponent:
     def _take_turns(self) -> None:
         """Branch and bound, search and message passing. Without a time limit, so many nodes and rounds of them."""
         if self.search is None:
-            self.search = LabelingSearch(self.f, self.labels, int(self.rng.integers(2**31)), prepared=True)
+            self.search = Portfolio(self.f, self.labels, int(self.rng.integers(2**31)), prepared=True)
         passed = self.stopping.seconds
         while not self.proven and not self._ended():
             self._branch()

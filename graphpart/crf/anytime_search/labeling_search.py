@@ -61,6 +61,8 @@ class LabelingSearch:
         The best so far, and its energy; ``inf`` as long as no allowed labeling was found.
     rounds : int
         Complete rounds so far.
+    work : float
+        Nanoseconds of each thread so far, as estimated beforehand.
     idle : int
         Rounds in a row without improvement.
     """
@@ -82,6 +84,7 @@ class LabelingSearch:
         self.labels = self._whole(first)
         self.cost = f.evaluate_labels(self.labels)
         self.rounds = self.idle = 0
+        self.work = 0.0
         self.level = 0
         self.credit = dict.fromkeys(KINDS, 1.0)
         self.heat_credit = {kind: np.full(HEATS, FLOOR_HEAT) for kind in RANGE}
@@ -173,6 +176,7 @@ class LabelingSearch:
     def _plan(self) -> list[Task]:
         rng = np.random.default_rng([self.seed, self.rounds])
         work = min(LONGEST, max(LEAST, min(MOST, WORK * self.model.f.n)) * 2 ** (self.level / 2))
+        self.work += work
         best = self.pool[0][1]
         tasks = []
         for seed in rng.integers(2**62, size=TASKS).tolist():

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.rounds import Saver, check_seed_and_threads
-from graphpart.crf.anytime_search.labeling_search import LabelingSearch
+from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.exact_solvers.brute_force import brute_force, labelings
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, trivial_bound
@@ -133,7 +133,7 @@ def search(
     small = reduce(f) if len(f.tables) <= REDUCED and not stopping.check(known) else None
     inner = f if small is None else small.problem
     constant = 0.0 if small is None else small.constant
-    state = LabelingSearch(inner, small.project(start) if small and start is not None else start, seed or 0, threads)
+    state = Portfolio(inner, small.project(start) if small and start is not None else start, seed or 0, threads)
 
     def labels() -> Labels:
         found = state.labels if small is None else small.lift(state.labels)
@@ -147,7 +147,7 @@ def search(
         elif not stopping.check(known):
             if labelings(inner) <= FEW:
                 r = brute_force(inner)
-                state.offer(r.labels)
+                state.offer(r.labels, r.cost)
                 status = r.status
             else:
                 stopping.record(state.cost + constant)

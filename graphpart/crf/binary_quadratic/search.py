@@ -83,6 +83,8 @@ class BinarySearch:
     ----------
     rounds : int
         Rounds done so far.
+    work : float
+        Nanoseconds of each thread so far, as estimated beforehand.
 
     Raises
     ------
@@ -120,6 +122,7 @@ class BinarySearch:
         # Seconds that a round takes for each sweep of its annealing.
         self.pace = 1e-9 * self.walker.sweep_work * TASKS / min(TASKS, self.threads)
         self.rounds = self.idle = 0
+        self.work = 0.0
         self.waiting: list[list[Spins]] = []  # to be combined, by the number of generations
         self.best = _spins(np.zeros(q.n, np.int32) if labels is None else labels)
         self.energy = self.walker.energy(self.best)
@@ -235,6 +238,7 @@ class BinarySearch:
         if remaining is not None:  # a round that ends too late is worth nothing
             sweeps = max(SWEEPS[0], min(sweeps, remaining * FITS / self.pace))
         moves = int(min(1e9, MOVES * self.q.n * sweeps / first)) if not walker.few_neighbours else 0
+        self.work += sweeps * walker.sweep_work + moves * walker.move_work
         tasks = []
         for k, seed in enumerate(seeds):
             due = [level for level, ready in enumerate(self.waiting) if len(ready) >= FAMILY]
