@@ -33,7 +33,7 @@ def alone(p: gp.SetPartition, given: dict[str, int]) -> np.ndarray:
 def test_partitions(method: str) -> None:
     rng = np.random.default_rng(3)
     options = {"time_limit": 0.05} if method == "search" else {}
-    for _ in range(6 if method == "search" else 25):
+    for _ in range(6 if method in ("search", "ilp") else 25):
         p = problem(rng)
         labels = rng.integers(0, 3, p.n)
         if len(p.must_join):
