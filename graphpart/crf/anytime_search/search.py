@@ -5,7 +5,8 @@ enumerated. The search begins with changes of single labels, then with message p
 expansions of what it rounds to. After that come rounds of four tasks, which run side by side and know nothing of each
 other. There are five kinds of tasks:
 
-* **labels**: simulated annealing over single labels (Kirkpatrick, Gelatt & Vecchi 1983), one run or several shorter ones;
+* **labels**: simulated annealing over single labels (Kirkpatrick, Gelatt & Vecchi 1983), one run or several shorter
+  ones;
 * **blocks**: the same over blocks, which are random sets of variables that elimination of bounded width minimises
   exactly, given the labels of all others. Random numbers added to costs take the place of temperature;
 * **descent**: blocks without random numbers;
@@ -18,8 +19,8 @@ all of different energies. In large factor graphs a task changes one region, in 
 
 Tasks begin with the best labeling, another one of the pool, or random labels. Kinds and temperatures take turns at
 random; those that have lately found something better are taken more often. The random numbers of a task follow from the
-seed, the number of the round and of the task, and no task looks at the clock; so the result after a number of rounds is
-the same on any number of threads.
+seed, the number of the round and of the task, and without a time limit none looks at the clock; so the result after a
+number of rounds is the same on any number of threads.
 
 Forbidden entries cost a price in annealing over single labels, which rises while what it finds is forbidden, and falls
 while it is not. Everywhere else they cost more than all that is allowed can.
@@ -117,7 +118,7 @@ def search(
     Examples
     --------
     >>> import graphpart as gp
-    >>> f = gp.generate.factor_grid(12, 12, "mixed", 3, seed=1).problem
+    >>> f = gp.generate.factor_grid(20, 20, "mixed", 5, seed=1).problem
     >>> r = search(f, max_iterations=2, seed=3)
     >>> r.cost <= gp.crf.icm(f).cost, r.iterations
     (True, 2)
