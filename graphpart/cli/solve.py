@@ -196,7 +196,7 @@ def solve(
     options |= {"initial": start, "max_iterations": args.max_iterations, "target": args.target}
     if evidence is None:
         return graphpart.solve(problem, args.method, **options)
-    return solve_given(problem, evidence, args.method, **options)
+    return graphpart.crf.solve_given(problem, evidence, args.method, **options)
 
 
 def check_shown(options: dict[str, Any], json: bool) -> None:

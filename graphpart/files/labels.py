@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Hashable, Sequence
 from typing import Any
 

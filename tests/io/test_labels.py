@@ -183,6 +183,8 @@ def test_wrong_evidence(text: bytes, message: str) -> None:
     with pytest.raises(gp.FormatError) as caught:
         gp.io.read_evidence(io.BytesIO(text), gp.FactorGraph.from_arrays([2, 3, 2], []))
     assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
 def test_other_words_for_the_header() -> None:
     assert read(b"element,label\n1,5\n") == read(b"Variable, Label\n1,5\n") == {1: 5}
 
