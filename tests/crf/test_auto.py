@@ -3,7 +3,6 @@
 import time
 from fractions import Fraction
 from importlib import import_module
-from itertools import product
 
 import numpy as np
 import pytest
@@ -12,10 +11,8 @@ from strategies_crf import random_factor_graph
 
 import graphpart as gp
 from graphpart.crf import auto, brute_force, graph_cut, icm, reduce
-from graphpart.crf.balls import Balls
 from graphpart.crf.problem.derive import merge
 from graphpart.crf.problem.labeling import trivial_bound
-from graphpart.stopping import Stopping
 
 AUTO = import_module("graphpart.crf.auto")
 HARD = import_module("graphpart.crf.hard_component")
@@ -149,28 +146,6 @@ def test_forbidden_labelings_are_left():
     r = auto(f, time_limit=1.0, initial=np.zeros(side * side, int))
     assert r.cost < np.inf and r.gap < np.inf
     assert auto(f, time_limit=0, initial=np.zeros(side * side, int)).gap == np.inf
-
-
-def test_balls_never_raise_the_energy():
-    for labels, seed in product((2, 3), range(3)):
-        f = frustrated(8, seed, labels)
-        y = np.zeros(f.n, np.int32)
-        balls, cost = Balls(f, np.random.default_rng(seed)), f.evaluate(y)
-        for _ in range(60):
-            difference = balls.change(y, False, Stopping())
-            assert difference <= 0 and f.evaluate(y) == pytest.approx(cost + difference)
-            cost = f.evaluate(y)
-        assert cost == pytest.approx(auto(f).cost)  # of at most 64 variables the last balls have all, or nearly so
-        assert not balls.inside.any()
-
-
-def test_around_a_hub():
-    spokes = 1000
-    scopes = np.stack([np.zeros(spokes, int), np.arange(1, spokes + 1)], 1)
-    f = gp.FactorGraph.from_arrays(np.full(spokes + 1, 2), [(scopes, np.zeros((spokes, 2, 2)))])
-    balls = Balls(f, np.random.default_rng(0))
-    found = balls.around(5, 10)
-    assert found[:2].tolist() == [5, 0] and len(set(found.tolist())) == 10
 
 
 def test_project_inverts_lift():

@@ -45,6 +45,7 @@ from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.exact_solvers.brute_force import brute_force, labelings
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.crf.problem.labels import start_of
 from graphpart.crf.reduction.persistency import reduce
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -162,7 +163,7 @@ def search(
 
 def _better_start(f: FactorGraph, initial: Any, checkpoint: str | os.PathLike[str] | None) -> Labels | None:
     """The better one of the initial labeling and the checkpoint, of those that there are."""
-    given = [] if initial is None else [f.labels(initial)]
+    given = [] if initial is None else [start_of(f, initial)]
     if checkpoint is not None and os.path.exists(checkpoint):
         from graphpart.files.labels import read_labels
 

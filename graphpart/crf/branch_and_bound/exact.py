@@ -38,6 +38,7 @@ from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, split
 from graphpart.crf.problem.labeling import finish, trivial_bound
+from graphpart.crf.problem.labels import start_of
 from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -124,7 +125,7 @@ def exact(
 
     Stopping(None, max_iterations, callback=callback)  # refuses what is no callback
     stopping = Stopping(time_limit, None, target, tell)
-    start = np.zeros(f.n, np.int32) if initial is None else f.labels(initial)
+    start = np.zeros(f.n, np.int32) if initial is None else start_of(f, initial)
     labels, cost = improve(f, start, stopping)
     stopping.iterations = 0
     stopping.record(cost)
