@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import os
 from collections.abc import Hashable, Sequence
 from typing import Any
 
