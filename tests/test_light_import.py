@@ -5,7 +5,19 @@ import sys
 
 import pytest
 
-HEAVY = ("highspy", "matplotlib", "networkx", "pandas", "pulp", "rich", "scipy", "sklearn")
+HEAVY = (
+    "highspy",
+    "igraph",
+    "matplotlib",
+    "networkx",
+    "pandas",
+    "polars",
+    "pulp",
+    "pyarrow",
+    "rich",
+    "scipy",
+    "sklearn",
+)
 INSTANCE = "u,v,cost\na,b,-1\nb,c,2\n"
 
 

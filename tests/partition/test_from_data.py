@@ -13,10 +13,18 @@ import graphpart as gp
 ROWS = {"a": ["ann", "bob", "ann", "cid"], "b": ["anne", "anne", "bob", "ann"], "score": [0.9, 0.2, 0.3, 0.6]}
 
 
+def array_of(values):
+    """An array of numbers, or of objects as they are."""
+    if all(type(x) is type(values[0]) is not tuple for x in values) and not isinstance(values[0], str):
+        return np.array(values)
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
 def frames(columns):
     """(name, frame) of the same table in all libraries that are installed."""
-    found = [("mapping", columns), ("mapping of arrays", {name: np.array(x, object if isinstance(x[0], str) else None)
-                                                          for name, x in columns.items()})]  # fmt: skip
+    found = [("mapping", columns), ("mapping of arrays", {name: array_of(x) for name, x in columns.items()})]
     try:
         import pandas as pd
     except ImportError:
@@ -230,7 +238,7 @@ def checked_frames(columns):
     try:
         return frames(columns)
     except Exception:
-        kept = [("mapping", columns)]
+        kept = [("mapping", columns), ("mapping of arrays", {name: array_of(x) for name, x in columns.items()})]
         try:
             import pandas as pd
         except ImportError:
