@@ -6,8 +6,9 @@
    sum in the search is ever rounded, and what it proves holds for the energies.
 3. What can be eliminated without larger tables goes (see `shrinking`); labels of which one at most can be chosen get
    a variable that says which (see `cliques`). Message passing gives a first labeling and a reparametrisation (see
-   `message_passing`) from which the search sets out. If the search is long, the prices of the linear relaxation give
-   another one, which is optimal; with that it begins anew (Cooper, de Givry & Schiex 2007).
+   `message_passing`) from which the search sets out. If the search is long, it begins anew from a better one, where there is
+   one: with the triplets that message passing adds (Sontag et al. 2008), if they close enough of the gap to be worth
+   their time at each node, or from the prices of the linear relaxation (Cooper, de Givry & Schiex 2007).
 4. A node is made consistent: costs move between factors and labels until the bound rises no more, labels that cost too
    much are left out, variables with two neighbours are eliminated (see `_consistency`). A node whose bound reaches the
    best energy known is closed; else it is divided into two: a variable has a certain label, or another one.
@@ -86,8 +87,8 @@ def exact(
     -------
     LabelingResult
         With status ``optimal`` if no labeling costs less: exactly if the constant and all costs are multiples of one
-        number (see `graphpart.crf.Certificate`), else by more than ``2**-42`` of the sum of the largest absolute
-        entries of all tables for each factor. Otherwise the best labeling found and a valid lower bound. `iterations`
+        number (see `graphpart.crf.Certificate`), else by more than ``(64 + m) * 2**-43`` of the sum of the largest
+        absolute entries of the m tables. Otherwise the best labeling found and a valid lower bound. `iterations`
         counts the nodes of the search; `info` has ``nodes``, ``dives``, ``open`` (nodes left) and ``bounds``, the
         (seconds, lower bound) pairs.
 
