@@ -37,6 +37,8 @@ class Cliques:
     ----------
     problem : FactorGraph
         The first variables are those of the original, in order.
+    base : FactorGraph
+        The same without those variables: the first factors of `problem`.
     members : list of ndarray of int64
         The labels of each set, by their place among the labels of all variables.
     variable, label : ndarray
@@ -44,9 +46,22 @@ class Cliques:
     """
 
     problem: FactorGraph
+    base: FactorGraph
     members: list[NDArray[np.int64]]
     variable: NDArray[np.int64]
     label: NDArray[np.int64]
+
+    def amounts(self, messages: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Messages of `problem` from those of `base` and prices of the sets: members pay what their set gets."""
+        parts = [messages]
+        for price, row in zip(prices.tolist(), self.members, strict=True):
+            for position, place in enumerate(row.tolist()):
+                one = np.zeros(int(self.base.domains[self.variable[place]]))
+                one[self.label[place]] = -price
+                other = np.zeros(len(row) + 1)
+                other[position + 1] = price
+                parts += [one, other]
+        return np.concatenate(parts)
 
     def extend(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
         """Labels of all variables from those of the first ones, if they are allowed."""
@@ -85,7 +100,10 @@ def with_cliques(f: FactorGraph, stopping: Stopping) -> Cliques | None:
     stays[pairs[zero]] = False
     variable = np.repeat(np.arange(f.n), f.domains)
     label = np.arange(size) - first[variable]
-    return Cliques(_built(f, np.flatnonzero(stays), members, variable, label), members, variable, label)
+    start, scope = rows_of(f.scope_start, f.scope, np.flatnonzero(stays))
+    _, tables = rows_of(f.table_start, f.tables, np.flatnonzero(stays))
+    base = FactorGraph.from_csr(f.domains, start, scope, tables, None, constant=f.constant)
+    return Cliques(_built(base, members, variable, label), base, members, variable, label)
 
 
 def _sets(
@@ -119,12 +137,9 @@ def _sets(
 
 
 def _built(
-    f: FactorGraph, stays: NDArray[np.int64], members: list[NDArray[np.int64]], variable: NDArray[np.int64],
-    label: NDArray[np.int64],
+    f: FactorGraph, members: list[NDArray[np.int64]], variable: NDArray[np.int64], label: NDArray[np.int64]
 ) -> FactorGraph:  # fmt: skip
-    start, scope = rows_of(f.scope_start, f.scope, stays)
-    _, tables = rows_of(f.table_start, f.tables, stays)
-    scopes, more, domains = [scope], [tables], [f.domains]
+    scopes, more, domains = [f.scope], [f.tables], [f.domains]
     count = 0
     for k, row in enumerate(members):
         domains.append(np.array([len(row) + 1], np.int32))
@@ -136,7 +151,7 @@ def _built(
             scopes.append(np.array([variable[place], f.n + k], np.int32))
             more.append(table.ravel())
             count += 1
-    start = np.concatenate([start, start[-1] + 2 * np.arange(1, count + 1)])
+    start = np.concatenate([f.scope_start, f.scope_start[-1] + 2 * np.arange(1, count + 1)])
     return FactorGraph.from_csr(
         np.concatenate(domains), start, np.concatenate(scopes), np.concatenate(more), None, constant=f.constant
     )

@@ -1,13 +1,14 @@
 """Branch and bound: the best labeling of any factor graph, with a proof that there is no better one.
 
-1. Factors over the same variables are merged. Acyclic components are minimised by min-sum, others apart, the smallest
-   first: by elimination where the sums of tables are small, else as follows.
+1. Factors over the same variables are merged. Cyclic components are minimised apart, acyclic ones together, the
+   smallest first: by elimination where the sums of tables are small, else as follows.
 2. Costs become whole numbers of a small unit: exactly where all are multiples of one number, else rounded down. So no
    sum in the search is ever rounded, and what it proves holds for the energies.
 3. What can be eliminated without larger tables goes (see `shrinking`); labels of which one at most can be chosen get
    a variable that says which (see `cliques`). Message passing gives a first labeling and a reparametrisation (see
-   `message_passing`) from which the search sets out. If the search is long, the prices of the linear relaxation give
-   another one, which is optimal; with that it begins anew (Cooper, de Givry & Schiex 2007).
+   `message_passing`) from which the search sets out. If the search is long, it begins anew from a better one, if there
+   is one: with the triplets that message passing adds (Sontag et al. 2008), where they close enough of the gap to be
+   worth their time at each node, or from the prices of the linear relaxation (Cooper, de Givry & Schiex 2007).
 4. A node is made consistent: costs move between factors and labels until the bound rises no more, labels that cost too
    much are left out, variables with two neighbours are eliminated (see `_consistency`). A node whose bound reaches the
    best energy known is closed; else it is divided into two: a variable has a certain label, or another one.
@@ -87,8 +88,8 @@ def exact(
     -------
     LabelingResult
         With status ``optimal`` if no labeling costs less: exactly if the constant and all costs are multiples of one
-        number (see `graphpart.crf.Certificate`), else by more than ``2**-42`` of the sum of the largest absolute
-        entries of all tables for each factor. Otherwise the best labeling found and a valid lower bound. `iterations`
+        number (see `graphpart.crf.Certificate`), else by more than ``(64 + m) * 2**-43`` of the sum of the largest
+        absolute entries of the m tables. Otherwise the best labeling found and a valid lower bound. `iterations`
         counts the nodes of the search; `info` has ``nodes``, ``dives``, ``open`` (nodes left) and ``bounds``, the
         (seconds, lower bound) pairs.
 
@@ -171,16 +172,18 @@ class _Run:
         if stopping.check(self.cost):
             return
         simple = merge(f)
-        pieces = split(simple, simple.components())
+        pieces = split(simple, _pieces(simple))
         self.parts = [_Part(variables, part, self.labels[variables]) for variables, part in pieces]
         self.parts.sort(key=lambda part: len(part.f.tables))
         waiting = list(self.parts)
         while waiting:
             for k, part in enumerate(waiting):
                 if stopping.check(self.cost):
+                    self.note()
                     return
                 self._turn(part, 1.0 / (len(waiting) - k))
-                self.note()
+                if part.tree is not None or k == len(waiting) - 1:
+                    self.note()
             waiting = [part for part in waiting if not part.proven]
         self.proven = all(part.proven for part in self.parts)
 
@@ -272,3 +275,15 @@ class _Run:
                 "%d s  cost %.10g  lower bound %.10g  gap %.3g%%  %d nodes, %d open",
                 second, self.cost, bound, gap, work["nodes"], work["open"],
             )  # fmt: skip
+
+
+def _pieces(f: FactorGraph) -> NDArray[np.int32]:
+    """A number for the component of each variable, the same one for all that are acyclic."""
+    component = f.components()
+    if not f.n:
+        return component
+    cyclic = np.zeros(int(component.max()) + 1, bool)
+    cyclic[component[f._scheme().cyclic]] = True
+    number = np.where(cyclic, np.cumsum(cyclic) - cyclic, cyclic.sum()).astype(np.int32)
+    pieces: NDArray[np.int32] = number[component]
+    return pieces

@@ -26,7 +26,7 @@ __all__ = ["BranchAndBound"]
 FINEST = 16  # at most so many of these for parts of a common step of all costs
 LATER = 5000  # nodes after which the linear relaxation is solved,
 RELAXED = 100_000  # if so many entries at most are finite,
-RELAXING = 0.25  # in this share of the time that is left
+RELAXING = 0.3  # in this share of the time that is left
 ROUNDS = 300  # iterations of message passing with triplets, at most,
 TRIPLETS = 2**22  # entries of them, at most,
 COUNT = 50_000  # and triplets,
@@ -224,7 +224,8 @@ class BranchAndBound:
     def _relax(self, stopping: Stopping) -> None:
         """Set out anew from a better bound at the root, if there is one."""
         self._relaxed = True
-        for way, part in ((self._tightened, TIGHTENING), (self._linear, RELAXING)):
+        ways = [(self._tightened, TIGHTENING), (self._linear, RELAXING)]
+        for way, part in ways if self._cliques is None else ways[::-1]:
             if self.search.done or stopping.check(self.cost + self.others):
                 return
             seconds = None if stopping.remaining is None else part * stopping.remaining
@@ -263,14 +264,18 @@ class BranchAndBound:
 
     def _linear(self, inner: Stopping) -> tuple[Search, float] | None:
         """With the prices of the linear relaxation, which cost nothing at nodes."""
-        p = self._problem
+        cliques = self._cliques
+        p = self._problem if cliques is None else cliques.base
         if int(np.isfinite(p.tables).sum()) > RELAXED:
             return None
         from graphpart import milp
 
-        found = relaxation(p, milp.pick_solver(), inner, self.cost + self.others)
+        sets = [] if cliques is None else cliques.members
+        found = relaxation(p, milp.pick_solver(), inner, self.cost + self.others, sets)
         if found is None:
             return None
-        labels, messages = found
+        labels, messages, prices = found
+        if cliques is not None:
+            messages = cliques.amounts(messages, prices)
         self.offer(improve(self.f, self._outside(labels), inner, "sweep")[0])
         return self._search(self._flat, messages), 0.0

@@ -152,24 +152,34 @@ def solve_component(
 
 
 def relaxation(
-    f: FactorGraph, solver: Any, stopping: Stopping, cost: float
-) -> tuple[NDArray[np.int32], NDArray[np.float64]] | None:
+    f: FactorGraph, solver: Any, stopping: Stopping, cost: float, sets: list[NDArray[np.int64]]
+) -> tuple[NDArray[np.int32], Floats, Floats] | None:
     """Labels by rounding the relaxation, and its prices; None if it was not solved to the end.
 
     The prices are amounts that factors of at least two variables send to labels, in the order of `Certificate`: they
-    prove the best bound that such amounts can prove (Cooper, de Givry & Schiex 2007).
+    prove the best bound that such amounts can prove (Cooper, de Givry & Schiex 2007). Then the prices, not positive, of
+    sets of labels, by their places among the labels of all variables, of which one at most may be chosen.
     """
     from graphpart import milp
 
     costs, matrix, rhs, _, entries = _program(f)
     program = milp.Program(costs, solver, np.arange(len(costs)) < len(costs) - len(entries))
     program.add_rows(matrix, rhs, equal=True)
+    if sets:
+        from scipy.sparse import csr_array
+
+        members = np.concatenate(sets)
+        start = np.concatenate([[0], np.cumsum([len(one) for one in sets])])
+        program.add_rows(
+            csr_array((np.ones(len(members)), members, start), shape=(len(sets), len(costs))), np.ones(len(sets))
+        )
     answer = program.solve(stopping, cost, relaxed=True)
     if answer.status != "optimal" or answer.values is None:
         return None
     several = np.flatnonzero(np.diff(f.scope_start) > 1)
     _, scope = rows_of(f.scope_start, f.scope, several)
-    return _labels(f, answer.values), program.prices[f.n : f.n + int(f.domains[scope].sum())]
+    count = f.n + int(f.domains[scope].sum())
+    return _labels(f, answer.values), program.prices[f.n : count], program.prices[len(program.prices) - len(sets) :]
 
 
 def _program(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:
