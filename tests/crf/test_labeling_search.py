@@ -276,7 +276,7 @@ def test_optimal_on_small_random_problems(forbidden: float, monkeypatch: pytest.
 
 
 def grid(seed: int = 1, size: int = 14, labels: int = 3) -> gp.FactorGraph:
-    return gp.generate.factor_grid(size, size, "mixed", labels, seed=seed).problem
+    return gp.generate.factor_grid(size, size, "mixed", labels, strength=2.0, seed=seed).problem
 
 
 def test_finds_what_elimination_proves() -> None:

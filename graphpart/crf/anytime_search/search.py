@@ -119,7 +119,7 @@ def search(
     Examples
     --------
     >>> import graphpart as gp
-    >>> f = gp.generate.factor_grid(20, 20, "mixed", 5, seed=1).problem
+    >>> f = gp.generate.factor_grid(12, 12, "mixed", 3, strength=2.0, seed=1).problem
     >>> r = search(f, max_iterations=2, seed=3)
     >>> r.cost <= gp.crf.icm(f).cost, r.iterations
     (True, 2)
