@@ -82,7 +82,10 @@ cdef class Search:
         cdef int i
         self.keep = tables
         self.report, self.cost = report, cost
-        allocate(&self.s, domains, scope_start, scope, table_start, tables, unary, delta, rank, min(1 << 20, max(len(tables), 1 << 12)))
+        allocate(
+            &self.s, domains, scope_start, scope, table_start, tables, unary, delta, rank,
+            min(1 << 20, max(len(tables), 1 << 12)),
+        )  # fmt: skip
         self.s.top = top
         self.gap, self.room, self.limit, self.last = gap, room, 1, -1
         self.deepest = 64
@@ -272,7 +275,7 @@ cdef class Search:
     cdef Outcome dive(self, Node* node, Stopping stopping, int64_t until) noexcept nogil:
         cdef Store* s = &self.s
         cdef Outcome outcome
-        cdef int64_t until_conflict = self.conflicts + self.limit, began = self.nodes
+        cdef int64_t until_conflict = self.conflicts + self.limit
         cdef int k, i, a
         cdef Level* l
         cdef Level* more

@@ -1,0 +1,1 @@
+# Nothing for Python: a kernel for `_search`.
