@@ -2,11 +2,11 @@
 
 1. Iterated conditional modes give a first labeling; message passing raises a bound and gives others by rounding, until
    bound and energy meet or the bound hardly rises (see `message_passing`).
-2. Mini-buckets give another bound and another labeling, where that is affordable (see `elimination`). Where factors
+2. As long as only forbidden labelings are known, mini-buckets look for another one (see `elimination`). Where factors
    have at most two variables, expansions improve the best labeling.
 3. In turns, while there is time: branch and bound (see `branch_and_bound`), search (see `anytime_search`), and message
    passing as long as its bound rises, now with tightening. They tell each other the best labeling. Branch and bound
-   gets as much time as search while it closes its gap fast enough to end in time, else a tenth.
+   gets as much time as search while it closes its gap fast enough to end in time, else a fifth.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ FEWEST = 5  # which is of so many iterations at least
 TURN, LONGER = 0.1, 1.5  # seconds of the first turn of search; how much longer each turn is
 BRANCHING_SPEED = 2**20  # entries of all tables, for each second that is left, up to which branch and bound is tried
 PREPARING = 0.1  # share of the time that is left for its preparation
-HOPELESS = 0.1  # of the time of search for branch and bound, if it would not end in time
+FIRST = 0.15  # share of the time that is left for its first turn
+RENEWING = 0.4  # share of the time that is left, in parts of which a better bound at the root is looked for
+HOPELESS = 0.2  # of the time of search for branch and bound, if it would not end in time
 SLOWEST = 3.0  # times the time that is left, that the gap would take to close at the present pace
 NODES = 20_000  # of branch and bound in all, and
 ROUNDS, IDLE = 40, 6  # rounds of search, if there is no time limit; idle ones in a row before it ends
@@ -182,7 +184,7 @@ class HardComponent:
         return moves
 
     def _mini_buckets(self) -> None:
-        if self._ended() or (self.cost < math.inf and len(self.f.tables) > BUCKETS_SPEED * self.left):
+        if self._ended() or self.cost < math.inf or len(self.f.tables) > BUCKETS_SPEED * self.left:
             return
         inner = self._until(BUCKETS)
         r = elimination(self.f, memory_limit=MEMORY, time_limit=inner.remaining, callback=inner.callback)
@@ -202,11 +204,11 @@ class HardComponent:
             self.search = Portfolio(self.f, self.labels, int(self.rng.integers(2**31)), prepared=True)
         passed = self.stopping.seconds
         while not self.proven and not self._ended():
+            self._search()
+            if self._meets() or self._ended():
+                break
             self._branch()
             if self.proven or self._ended():
-                break
-            self._search()
-            if self._meets():
                 break
             if not self.until_then:
                 break
@@ -243,8 +245,9 @@ class HardComponent:
         branching.offer(self.labels)
         before, began = branching.bound, self.stopping.seconds
         if self.until_then:
-            inner = self._until(1.0, seconds=self.turn * (1.0 if self.promising else HOPELESS))
-            done = branching.run(inner)
+            first = FIRST * self.left if before == -math.inf else 0.0
+            inner = self._until(1.0, seconds=max(first, self.turn * (1.0 if self.promising else HOPELESS)))
+            done = branching.run(inner, -1, self._until(RENEWING))
         else:
             inner = self._until(1.0)
             done = branching.run(inner, NODES)
@@ -267,7 +270,7 @@ class HardComponent:
         if count < FEWEST:
             return
         began = self.stopping.seconds
-        ascent.stopping, ascent.tightening = self._until(1.0, count), True
+        ascent.stopping, ascent.tightening = self._until(2 * SLICE, count), True
         ascent.offer(self.labels, self.f.evaluate_labels(self.labels))
         self.rises = ascent.run() == "stopped"
         self.passing += self.stopping.seconds - began

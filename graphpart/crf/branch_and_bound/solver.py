@@ -205,14 +205,17 @@ class BranchAndBound:
             self.labels, self.cost = labels.copy(), cost
             self._tell(self.search)
 
-    def run(self, stopping: Stopping, nodes: int = -1) -> bool:
-        """Search on until all is searched, or `stopping` says so, or for so many nodes; True if all is searched."""
+    def run(self, stopping: Stopping, nodes: int = -1, renewing: Stopping | None = None) -> bool:
+        """Search on until all is searched, or `stopping` says so, or for so many nodes; True if all is searched.
+
+        `renewing` is for the one time that a better bound at the root is looked for; default: `stopping`.
+        """
         self._stopping = stopping
         until = self.nodes + nodes if nodes >= 0 else -1
         if not self._relaxed:
             before = LATER if until < 0 else min(LATER, until)
             if not self.search.run(stopping, max(0, before - self.nodes)) and self.nodes >= LATER:
-                self._relax(stopping)
+                self._relax(stopping if renewing is None else renewing)
         done = self.search.run(stopping, max(0, until - self.nodes) if until >= 0 else -1)
         if done and self.cost == math.inf:
             raise InfeasibleProblem("every labeling is forbidden: branch and bound finds none that is not")
