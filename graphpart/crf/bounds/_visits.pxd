@@ -287,7 +287,9 @@ cdef extern from *:
         return least;
     }
 
-    static inline double gp_visit(const gp_network *net, int64_t v, int forward, const double *start, double *given) {
+    CYTHON_UNUSED static inline double gp_visit(
+        const gp_network *net, int64_t v, int forward, const double *start, double *given
+    ) {
     #define GP_CASE(D) case D: return net->capped ? gp_visit_sized(D, net, v, 1, forward, start, given) \\
                                                   : gp_visit_sized(D, net, v, 0, forward, start, given);
         switch (net->sized) {
@@ -302,7 +304,7 @@ cdef extern from *:
     }
 
     /* Visit `count` variables from v on, none of which is in a large factor. */
-    static inline double gp_run(const gp_network *net, int64_t v, int64_t count, int forward) {
+    CYTHON_UNUSED static inline double gp_run(const gp_network *net, int64_t v, int64_t count, int forward) {
         double total = 0.0;
     #define GP_CASE(D) case D: \\
             for (; count > 0; count--, v += forward ? 1 : -1) { \\
