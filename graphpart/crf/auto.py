@@ -55,9 +55,11 @@ SPEED = 2**27  # or so many for each second that is left
 MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
 ORDER = 0.5  # seconds for an order of elimination,
 ORDER_SHARE = 0.05  # or this share of what is left
-REDUCED = 2**22  # entries of all tables that are reduced, for each second that is left,
+REDUCED = 2**20  # entries of all tables that are reduced, for each second that is left,
 QUICK = 0.1  # in this share of the time,
-MAPPED = 0.2  # and by improving mappings in this share of the time that is left for a component
+MAPPED = 0.2  # and by improving mappings in this share of the time that is left for a component,
+MAPPED_GAP = 0.05  # if message passing has left at most this share of its gap,
+WORTH = 0.9  # which is of use if at most this share of the entries of all tables is left
 PATIENCE = 20.0  # seconds in all, if there is no time limit,
 LAST = 2.0  # but at least so many for what is open after that
 
@@ -250,9 +252,9 @@ class _Solver:
             others = cost - before if cost < math.inf else math.inf
             one.hard = HardComponent(one.part, one.labels, self.stopping, self.rng, seconds, self.limited, others)
             one.hard.begin()
-            if not one.hard.proven and self._affordable(one.part):
+            if not one.hard.proven and one.hard.open_share <= MAPPED_GAP and self._affordable(one.part):
                 small = self._smaller(one.part, STEPS, MAPPED * one.hard.left)
-                if small is not None:
+                if small is not None and len(small.problem.tables) <= WORTH * len(one.part.tables):
                     known = len(self.open)
                     one.rest = self._of_reduced(small, one.hard.labels, max(one.bound, one.hard.bound))
                     waiting = sorted(self.open[known:], key=_entries) + waiting

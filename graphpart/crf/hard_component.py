@@ -25,19 +25,22 @@ from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import expanded
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["HardComponent"]
 
 Labels = NDArray[np.int32]
-PASSING = 0.4  # share of the time that message passing gets at first
+PASSING = 0.3  # share of the time that message passing gets at first,
+NEARLY, PATIENCE = 1e-3, 0.8  # and then, if at most this share of the gap is left and nothing else may close it
 BUCKETS = 0.1  # share of what is left then for mini-buckets
 BUCKETS_SPEED = 2**21  # entries of all tables, for each second that is left, up to which they are tried
 MEMORY = 2**29  # bytes for them
 CERTIFY = 1e-8  # seconds for each entry of all tables, to compute the bound in the end
 SLICE = 0.1  # share of the time for each turn of message passing later on,
 FEWEST = 5  # which is of so many iterations at least
+EXPANDING = 0.2  # share of the time that is left for expansions
 TURN, LONGER = 0.1, 1.5  # seconds of the first turn of search; how much longer each turn is
 BRANCHING_SPEED = 2**20  # entries of all tables, for each second that is left, up to which branch and bound is tried
 PREPARING = 0.1  # share of the time that is left for its preparation
@@ -106,7 +109,12 @@ class HardComponent:
         """Step 1."""
         self.ascent = ascent = Ascent(self.f, self._until(PASSING), self.labels, tightening=not self.until_then)
         began = self.stopping.seconds
-        self.rises = ascent.run() == "stopped" or not ascent.tightening
+        why = ascent.run()
+        gap, before = ascent.cost - ascent.passes.bound, ascent.cost - trivial_bound(self.f)
+        if self._too_large() and gap <= NEARLY * before < math.inf:
+            ascent.stopping, ascent.tightening = self._until(PATIENCE), True
+            why = ascent.run()
+        self.rises = why == "stopped" or not ascent.tightening
         self.passing = self.stopping.seconds - began
         self._take(ascent.labels)
         if not self._closed():
@@ -129,6 +137,11 @@ class HardComponent:
             self._take_turns()
             if not self._closed():
                 self._prove()
+
+    @property
+    def open_share(self) -> float:
+        """The gap, as a share of what it was before anything was known."""
+        return (self.cost - self.bound) / max(self.cost - trivial_bound(self.f), 1e-300)
 
     @property
     def left(self) -> float:
@@ -196,7 +209,7 @@ class HardComponent:
 
     def _expand(self) -> None:
         if self.moves is not None and not self._ended():
-            self._take(expanded(self.f, self.moves, self.labels, self._until(0.5), self.rng))
+            self._take(expanded(self.f, self.moves, self.labels, self._until(EXPANDING), self.rng))
 
     def _take_turns(self) -> None:
         """Branch and bound, search and message passing. Without a time limit, so many nodes and rounds of them."""
@@ -232,10 +245,14 @@ class HardComponent:
                 break
         self._take(search.labels)
 
+    def _too_large(self) -> bool:
+        """Whether branch and bound would hardly get anywhere."""
+        return len(self.f.tables) > BRANCHING_SPEED * self.left
+
     def _branch(self) -> None:
         """A turn of branch and bound."""
         if self.branching is None:
-            if len(self.f.tables) > BRANCHING_SPEED * self.left:
+            if self._too_large():
                 return
             inner = self._until(PREPARING)
             self.branching = BranchAndBound(self.f, self.labels, inner, self.others)

@@ -130,8 +130,7 @@ class LabelingSearch:
         with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
             if not self.begun:
                 self.begun = True
-                if not self.prepared:
-                    self._round(executor, self._first())
+                self._round(executor, self._first())
             while not self._check() and (patience is None or self.idle < patience):
                 improved = self._round(executor, self._plan())
                 self.rounds += 1
@@ -155,13 +154,15 @@ class LabelingSearch:
         """Message passing and expansions; in a large factor graph one annealing of all of it instead of the latter."""
         n, best = self.model.f.n, self.pool[0][1]
         work = LONG * self.operators.sweep
+        tasks = []
+        if not self.prepared:
+            kinds = ["message passing"] + ["expansion"] * (self.model.pairs and work <= MOST)
+            tasks = [Task(kind, self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0) for kind in kinds]
         if work > MOST:
             level = HEATS // 3
             heat = float(self.heats["labels"][level])
-            others = [Task("labels", self.seed, best, False, n, [], level, heat, LIMIT, work, self.weight)]
-        else:
-            others = [Task("expansion", self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0)] * self.model.pairs
-        return [Task("message passing", self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0), *others]
+            tasks.append(Task("labels", self.seed, best, False, n, [], level, heat, LIMIT, work, self.weight))
+        return tasks
 
     def _round(self, executor: ThreadPoolExecutor, tasks: list[Task]) -> bool:
         children = [self._child() for _ in tasks]
