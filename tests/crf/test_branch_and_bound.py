@@ -212,6 +212,26 @@ def test_what_is_forbidden():
     assert tree.run(Stopping()) and tree.cost == 0.0
 
 
+def test_forbidden_entries_stay_forbidden_beside_negative_costs():
+    """Also where tables are added up: an entry that is large instead makes sums overflow, and labelings lost."""
+    domains = [2, 3, 2, 3, 2, 3, 2, 3]
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        scopes = [(i, j) for j in range(8) for i in range(j) if rng.random() < 0.6]
+        scopes += [tuple(rng.choice(8, int(rng.integers(3, 5)), replace=False).tolist()) for _ in range(8)]
+        f = gp.FactorGraph()
+        for i, labels in enumerate(domains):
+            f.add_variable(i, labels)
+            f.add_factor((i,), rng.integers(-5, 1, labels))
+        for scope in scopes:
+            shape = [domains[v] for v in scope]
+            f.add_factor(scope, np.where(rng.random(shape) < 0.2, np.inf, rng.integers(-5, 6, shape)))
+        g = merge(f)
+        small = shrinking.shrunk(g, Units(g).whole(g.tables), Stopping())
+        assert np.abs(small.problem.tables[np.isfinite(small.problem.tables)]).max(initial=0) < 2.0**45
+        check_tree(f, rng)
+
+
 def test_labels_that_exclude_each_other_get_a_variable(monkeypatch):
     monkeypatch.setattr(solver, "LATER", 1)  # the relaxation as well
     monkeypatch.setattr(shrinking, "OPERATIONS", -1)

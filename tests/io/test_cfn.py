@@ -361,3 +361,12 @@ def test_extreme_costs_are_written_exactly():
     assert g.tables.tolist() == f.tables.tolist() and g.constant == f.constant
     empty = read(written(gp.FactorGraph()))
     assert empty.n == 0 and empty.evaluate([]) == 0
+
+
+@pytest.mark.parametrize("large", [1e15, 1e16, 1e17, 1e300])
+def test_large_costs_stay_allowed(tmp_path, large):
+    """A bound that is larger by 1 would be lost in rounding."""
+    f = gp.FactorGraph.from_arrays([3], [([[0]], [[0.0, large, np.inf]])])
+    path = tmp_path / "large.cfn"
+    gp.write(f, path)
+    assert gp.read(path).factor(0)[1].tolist() == [0.0, large, np.inf]

@@ -55,6 +55,7 @@ __all__ = ["search"]
 Labels = NDArray[np.int32]
 PATIENCE = 12  # rounds without improvement, after which a run without any limit ends
 REDUCED = 2**22  # entries of all tables up to which the factor graph is reduced first
+REDUCING = 0.2  # share of the time for that
 FEW = 2**10  # labelings up to which brute force takes no time
 
 
@@ -132,7 +133,10 @@ def search(
     bound = trivial_bound(f)
     if start is not None:
         stopping.record(known)
-    small = reduce(f) if len(f.tables) <= REDUCED and not stopping.check(known) else None
+    small = None
+    if len(f.tables) <= REDUCED and not stopping.check(known):
+        seconds = None if stopping.remaining is None else REDUCING * stopping.remaining
+        small = reduce(f, time_limit=seconds, callback=lambda seconds, cost: stopping.check(known))
     inner = f if small is None else small.problem
     constant = 0.0 if small is None else small.constant
     state = Portfolio(inner, small.project(start) if small and start is not None else start, seed or 0, threads)

@@ -59,7 +59,7 @@ class Shrunk:
             total = np.zeros(1, np.int64)
             for scope, table in tables:
                 at = tuple(slice(None) if v == x else int(out[v]) for v in scope)
-                total = np.minimum(total + table[at], FORBIDDEN)
+                total = _capped(total + table[at])
             out[x] = int(np.argmin(total))
         return out
 
@@ -75,6 +75,11 @@ def shrunk(f: FactorGraph, whole: Wholes, stopping: Stopping) -> Shrunk:
         run.eliminate(stopping)
         run.absorb()
     return run.result()
+
+
+def _capped(sums: Wholes) -> Wholes:
+    """Sums, of which those with a forbidden entry stay forbidden, whatever negative costs come to it."""
+    return np.where(sums >= FORBIDDEN // 2, FORBIDDEN, sums)
 
 
 class _Shrinking:
@@ -98,13 +103,13 @@ class _Shrinking:
     def add(self, scope: tuple[int, ...], table: Wholes) -> None:
         """Add a table, to that over the same variables if there is one."""
         if not scope:
-            self.constant += int(table)
+            self.constant = int(_capped(self.constant + table))
             return
         key = tuple(sorted(scope))
         if key in self.same:
             k = self.same[key]
             old, there = self.tables[k]
-            self.tables[k] = old, np.minimum(there + table.transpose([scope.index(v) for v in old]), FORBIDDEN)
+            self.tables[k] = old, _capped(there + table.transpose([scope.index(v) for v in old]))
             return
         k = self._next
         self._next += 1
@@ -159,7 +164,7 @@ class _Shrinking:
         for scope, table in tables:
             axes = sorted(range(len(scope)), key=lambda j: order.index(scope[j]))
             shape = [self.domains[v] if v in scope else 1 for v in order]
-            total = np.minimum(total + table.transpose(axes).reshape(shape), FORBIDDEN)
+            total = _capped(total + table.transpose(axes).reshape(shape))
         self.gone[x] = True
         self.eliminated.append((x, tables))
         self.add(tuple(around), total.min(axis=-1))
@@ -177,7 +182,7 @@ class _Shrinking:
                 wide, there = self.tables[target]
                 axes = sorted(range(len(scope)), key=lambda j: wide.index(scope[j]))
                 shape = [self.domains[v] if v in scope else 1 for v in wide]
-                self.tables[target] = wide, np.minimum(there + table.transpose(axes).reshape(shape), FORBIDDEN)
+                self.tables[target] = wide, _capped(there + table.transpose(axes).reshape(shape))
 
     def result(self) -> Shrunk:
         left = np.flatnonzero(~np.array(self.gone, bool)) if self.n else np.zeros(0, np.int64)
