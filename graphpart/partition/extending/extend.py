@@ -43,7 +43,7 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["ExtendedResult", "extend"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExtendedResult(PartitionResult):
     """A :class:`PartitionResult` whose clusters keep their old labels; new clusters have labels above all old ones.
 
