@@ -259,10 +259,10 @@ class PairCosts(Shown):
         """The same, but of a matrix those that are not 0, and those that were listed with the cost 0."""
         if self.matrix is None:
             return self.pairs()
-        u, v = np.nonzero(np.triu(self.matrix, 1))
-        u, v = np.concatenate([u, self._zeros[:, 0]]), np.concatenate([v, self._zeros[:, 1]])
+        found = np.nonzero(np.triu(self.matrix, 1))
+        u, v = (np.concatenate([a, b]).astype(np.int32) for a, b in zip(found, self._zeros.T, strict=True))
         order = np.lexsort((v, u))
-        u, v = u[order].astype(np.int32), v[order].astype(np.int32)
+        u, v = u[order], v[order]
         return u, v, self.matrix[u, v]
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
