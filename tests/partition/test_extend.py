@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -146,7 +147,7 @@ def test_far_from_what_changed_nothing_moves() -> None:
 
 def test_changed_pairs_are_found_by_name() -> None:
     before = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, 2.0, -1.0], ["a", "b", "c", "d"])
-    old = gp.solve(before)
+    old = pickle.loads(pickle.dumps(gp.solve(before)))  # which does not hold its problem
     assert old.labels.tolist() == [0, 0, 1, 1]
     now = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, -2.0, -1.0], ["d", "c", "b", "a"])
     assert extend(now, old, freeze=False).cost == -2.0  # nothing is new, so nothing moves
@@ -157,7 +158,7 @@ def test_changed_pairs_are_found_by_name() -> None:
 
 def test_elements_that_are_gone_count_as_a_change() -> None:
     before = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-3.0, -3.0, 2.0], ["a", "b", "c"])
-    old = gp.solve(before)
+    old = pickle.loads(pickle.dumps(gp.solve(before)))  # which does not hold its problem
     now = gp.SetPartition.from_pairs(2, [(0, 1)], [2.0], ["a", "c"])
     assert extend(now, old, freeze=False).cost == 2.0
     assert extend(now, old, freeze=False, before=before).cost == 0.0
@@ -271,3 +272,12 @@ def test_labels_that_are_missing_in_a_data_frame_are_new_elements() -> None:
     r = extend(p, pandas.Series(["x", "y", None], ["d", "a", "b"]))
     names = [(*r.info["old_labels"], "new")[k] for k in r.labels.tolist()]
     assert names == ["y", "new", "x", "x"]
+
+
+def test_an_old_result_knows_what_its_problem_was() -> None:
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, 2.0, -1.0], list("abcd"))
+    old = gp.solve(p)
+    now = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, -5.0, -1.0], list("dcba"))
+    assert extend(now, old, freeze=False).cost == -7.0
+    assert extend(now, old).cost == -2.0
+    assert extend(now, pickle.loads(pickle.dumps(old)), freeze=False).cost == -2.0  # it does not hold it any more
