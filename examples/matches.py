@@ -18,6 +18,7 @@ import numpy as np
 import graphpart as gp
 
 PAIRS, QUICK = 50_000, 2_000
+DOUBTFUL = 10
 ROUNDED = 0.005  # half of the last decimal of a probability
 MATCHES, OTHERS = (6.0, 1.5), (1.0, 9.0)  # of the beta distributions that probabilities of pairs are drawn from
 
@@ -46,7 +47,7 @@ def scored_pairs(size: int, seed: int = 0) -> tuple[dict[str, Any], dict[str, in
 
 
 def study(size: int = PAIRS, seed: int = 0) -> dict[str, Any]:
-    """Clusters of a table, how long it took, and how near they are to the persons."""
+    """Clusters of a table, the pairs in most doubt, how long it took, and how near the clusters are to the persons."""
     columns, person = scored_pairs(size, seed)
     try:
         import pandas
@@ -57,20 +58,28 @@ def study(size: int = PAIRS, seed: int = 0) -> dict[str, Any]:
     started = time.perf_counter()
     problem = gp.SetPartition.from_frame(table, "left", "right", probability="probability", clip=ROUNDED)
     result = gp.solve(problem)
+    clustered = time.perf_counter() - started
+    doubts = gp.partition.doubts(problem, result)
+    columns = {name: column[:DOUBTFUL].tolist() for name, column in doubts.pairs.items()}  # the least sure come first
     seconds = time.perf_counter() - started
     truth = [person[record] for record in result.nodes]
-    return {"problem": problem, "result": result, "seconds": seconds, "agreement": gp.metrics.compare(truth, result)}
+    found = {"problem": problem, "result": result, "doubtful": columns, "clustered": clustered, "seconds": seconds}
+    return found | {"agreement": gp.metrics.compare(truth, result)}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the clusters of the table."""
+    """Print the clusters of the table, and the pairs in most doubt."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} pairs instead of {PAIRS}")
     found = study(QUICK if parser.parse_args(arguments).quick else PAIRS)
     print(found["problem"])
     print(found["result"].summary())
     agreement = found["agreement"]
-    print(f"F1 of joined pairs {agreement.joins_f1:.4f}; {found['seconds']:.2f} s from the table to clusters")
+    print(f"F1 of joined pairs {agreement.joins_f1:.4f}\n\nthe {DOUBTFUL} pairs in most doubt:")
+    rows = found["doubtful"]
+    for left, right, joined, doubt in zip(rows["left"], rows["right"], rows["joined"], rows["doubt"], strict=True):
+        print(f"{left}  {right}  {'joined' if joined else 'cut':6}  {doubt:.4f}")
+    print(f"\n{found['clustered']:.2f} s from the table to clusters, {found['seconds']:.2f} s to the pairs in doubt")
 
 
 if __name__ == "__main__":

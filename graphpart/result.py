@@ -195,8 +195,8 @@ class PartitionResult(Result):
         MissingDependency
             If the library is not installed.
         """
-        sizes = np.bincount(self.labels, minlength=1)
-        return frame_of({"element": self.nodes, "cluster": self.labels, "size": sizes[self.labels]}, library)
+        _, place, sizes = np.unique(self.labels, return_inverse=True, return_counts=True)
+        return frame_of({"element": self.nodes, "cluster": self.labels, "size": sizes[place]}, library)
 
     def to_series(self) -> Any:
         """A pandas Series of the cluster of each element, indexed by element: ``df["id"].map(result.to_series())``."""
@@ -222,7 +222,7 @@ class PartitionResult(Result):
         return G
 
     def _counts(self) -> dict[str, Any]:
-        sizes = np.bincount(self.labels) if len(self.labels) else np.zeros(0, np.int64)
+        sizes = np.unique(self.labels, return_counts=True)[1]  # labels of an extended result need not be 0, 1, ...
         facts: dict[str, Any] = {"elements": len(self.labels), "clusters": len(sizes)}
         if len(sizes):
             facts |= {"largest": int(sizes.max()), "alone": int((sizes == 1).sum())}
@@ -233,13 +233,12 @@ class PartitionResult(Result):
         return f"{type(self).__name__}: {clusters} of {elements}, cost {number(self.cost)}"
 
     def _preview(self) -> tuple[Sequence[str], Any]:
-        sizes = np.bincount(self.labels, minlength=1)
-        largest = np.argsort(-sizes, kind="stable")[:ROWS].tolist()
+        labels, sizes = np.unique(self.labels, return_counts=True)
         rows = []
-        for k in largest if len(self.labels) else ():
-            members = np.flatnonzero(self.labels == k)[:5].tolist()
+        for k in np.argsort(-sizes, kind="stable")[:ROWS].tolist():
+            members = np.flatnonzero(self.labels == labels[k])[:5].tolist()
             names = ", ".join(str(self.nodes[i]) for i in members)
-            rows.append((k, int(sizes[k]), names + (", ..." if sizes[k] > len(members) else "")))
+            rows.append((int(labels[k]), int(sizes[k]), names + (", ..." if sizes[k] > len(members) else "")))
         return ("cluster", "size", "elements"), rows
 
 

@@ -138,5 +138,11 @@ def test_matches(capsys):
     assert set(r.nodes) == set(columns["left"]) | set(columns["right"]) and r.lower_bound <= r.cost < 0
     assert not len(found["problem"].must_join) and not found["problem"].has_must_cut
     assert found["agreement"].joins_f1 > 0.8
+    doubtful = found["doubtful"]
+    assert len(doubtful["doubt"]) == 10 and doubtful["doubt"][0] >= 0 and doubtful["doubt"] == sorted(doubtful["doubt"])
+    labels = dict(zip(r.nodes, r.labels.tolist(), strict=True))
+    for left, right, joined in zip(doubtful["left"], doubtful["right"], doubtful["joined"], strict=True):
+        assert (labels[left] == labels[right]) == joined
     study.main(["--quick"])
-    assert "clusters" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "clusters" in printed and "the 10 pairs in most doubt:\nrecord-" in printed

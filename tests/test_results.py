@@ -259,3 +259,27 @@ class TestProgress:
         monkeypatch.setenv("TERM", "xterm")
         estimators.CorrelationClustering(threshold=2.0, progress=True).fit([[0.0], [1.0], [10.0]])
         assert "auto, <SetPartition: 3 elements" in screen.getvalue()
+
+
+def test_a_series_of_labels_goes_by_its_index_and_a_frame_is_refused():
+    pandas = pytest.importorskip("pandas")
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 2.0], ["a", "b", "c"])
+    r = gp.solve(p)
+    assert p.labels(r.to_series()[::-1]).tolist() == r.labels.tolist() == [0, 0, 1]
+    assert p.labels(pandas.Series([5, 6, 5])).tolist() == [0, 1, 0]  # without names
+    assert p.labels(r.to_series()[["c"]], partial=True).tolist() == [-1, -1, 0]
+    with pytest.raises(gp.GraphPartError, match="'z' is not a node"):
+        p.labels(pandas.Series([0, 0, 0], ["a", "b", "z"]))
+    with pytest.raises(gp.GraphPartError, match="'a' is named twice"):
+        p.labels(pandas.Series([0, 1, 0], ["a", "a", "c"]))
+    with pytest.raises(gp.GraphPartError, match="got DataFrame: expected labels"):
+        p.labels(r.to_frame())  # three columns, as there are elements
+    f, g = gp.FactorGraph(), gp.FactorGraph()
+    for graph, order in ((f, "vw"), (g, "wv")):
+        for name in order:
+            graph.add_variable(name)
+        graph.add_factor(("v",), [0.0, 1.0])
+        graph.add_factor(("w",), [1.0, 0.0])
+    best = gp.solve(f)
+    assert g.labels(best).tolist() == g.labels(best.to_series()).tolist() == [1, 0]
+    assert g.evaluate(best) == best.cost == 0.0

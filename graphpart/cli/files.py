@@ -88,7 +88,8 @@ def read_old(file: str, problem: Any) -> Any:
         by_text = {str(node): node for node in problem.nodes}
         return {by_text[str(node)]: label for node, label in labels.items() if str(node) in by_text}
     if len(labels) > problem.n or not (len(labels) == problem.n or isinstance(problem.nodes, range)):
-        raise FormatError(file, None, f"{len(labels)} labels without names for {problem.n} elements: expected names")
+        message = f"{len(labels)} labels without names for {problem.n} elements: expected names"
+        raise FormatError(file, None, f"{message}, which -o writes to a file .csv or .json")
     return dict(zip(problem.nodes, labels.tolist(), strict=False))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
 
-__all__ = ["Columns", "named"]
+__all__ = ["Columns", "is_named", "named"]
 
 LIBRARIES = ("pandas", "polars")
 
@@ -103,3 +103,11 @@ def named(nodes: Sequence[Hashable], places: NDArray[np.integer[Any]]) -> NDArra
         return places.astype(np.int64)
     out: NDArray[Any] = np.fromiter(nodes, object, len(nodes))[places]
     return out
+
+
+def is_named(labels: Any) -> bool:
+    """Whether it is a Series of pandas whose index is not just 0, 1, ..."""
+    if type(labels).__module__.partition(".")[0] != "pandas" or not hasattr(labels, "index"):
+        return False
+    index = labels.index
+    return not (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1)

@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -96,9 +97,7 @@ def test_pairs_elements_and_clusters_equal_brute_force() -> None:
 
 
 def _linked(p: gp.SetPartition) -> np.ndarray:
-    u, v, cost = p.pairs()
-    if p.is_dense:  # a matrix does not tell what is listed
-        u, v = u[cost != 0], v[cost != 0]
+    u, v, _ = p.listed()
     linked = np.zeros((p.n, p.n), bool)
     linked[u, v] = linked[v, u] = True
     return linked
@@ -283,3 +282,16 @@ def test_wrong_calls() -> None:
         doubts(p, [0, 0, 1], [(0, 9)])
     with pytest.raises(gp.InvalidProblem, match=r"\(1, 1\) in pairs: expected two different elements"):
         doubts(p, [0, 0, 1], [(1, 1)])
+
+
+@pytest.mark.parametrize("dense", [None, False])
+def test_a_pair_that_is_listed_at_no_cost_is_the_most_doubtful(dense: bool | None) -> None:
+    table = {"left": ["a", "b", "c"], "right": ["b", "c", "d"], "score": [0.9, 0.5, 0.8]}
+    p = gp.SetPartition.from_frame(table, "left", "right", probability="score", dense=dense)
+    assert p.is_dense == (dense is None)
+    for q in (p, pickle.loads(pickle.dumps(p))):
+        d = doubts(q, gp.solve(q))
+        found = rows(d.pairs, "left", "right", "cost", "doubt")
+        assert [(a, b) for a, b, *_ in found] == [("b", "c"), ("c", "d"), ("a", "b")]
+        assert d.pairs["doubt"].tolist() == pytest.approx([0.0, 2.0, math.log2(9)])
+        assert d.clusters["change"].tolist() == ["join", "join"]

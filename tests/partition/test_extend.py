@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -146,7 +147,7 @@ def test_far_from_what_changed_nothing_moves() -> None:
 
 def test_changed_pairs_are_found_by_name() -> None:
     before = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, 2.0, -1.0], ["a", "b", "c", "d"])
-    old = gp.solve(before)
+    old = pickle.loads(pickle.dumps(gp.solve(before)))  # which does not hold its problem
     assert old.labels.tolist() == [0, 0, 1, 1]
     now = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, -2.0, -1.0], ["d", "c", "b", "a"])
     assert extend(now, old, freeze=False).cost == -2.0  # nothing is new, so nothing moves
@@ -157,7 +158,7 @@ def test_changed_pairs_are_found_by_name() -> None:
 
 def test_elements_that_are_gone_count_as_a_change() -> None:
     before = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-3.0, -3.0, 2.0], ["a", "b", "c"])
-    old = gp.solve(before)
+    old = pickle.loads(pickle.dumps(gp.solve(before)))  # which does not hold its problem
     now = gp.SetPartition.from_pairs(2, [(0, 1)], [2.0], ["a", "c"])
     assert extend(now, old, freeze=False).cost == 2.0
     assert extend(now, old, freeze=False, before=before).cost == 0.0
@@ -247,3 +248,36 @@ def test_wrong_calls() -> None:
         extend(p, [0, 0, -1], freeze="no")
     with pytest.raises(gp.InvalidOption, match="takes no wings"):
         extend(p, [0, 0, -1], freeze=False, wings=2)
+
+
+def test_large_old_labels_in_what_a_result_shows() -> None:
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 2.0], ["a", "b", "c"])
+    r = extend(p, {"a": 2_000_000_000, "c": 7})
+    assert r.summary()["clusters"] == r.n_clusters == 2
+    assert (r.summary()["largest"], r.summary()["alone"]) == (2, 1)
+    assert r._preview()[1] == [(2_000_000_000, 2, "a, b"), (7, 1, "c")]
+    assert repr(r).startswith("<ExtendedResult: 2 clusters of 3 elements, cost -1\n") and repr(r).count("\n") == 1
+    frame = pytest.importorskip("pandas") and r.to_frame()
+    assert frame["size"].tolist() == [2, 2, 1] and frame["cluster"].tolist() == r.labels.tolist()
+
+
+def test_labels_that_are_missing_in_a_data_frame_are_new_elements() -> None:
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [1.0, -1.0], ["a", "b", "c", "d"])
+    for missing in (None, float("nan")):
+        r = extend(p, {"a": missing, "b": missing, "c": missing, "d": 5})
+        assert r.labels.tolist() == [6, 7, 5, 5]
+        with pytest.raises(gp.GraphPartError, match="'a' has no label"):
+            p.labels({"a": missing, "b": 0, "c": 0, "d": 0})
+    pandas = pytest.importorskip("pandas")
+    r = extend(p, pandas.Series(["x", "y", None], ["d", "a", "b"]))
+    names = [(*r.info["old_labels"], "new")[k] for k in r.labels.tolist()]
+    assert names == ["y", "new", "x", "x"]
+
+
+def test_an_old_result_knows_what_its_problem_was() -> None:
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, 2.0, -1.0], list("abcd"))
+    old = gp.solve(p)
+    now = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, -5.0, -1.0], list("dcba"))
+    assert extend(now, old, freeze=False).cost == -7.0
+    assert extend(now, old).cost == -2.0
+    assert extend(now, pickle.loads(pickle.dumps(old)), freeze=False).cost == -2.0  # it does not hold it any more

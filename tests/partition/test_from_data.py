@@ -387,3 +387,9 @@ class TestGrids:
             make(np.full((1, 2, 2), 0.5), [(0, 1)], kind="odds")
         with pytest.raises(gp.InvalidProblem, match=r"expected \(k, dimensions\) integers"):
             make(A, [(0.5, 1)])
+
+
+def test_an_empty_frame_of_polars_is_a_problem_without_elements():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"l": [], "r": [], "p": []})
+    assert gp.SetPartition.from_frame(frame, "l", "r", probability="p").n == 0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.columns import is_named
 from graphpart.crf.problem.derive import condition_on, rows_of
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
@@ -19,10 +20,14 @@ __all__ = ["labels_of", "start_of"]
 def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[np.int32]:
     """Labels of a labeling in any of the forms that FactorGraph.labels describes; if `partial`, -1 for none."""
     if isinstance(labeling, Result):
-        if partial and labeling.nodes is not f.variables and labeling.nodes != f.variables:
-            labeling = _labels_of_other(f, labeling)
-        else:
+        if labeling.nodes is f.variables or labeling.nodes == f.variables:
             labeling = labeling.labels
+        elif partial:
+            labeling = _labels_of_other(f, labeling)
+        else:  # of another factor graph, perhaps in other order
+            labeling = dict(zip(labeling.nodes, labeling.labels.tolist(), strict=True))
+    if is_named(labeling):  # a Series of pandas: its index names the variables
+        labeling = labeling.to_dict()
     if isinstance(labeling, Mapping):
         labeling = _labels_of_mapping(f, labeling, partial)
     try:

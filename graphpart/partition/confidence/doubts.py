@@ -176,10 +176,8 @@ def _asked(p: SetPartition, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArr
 
 
 def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
-    """The same problem in pairs, of a matrix those that are not 0; and with the pairs asked for, at least at cost 0."""
-    u, v, cost = p.pairs()
-    if p.matrix is not None:
-        u, v, cost = u[cost != 0], v[cost != 0], cost[cost != 0]
+    """The same problem in the pairs that are listed, and with the pairs asked for, at least at cost 0."""
+    u, v, cost = p.listed()
     return SetPartition.of_pairs(
         range(p.n),
         np.concatenate([u, asked[:, 0]]),

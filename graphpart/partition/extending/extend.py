@@ -37,13 +37,13 @@ from graphpart.partition.extending.old import (
 )
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.result import PartitionResult, Status
+from graphpart.result import PartitionResult, Result, Status
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["ExtendedResult", "extend"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExtendedResult(PartitionResult):
     """A :class:`PartitionResult` whose clusters keep their old labels; new clusters have labels above all old ones.
 
@@ -94,7 +94,7 @@ def extend(
         and labels go by the largest overlap.
     before : SetPartition or networkx.Graph, optional
         The problem that `old` is a partition of. Ends of pairs whose cost differs, or that it only has, count as
-        changed, beside new elements. Only used if not frozen.
+        changed, beside new elements. Only used if not frozen. Default: the problem that an old result still holds.
     method : str
         A method for set partition problems that solves what is left to decide; see :func:`graphpart.solve`. If more
         than 100,000 pairs are, ``auto`` is greedy joining and greedy moving in turn, until neither lowers the cost.
@@ -145,6 +145,8 @@ def extend(
         q, inner = p.contract(blocks), labels_of_blocks(p, labels, blocks, bool(freeze))
     solver = Solver(method, seed, options, stopping)
     free = inner < 0
+    if before is None and isinstance(old, Result):
+        before = old.problem
     if freeze:
         check_cuts(p, inner[blocks])
     else:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.columns import is_named
 from graphpart.errors import InvalidPartition
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.labels import places_of
@@ -30,6 +31,7 @@ LARGEST_LABEL = 2**31 - 1
 def old_labels(p: SetPartition, old: Any) -> tuple[Labels, NDArray[np.int64], tuple[Any, ...] | None]:
     """(0, 1, ... or -1 for new elements; the number of each old cluster; its label, where that is no such number)."""
     labels = p.labels(old, partial=True)
+    old = old.to_dict() if is_named(old) else old
     k = int(labels.max(initial=-1)) + 1
     first = np.full(k, -1, np.int64)
     at = np.flatnonzero(labels >= 0)[::-1]

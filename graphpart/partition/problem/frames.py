@@ -312,6 +312,8 @@ def _of_polars(frame: Any) -> Table:
 
     def numbers(name: Hashable) -> Any:
         column = frame[name]
+        if not frame.height:  # of which polars does not know the kind
+            return np.zeros(0)
         if not (column.dtype.is_numeric() or column.dtype == polars.Boolean):
             return None
         return column.cast(polars.Float64).to_numpy()

@@ -133,7 +133,7 @@ def _present(graph: Any, attribute: str) -> str:
     if not names:
         return "; edges have no attributes"
     text = f"; edges have {', '.join(map(repr, names[:20]))}"
-    if attribute == "cost" and len(names) == 1 and isinstance(names[0], str):
+    if attribute == "cost" and len(names) == 1 and names[0] != attribute and isinstance(names[0], str):
         text += (
             f": SetPartition.from_similarity(G, {names[0]!r}, threshold=...) if large values join, "
             f"SetPartition(G, cost={names[0]!r}) if they keep apart"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.columns import is_named
 from graphpart.errors import InvalidPartition, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
@@ -39,6 +40,16 @@ def labels_of(p: PairCosts, partition: Any, partial: bool = False) -> Labels:
         partition = partition.labels
     if isinstance(partition, Mapping):
         return _labels_of_mapping(p, partition, partial)
+    if hasattr(partition, "columns") or hasattr(partition, "column_names"):  # iterating gives names of columns
+        raise InvalidPartition(
+            f"got {type(partition).__name__}: expected labels, sets of nodes, a mapping or a Result, for instance "
+            "dict(zip(df['element'], df['cluster']))"
+        )
+    if is_named(partition):  # a Series of pandas: its index names the elements
+        if not partition.index.is_unique:
+            twice = partition.index[partition.index.duplicated()][0]
+            raise InvalidPartition(f"{twice!r} is named twice in the index: expected each element once")
+        return _labels_of_mapping(p, partition.to_dict(), partial)
     if not isinstance(partition, np.ndarray):
         partition = list(_iterate(partition))
         if partition and all(isinstance(x, set | frozenset | list | tuple) for x in partition):
@@ -127,10 +138,12 @@ def places_of(p: PairCosts, nodes: Sequence[Hashable]) -> NDArray[np.int64]:
 def _labels_of_mapping(p: PairCosts, mapping: Mapping[Hashable, Any], partial: bool) -> Labels:
     for node in mapping:
         _known(p, node)
-    try:
-        given = [mapping.get(node, -1) for node in p.nodes] if partial else [mapping[node] for node in p.nodes]
-    except KeyError as error:
-        raise InvalidPartition(f"{error.args[0]!r} has no label") from None
+    given = [mapping.get(node) for node in p.nodes]
+    for i, label in enumerate(given):
+        if label is None or (isinstance(label, float) and label != label):  # as data frames mark what is missing
+            if not partial:
+                raise InvalidPartition(f"{p.nodes[i]!r} has no label")
+            given[i] = -1
     names: dict[Any, int] = {-1: -1} if partial else {}
     shift = len(names)
     try:

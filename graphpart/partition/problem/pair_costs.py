@@ -33,6 +33,7 @@ class PairCosts(Shown):
         "_magnitude",
         "_must_cut",
         "_rows",
+        "_zeros",
         "cost",
         "matrix",
         "must_join",
@@ -112,6 +113,8 @@ class PairCosts(Shown):
             matrix[low, high] = costs
             matrix[high, low] = costs
             self.matrix = frozen(matrix)
+            if not costs.all():  # which a matrix does not tell from pairs that were not listed
+                self._zeros = frozen(np.stack([low[costs == 0], high[costs == 0]], 1))
         else:
             self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs)
         self._require(joins)
@@ -151,6 +154,7 @@ class PairCosts(Shown):
         self._magnitude: tuple[float, bool] | None = None
         self._must_cut: NDArray[np.int32] | None = None
         self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
+        self._zeros = frozen(np.zeros((0, 2), np.int32))
 
     def _indices(self, pairs: Pairs) -> NDArray[np.int32]:
         """Pairs of nodes as an (k, 2) array of indices, smaller first."""
@@ -251,6 +255,16 @@ class PairCosts(Shown):
         u, v = (index.astype(np.int32) for index in np.triu_indices(self.n, 1))
         return u, v, self.matrix[u, v]
 
+    def listed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """The same, but of a matrix those that are not 0, and those that were listed with the cost 0."""
+        if self.matrix is None:
+            return self.pairs()
+        found = np.nonzero(np.triu(self.matrix, 1))
+        u, v = (np.concatenate([a, b]).astype(np.int32) for a, b in zip(found, self._zeros.T, strict=True))
+        order = np.lexsort((v, u))
+        u, v = u[order], v[order]
+        return u, v, self.matrix[u, v]
+
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """The stored pairs as compressed rows (starts, neighbours, costs) with 2 m entries, kept once made. O(n + m)"""
         if self._rows is None:
@@ -259,13 +273,15 @@ class PairCosts(Shown):
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("n", "nodes", "matrix", "u", "v", "cost", "must_join", "offset", "sense")
-        return {name: getattr(self, name) for name in kept}
+        return {name: getattr(self, name) for name in kept} | {"zeros": self._zeros}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._start(state["nodes"], state["offset"], state["sense"])
         for name in ("matrix", "u", "v", "cost", "must_join"):
             array = state[name]
             setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
+        if "zeros" in state:
+            self._zeros = frozen(state["zeros"])
 
     def evaluate_labels(self, labels: Labels) -> float:
         """The same for an int32 array of n labels, unchecked."""

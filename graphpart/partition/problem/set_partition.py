@@ -334,10 +334,11 @@ class SetPartition(FromData):
         Parameters
         ----------
         partition : Result, array_like of n integers, mapping from nodes to labels, or iterable of sets of nodes
+            Also a Series of pandas: its index names the elements, unless it is 0, 1, ... as by default.
         partial : bool
             Allow elements to be left out: those that a mapping does not name or that are in no set, those with the
-            label -1, and those that the result of another problem does not have, whose other elements do not count
-            then. They get -1.
+            label -1, in a mapping also None or NaN, and those that the result of another problem does not have, whose
+            other elements do not count then. They get -1.
 
         Raises
         ------
