@@ -91,6 +91,7 @@ def test_a_start_of_other_elements(files, run):
     ("args", "message"),
     [
         (["--freeze"], "--freeze is without --extend"),
+        (["--json", "--doubts", "-"], "--json and --doubts - both write to standard output"),
         (["--extend", "x", "--initial", "y"], "--extend and --initial are both given"),
         (["--extend", "x", "--target", "1"], "--extend and --target are both given"),
         (["--extend", "x", "--max-iterations", "1"], "--extend and --max-iterations are both given"),

@@ -118,6 +118,9 @@ def run(args: argparse.Namespace) -> int:
     checkpoints = labels_files("--checkpoint", args.checkpoint, args.files, to_write=True)
     if args.json and "-" in outputs:
         raise InvalidOption("--json and -o - both write to standard output: expected one of them")
+    if args.doubts == "-" and (args.json or "-" in outputs):
+        other = "--json" if args.json else "-o -"
+        raise InvalidOption(f"{other} and --doubts - both write to standard output: expected one of them")
     for flag, path in (("--plot", args.plot), ("--certificate", args.certificate), ("--doubts", args.doubts)):
         if path is not None:
             if len(args.files) > 1:
