@@ -162,7 +162,8 @@ def test_what_comes_apart_is_improved_again():
     assert labels.tolist() == [0, 1, 1]
 
 
-def test_larger_components_are_searched_before_the_proof():
+def test_larger_components_are_searched_before_the_proof(monkeypatch):
+    monkeypatch.setattr(sys.modules["graphpart.partition.auto"], "PATIENCE", 1.5)
     p = gp.SetPartition.from_matrix(random_signs(80))
     alone = improve_in_turn(p, None, Stopping())
     first, again = (auto(p, seed=3) for _ in range(2))
