@@ -149,6 +149,8 @@ cdef class Stopping:
             PyErr_CheckSignals()
         except KeyboardInterrupt:
             self.stop(Status.INTERRUPTED)
+        if cost == INFINITY and self.history:    # a part that knows nothing of the whole
+            cost = self.history[-1][1]
         self.history.append((seconds, cost))
         if self.callback is not None:
             self._call(seconds, cost)

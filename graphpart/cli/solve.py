@@ -11,8 +11,8 @@ search for something better the rest. Without it, auto ends by itself.
 A CSV table with other columns than u,v,cost is read by naming them: --probability score --threshold 0.5 makes pairs
 with a score above 0.5 attract. Pairs that are not in the table cost 0, so joining them is free.
 
---extend OLD takes a labels file with names of an old partition: new elements are placed, and what changed may move
-nearby; with --freeze, old clusters and their labels stay exactly. --doubts writes a table in CSV of what the result is
+--extend OLD takes a labels file with names of an old partition: new elements are placed, and the clusters that they
+touch may change; with --freeze, old clusters and their labels stay exactly. --doubts writes a table in CSV of what the result is
 least sure of, by how much the cost would rise were it decided otherwise: pairs, or variables of a factor graph; into a
 folder, also elements and clusters, or labels.
 

@@ -42,7 +42,7 @@ def test_shapes_and_types():
 
 
 def test_a_rounded_zero_or_one_is_no_requirement_unnoticed():
-    with pytest.warns(gp.GraphPartWarning, match="2 probabilities are 1 and 1 are 0: taken as 0.999999 and 1e-06"):
+    with pytest.warns(gp.GraphPartWarning, match="exactly 1: 2, exactly 0: 1; taken as 0.999999 and 1e-06"):
         costs = costs_of([0.0, 1.0, 1.0, 0.3])
     assert np.isfinite(costs).all() and costs[0] == pytest.approx(math.log2(999999)) == pytest.approx(-costs[1])
     with warnings.catch_warnings():
@@ -53,13 +53,13 @@ def test_a_rounded_zero_or_one_is_no_requirement_unnoticed():
         warnings.simplefilter("ignore", gp.GraphPartWarning)
         assert np.isfinite(costs_of([0.0, 1.0])).all()
     assert required[:2].tolist() == [math.inf, -math.inf]
-    with pytest.warns(gp.GraphPartWarning, match="1 probabilities are 1 and 1 are 0, of 100 pairs: as clip=0"):
+    with pytest.warns(gp.GraphPartWarning, match="exactly 1: 1, exactly 0: 1, of 100 pairs; as clip=0"):
         costs_of([0.0, 1.0, *[0.3] * 98], clip=0)
 
 
 def test_from_frame_clips_and_requires_only_if_told():
     rows = {"a": ["x", "y", "x"], "b": ["y", "z", "z"], "p": [1.0, 0.0, 0.4]}
-    with pytest.warns(gp.GraphPartWarning, match="1 probabilities are 1 and 1 are 0"):
+    with pytest.warns(gp.GraphPartWarning, match="exactly 1: 1, exactly 0: 1"):
         p = gp.SetPartition.from_frame(rows, "a", "b", probability="p")
     assert not len(p.must_join) and not p.has_must_cut
     with pytest.warns(gp.GraphPartWarning, match="as clip=0"):

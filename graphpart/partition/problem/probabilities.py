@@ -115,14 +115,14 @@ def _log_odds(p: float) -> float:
 
 
 def _warn(zeros: int, ones: int, size: int, clip: float) -> None:
-    found = f"{ones} probabilities are 1 and {zeros} are 0"
+    found = f"probabilities that are exactly 1: {ones}, exactly 0: {zeros}"
     if clip:
         text = (
-            f"{found}: taken as {1 - clip:.10g} and {clip:g}; if they were rounded, pass half of the last decimal as "
+            f"{found}; taken as {1 - clip:.10g} and {clip:g}; if they were rounded, pass half of the last decimal as "
             "clip; clip=0 requires these pairs together and apart"
         )
     elif zeros + ones > MANY * size:
-        text = f"{found}, of {size} pairs: as clip=0, these pairs are required together and apart"
+        text = f"{found}, of {size} pairs; as clip=0, these pairs are required together and apart"
     else:
         return
     warn(text)
