@@ -150,7 +150,7 @@ cdef class Stopping:
         except KeyboardInterrupt:
             self.stop(Status.INTERRUPTED)
         if cost == INFINITY and self.history:    # a part that knows nothing of the whole
-            cost = self.history[-1][1]
+            cost = self.history[len(self.history) - 1][1]
         self.history.append((seconds, cost))
         if self.callback is not None:
             self._call(seconds, cost)
