@@ -12,9 +12,9 @@ A CSV table with other columns than u,v,cost is read by naming them: --probabili
 with a score above 0.5 attract. Pairs that are not in the table cost 0, so joining them is free.
 
 --extend OLD takes a labels file with names of an old partition: new elements are placed, and the clusters that they
-touch may change; with --freeze, old clusters and their labels stay exactly. --doubts writes a table in CSV of what the result is
-least sure of, by how much the cost would rise were it decided otherwise: pairs, or variables of a factor graph; into a
-folder, also elements and clusters, or labels.
+touch may change; with --freeze, old clusters and their labels stay exactly. --doubts writes a table in CSV of what the
+result is least sure of, by how much the cost would rise were it decided otherwise: pairs, or variables of a factor
+graph; into a folder, also elements and clusters, or labels.
 
 The gap is that between the cost and the proven lower bound, relative to the cost. --certificate writes a lower bound
 with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.

@@ -162,6 +162,11 @@ def _table(source: Source) -> dict[Hashable, Any]:
     return labels
 
 
+def _numbered(nodes: Sequence[Hashable]) -> bool:
+    """Whether the names are 0, 1, ... in order, so that labels alone say all."""
+    return isinstance(nodes, range) or all(a == b for a, b in enumerate(nodes))
+
+
 def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     """Write the labels of a partition or labeling.
 
@@ -169,10 +174,11 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     ----------
     labels : Result, or anything that ``problem.labels`` takes, or array_like of int
     path : str, path-like or binary stream
-        A name that ends in ``.csv`` gets lines ``node,label``, one in ``.json`` or ``.npz`` the nodes and the labels,
-        one in ``.mpe`` or ``.map`` a line ``MPE`` or ``MAP`` and then ``n l1 ... ln``, any other one label a line; so
-        do these, but for ``.npz``, with ``.gz`` or ``.xz`` added, which are compressed. Files with names are a start
-        also for problems with other elements. ``"-"`` is standard output.
+        A name that ends in ``.csv`` gets lines ``node,label``, and so does one in ``.labels`` unless the nodes are
+        0, 1, ... in order; one in ``.json`` or ``.npz`` the nodes and the labels, one in ``.mpe`` or ``.map`` a line
+        ``MPE`` or ``MAP`` and then ``n l1 ... ln``, any other one label a line; so do these, but for ``.npz``, with
+        ``.gz`` or ``.xz`` added, which are compressed. Files with names are a start also for problems with other
+        elements. ``"-"`` is standard output.
     problem : SetPartition or FactorGraph, optional
         Gives names to the elements; a Result has them itself.
 
@@ -195,7 +201,7 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
             raise InvalidPartition(f"labels have shape {array.shape} and dtype {array.dtype}: expected n integers")
         array, nodes = array.astype(np.int64), range(len(array))
     name = bare_name(path)
-    if name.endswith(".csv"):
+    if name.endswith(".csv") or (name.endswith(".labels") and not _numbered(nodes)):
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["node", "label"])

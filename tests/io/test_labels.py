@@ -189,7 +189,7 @@ def test_other_words_for_the_header() -> None:
     assert read(b"element,label\n1,5\n") == read(b"Variable, Label\n1,5\n") == {1: 5}
 
 
-@pytest.mark.parametrize("suffix", ["csv", "json", "npz"])
+@pytest.mark.parametrize("suffix", ["csv", "json", "npz", "labels"])
 def test_a_file_of_other_elements_is_a_start_by_name(suffix: str, tmp_path: Path) -> None:
     old = gp.solve(gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [-1.0, -1.0], ["gone", "b", "c", "a"]))
     path = tmp_path / f"old.{suffix}"
@@ -204,6 +204,11 @@ def test_a_file_of_other_elements_is_a_start_by_name(suffix: str, tmp_path: Path
     again = tmp_path / f"again.{suffix}"
     gp.write_labels(old, again)
     assert again.read_bytes() == path.read_bytes()
+
+
+def test_numbered_nodes_need_no_names(tmp_path: Path) -> None:
+    gp.write_labels(gp.solve(gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0])), tmp_path / "x.labels")
+    assert (tmp_path / "x.labels").read_bytes() == b"0\n0\n1\n"
 
 
 def test_names_keep_their_kind(tmp_path: Path) -> None:
