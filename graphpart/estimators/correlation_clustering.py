@@ -1,0 +1,170 @@
+"""`CorrelationClustering`: elements whose pairs are nearer than a threshold are joined, others are kept apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
+from sklearn.utils.validation import validate_data
+
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.estimators.seeds import seed
+from graphpart.estimators.thresholds import otsu_threshold
+from graphpart.learn import pairs
+from graphpart.partition.problem import SetPartition, check_matrix_fits
+from graphpart.partition.problem.misreadings import check_values
+from graphpart.solve import run
+
+
+class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Partition elements by which pairs are nearer than a threshold, and which are farther.
+
+    The cost of joining a pair is ``distance - threshold``, or ``threshold - similarity``, or is given.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A metric of `sklearn.metrics.pairwise_distances`, a kernel of `sklearn.metrics.pairwise.pairwise_kernels` if
+        `kind` is ``"similarity"``, or ``"precomputed"``: then X is the symmetric matrix of n times n values; of a
+        sparse one, only the stored values are used, all other pairs cost 0.
+    kind : {"distance", "similarity", "cost"}
+        What the values are. Costs must be precomputed.
+    threshold : float or "otsu"
+        Where attraction turns into repulsion. ``"otsu"`` splits the values of all pairs into two groups of smallest
+        variance (Otsu 1979), which suits well separated clusters; what counts as near in your data is better.
+    n_neighbors : int, optional
+        Only pairs of which one is among the nearest neighbours of the other get a cost; for distances that are not
+        precomputed. Default: all pairs.
+    method, time_limit
+        As for :func:`graphpart.solve`.
+    random_state : int, RandomState or None
+        For methods that draw random numbers.
+    progress : bool
+        Show progress on a terminal or in a notebook, as :func:`graphpart.solve` does.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n,)
+        0, 1, ... in order of first appearance.
+    cost_, lower_bound_ : float
+        The sum of the costs of pairs within subsets, and a number that no partition is below.
+    threshold_ : float
+        The threshold used; NaN for costs.
+    result_ : PartitionResult
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> CorrelationClustering(threshold=2.0).fit_predict([[0.0], [1.0], [10.0], [11.0], [30.0]])
+    array([0, 0, 1, 1, 2])
+    """
+
+    def __init__(
+        self,
+        metric: Any = "euclidean",
+        *,
+        kind: str = "distance",
+        threshold: float | str = "otsu",
+        n_neighbors: int | None = None,
+        method: str = "auto",
+        time_limit: float | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.metric = metric
+        self.kind = kind
+        self.threshold = threshold
+        self.n_neighbors = n_neighbors
+        self.method = method
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> CorrelationClustering:
+        """Partition the elements.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, V), or (n, n) if precomputed
+        y : ignored
+        """
+        if self.kind not in ("distance", "similarity", "cost"):
+            raise InvalidOption(f"kind is {self.kind!r}: expected distance, similarity or cost")
+        precomputed = self.metric == "precomputed" if isinstance(self.metric, str) else False
+        if self.kind == "cost" and not precomputed:
+            raise InvalidOption("kind is 'cost' but metric is not 'precomputed': expected a matrix of costs")
+        if self.n_neighbors is not None and (precomputed or self.kind != "distance"):
+            raise InvalidOption("n_neighbors is given: expected distances that are not precomputed")
+        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr" if precomputed else False)
+        problem = self._sparse(X) if self.n_neighbors is not None else self._dense(X, precomputed)
+        if self.kind == "cost":
+            check_values(problem)
+        result = run(
+            problem, self.method, time_limit=self.time_limit, seed=seed(self.random_state), progress=self.progress
+        )
+        self.result_ = result
+        self.labels_ = result.labels.astype(np.int64)
+        self.cost_, self.lower_bound_ = result.cost, result.lower_bound
+        return self
+
+    def _sparse(self, X: Any) -> SetPartition:
+        candidates = pairs.nearest_neighbors(X, self.n_neighbors, self.metric)  # type: ignore[arg-type]
+        distances = np.empty(len(candidates))
+        ends = np.searchsorted(candidates[:, 0], np.arange(len(X)), side="right")
+        first = 0
+        for a, last in enumerate(ends.tolist()):  # candidates are sorted by their first element
+            if last > first:
+                near = X[candidates[first:last, 1]]
+                distances[first:last] = pairwise_distances(X[a : a + 1], near, metric=self.metric)[0]
+            first = last
+        return SetPartition.from_pairs(len(X), candidates, self._costs(distances))
+
+    def _dense(self, X: Any, precomputed: bool) -> SetPartition:
+        if not precomputed:
+            try:
+                check_matrix_fits(len(X), copies=2)
+            except InvalidProblem as error:
+                if self.kind != "distance":
+                    raise
+                raise InvalidProblem(
+                    f"{error}: n_neighbors=10, for instance, uses the distances of near elements only"
+                ) from None
+            function = pairwise_distances if self.kind == "distance" else pairwise_kernels
+            values = function(X, metric=self.metric)
+        elif X.shape[0] != X.shape[1]:
+            raise ValueError(f"precomputed {self.kind} matrix has shape {X.shape}: expected a square matrix")
+        elif hasattr(X, "tocoo"):
+            stored = X.tocoo()
+            off = stored.row != stored.col
+            costs = self._costs(stored.data[off])
+            matrix = type(stored)((costs, (stored.row[off], stored.col[off])), shape=stored.shape)
+            return SetPartition.from_matrix(matrix)
+        else:
+            values = X
+        return SetPartition.from_matrix(self._costs(values))
+
+    def _costs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.kind == "cost":
+            self.threshold_ = float("nan")
+            return values
+        if isinstance(self.threshold, str):
+            if self.threshold != "otsu":
+                raise InvalidOption(f"threshold is {self.threshold!r}: expected a number or 'otsu'")
+            among = values if values.ndim == 1 else squareform(values, checks=False)  # without the diagonal
+            self.threshold_ = otsu_threshold(among)
+        else:
+            self.threshold_ = float(self.threshold)
+        costs: NDArray[np.float64] = values - self.threshold_
+        return costs if self.kind == "distance" else np.negative(costs, out=costs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.sparse = precomputed
+        return tags
