@@ -127,7 +127,10 @@ class Result(Shown):
 
     def _problem(self) -> Any:
         if self.problem is None:
-            raise InvalidOption("the result does not hold its problem any more: call problem.plot(result)")
+            raise InvalidOption(
+                "the result does not hold its problem any more: "
+                "use the one that solve has returned, or problem.plot(result)"
+            )
         return self.problem
 
     def _gap(self) -> str:
@@ -183,7 +186,7 @@ class PartitionResult(Result):
         return self.subsets
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """A data frame with a row for each element, in the order of the problem: `element`, `cluster`, and its `size`.
+        """A data frame with a row for each element, in the order of the problem: `element`, `cluster`, `size` (of it).
 
         Parameters
         ----------
@@ -212,9 +215,7 @@ class PartitionResult(Result):
         """
         import networkx as nx
 
-        if self.problem is None:
-            raise InvalidOption("the result does not hold its problem any more: expected one that solve has returned")
-        G = self.problem.graph
+        G = self._problem().graph
         label = dict(zip(self.nodes, self.labels.tolist(), strict=True))
         nx.set_node_attributes(G, label, "cluster")
         for a, b, data in G.edges(data=True):
@@ -280,9 +281,7 @@ class LabelingResult(Result):
         """
         import networkx as nx
 
-        if self.problem is None:
-            raise InvalidOption("the result does not hold its problem any more: expected one that solve has returned")
-        G = self.problem.graph
+        G = self._problem().graph
         nx.set_node_attributes(G, self.labeling, "label")
         return G
 

@@ -4,7 +4,7 @@
    bound and energy meet or the bound hardly rises (see `message_passing`).
 2. As long as only forbidden labelings are known, mini-buckets look for another one (see `elimination`). Where factors
    have at most two variables, expansions improve the best labeling.
-3. In turns, while there is time: branch and bound (see `branch_and_bound`), search (see `anytime_search`), and message
+3. In turns, while there is time: search (see `anytime_search`), branch and bound (see `branch_and_bound`), and message
    passing as long as its bound rises, now with tightening. They tell each other the best labeling. Branch and bound
    gets as much time as search while it closes its gap fast enough to end in time, else a fifth.
 """
@@ -97,7 +97,6 @@ class HardComponent:
         self.labels, self.cost, self.bound = labels.copy(), f.evaluate_labels(labels), -math.inf
         self.proven, self.how = False, "by bound and local search"
         self.ascent: Ascent | None = None
-        self.moves: Moves | None = None
         self.rises, self.passing = True, 0.0
         self.search: Portfolio | None = None
         self.branching: BranchAndBound | None = None
@@ -121,10 +120,9 @@ class HardComponent:
             self._prove()
 
     def run(self) -> None:
-        """Steps 2 to 4, after the first."""
+        """Steps 2 and 3."""
         if self.proven:
             return
-        self.moves = self._fusion()
         self._mini_buckets()
         self._expand()
         self.go_on(self.left)
@@ -162,13 +160,12 @@ class HardComponent:
     def _running(self) -> list[Portfolio | BranchAndBound]:
         return [one for one in (self.search, self.branching) if one is not None]
 
-    def _take(self, labels: Labels) -> bool:
+    def _take(self, labels: Labels) -> None:
+        """Keep labels if they are better."""
         cost = self.f.evaluate_labels(labels)
-        if not cost < self.cost:
-            return False
-        self.labels, self.cost = labels.copy(), cost
-        self.stopping.record(cost + self.others)
-        return True
+        if cost < self.cost:
+            self.labels, self.cost = labels.copy(), cost
+            self.stopping.record(cost + self.others)
 
     def _closed(self) -> bool:
         """Whether the best labeling is proven optimal."""
@@ -187,15 +184,6 @@ class HardComponent:
         if ascent is not None:
             self.bound = max(self.bound, round_up(ascent.passes.proven(), ascent.step))
 
-    def _fusion(self) -> Moves | None:
-        """What fuses two labelings; None where factors are larger than pairs."""
-        moves = Moves(*self.f._flat())
-        _, what = moves.measure()
-        if what >= 0:
-            return None
-        moves.prepare()
-        return moves
-
     def _mini_buckets(self) -> None:
         if self._ended() or self.cost < math.inf or len(self.f.tables) > BUCKETS_SPEED * self.left:
             return
@@ -208,8 +196,13 @@ class HardComponent:
             self.proven, self.how = True, "by elimination"
 
     def _expand(self) -> None:
-        if self.moves is not None and not self._ended():
-            self._take(expanded(self.f, self.moves, self.labels, self._until(EXPANDING), self.rng))
+        if self._ended():
+            return
+        moves = Moves(*self.f._flat())
+        if moves.measure()[1] >= 0:
+            return  # a factor has more than two variables
+        moves.prepare()
+        self._take(expanded(self.f, moves, self.labels, self._until(EXPANDING), self.rng))
 
     def _take_turns(self) -> None:
         """Branch and bound, search and message passing. Without a time limit, so many nodes and rounds of them."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ class Facts(dict[str, Any]):
         return table([], self.items())
 
 
-class Shown:
+class Shown(ABC):
     """A class whose objects say of themselves a title and some facts.
 
     The title makes the first line of the representation, further facts the second.
@@ -37,9 +38,9 @@ class Shown:
 
     __slots__ = ()
 
+    @abstractmethod
     def _title(self) -> str:
         """What it is, in a few words."""
-        raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:
         """What else is worth knowing, by name, the most important first."""

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from graphpart.errors import InvalidProblem
-from graphpart.files.stream import NumberStream
 from graphpart.files.text import write_rows
+from graphpart.io.triples import read_triples
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
     from graphpart.files.source import Source
 
-GAPS = 1000  # more nodes than 1000 for each edge, and a million besides, are no plausible file
 DIFFER = np.array([[0.0, 1.0], [1.0, 0.0]])
 
 
@@ -33,29 +32,8 @@ def read(source: Source) -> FactorGraph:
     """Read a problem."""
     from graphpart.crf.problem import FactorGraph
 
-    stream = NumberStream(source, "n m, then lines i j w", comment="#")
-    n = stream.count("n, the number of nodes")
-    m = stream.count("m, the number of edges")
-    if n > GAPS * (m + GAPS):
-        raise source.error(None, f"{n} nodes but {m} edges: expected at most {GAPS * (m + GAPS)} nodes")
-    first = stream.at
-    rows = stream.take(3 * m, f"{m} lines i j w").reshape(-1, 3)
-    stream.end(f"the end of the file, as all {m} edges are read")
-    for column in (0, 1):
-        stream.check_wholes(rows[:, column], first + column + 3 * np.arange(m), "a node", 1, n)
-    bad = np.flatnonzero(~np.isfinite(rows[:, 2]))
-    if len(bad):
-        raise stream.error(first + 2 + 3 * int(bad[0]), "a finite number")
-    bad = np.flatnonzero(rows[:, 0] == rows[:, 1])
-    if len(bad):
-        raise stream.error(first + 1 + 3 * int(bad[0]), "a node other than the first one of the line")
-    i, j = (rows[:, k].astype(np.int64) - 1 for k in (0, 1))
-    keys, place = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_inverse=True)
-    with np.errstate(over="ignore", invalid="ignore"):
-        weight = np.bincount(place, rows[:, 2], len(keys))
-    if not np.isfinite(weight).all():
-        raise source.error(None, "the sum of equal edges overflows: expected weights of a smaller magnitude")
-    scopes = np.stack([keys // max(n, 1), keys % max(n, 1)], 1)
+    n, low, high, weight = read_triples(source, "w", "node", "edges", loops=False)
+    scopes = np.stack([low, high], 1)
     tables = -weight[:, None, None] * DIFFER + 0.0
     return FactorGraph.from_arrays(np.full(n, 2), [(scopes, tables)], sense=-1)
 

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from graphpart.errors import InvalidProblem
-from graphpart.files.stream import NumberStream
 from graphpart.files.text import write_rows
+from graphpart.io.triples import read_triples
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
     from graphpart.files.source import Source
-
-GAPS = 1000  # more variables than 1000 for each entry, and a million besides, are no plausible file
 
 
 def sniff(head: bytes) -> bool:
@@ -32,25 +30,7 @@ def read(source: Source) -> FactorGraph:
     """Read a problem."""
     from graphpart.crf.problem import FactorGraph
 
-    stream = NumberStream(source, "n m, then lines i j q", comment="#")
-    n = stream.count("n, the number of variables")
-    m = stream.count("m, the number of entries")
-    if n > GAPS * (m + GAPS):
-        raise source.error(None, f"{n} variables but {m} entries: expected at most {GAPS * (m + GAPS)} variables")
-    first = stream.at
-    rows = stream.take(3 * m, f"{m} lines i j q").reshape(-1, 3)
-    stream.end(f"the end of the file, as all {m} entries are read")
-    for column in (0, 1):
-        stream.check_wholes(rows[:, column], first + column + 3 * np.arange(m), "a variable", 1, n)
-    bad = np.flatnonzero(~np.isfinite(rows[:, 2]))
-    if len(bad):
-        raise stream.error(first + 2 + 3 * int(bad[0]), "a finite number")
-    i, j = (rows[:, k].astype(np.int64) - 1 for k in (0, 1))
-    low, high = np.minimum(i, j), np.maximum(i, j)
-    keys, place = np.unique(low * n + high, return_inverse=True)
-    with np.errstate(over="ignore", invalid="ignore"):
-        q = np.bincount(place, rows[:, 2], len(keys))
-    low, high = keys // max(n, 1), keys % max(n, 1)
+    n, low, high, q = read_triples(source, "q", "variable", "entries", loops=True)
     diagonal = low == high
     unary = np.zeros((int(diagonal.sum()), 2))
     unary[:, 1] = q[diagonal]

@@ -19,20 +19,20 @@ of rounds is the same on any number of threads.
 from __future__ import annotations
 
 import math
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.rounds import attend, check_seed_and_threads
 from graphpart.crf.binary_quadratic.crossover import Contraction, best_of_regions
 from graphpart.crf.binary_quadratic.form import QuadraticForm, quadratic_form
 from graphpart.crf.binary_quadratic.walks import Spins, Walker
 from graphpart.crf.problem import FactorGraph
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidProblem
 from graphpart.machine import processors
-from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["BinarySearch"]
@@ -106,10 +106,7 @@ class BinarySearch:
     def __init__(
         self, problem: FactorGraph | QuadraticForm, labels: Any = None, seed: int = 0, threads: int | None = None
     ) -> None:
-        if not hasattr(seed, "__index__") or seed < 0:
-            raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")
-        if threads is not None and (not hasattr(threads, "__index__") or threads < 1):
-            raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+        check_seed_and_threads(seed, threads)
         q = problem if isinstance(problem, QuadraticForm) else quadratic_form(problem)
         if q is None:
             raise InvalidProblem(
@@ -149,7 +146,8 @@ class BinarySearch:
     def offer(self, labels: Any, cost: float | None = None) -> bool:
         """Let labels that were found elsewhere take part; whether what came of them is the best now.
 
-        They are combined with others of the youngest generation. A known `cost` is not trusted: all is evaluated here.
+        They are combined with others of the youngest generation. `cost` is what other searches need to be told, too;
+        here it is computed anew.
         """
         spins = _spins(labels)
         self._wait(0, spins)
@@ -175,7 +173,16 @@ class BinarySearch:
         begun, tasks = stopping.seconds, self._plan(stopping.remaining)
         children = [self._child(stopping) for _ in tasks]
         futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
-        improved = self._attend(tasks, futures, children, stopping)
+
+        def take(k: int, spins: Spins) -> bool:
+            better = self._take(spins)
+            if better:
+                stopping.record(self._about(stopping))
+            if tasks[k].kind != "best":
+                self._wait(tasks[k].level, spins)
+            return better
+
+        improved = attend(futures, children, stopping, take, lambda: stopping.check(self._about(stopping)))
         self.rounds += 1
         self.idle = 0 if improved else self.idle + 1
         stopping.step(self._about(stopping))
@@ -184,34 +191,6 @@ class BinarySearch:
     def _child(self, stopping: Stopping) -> Stopping:
         """For a part of the run: it calls nobody back."""
         return Stopping(stopping.remaining)
-
-    def _attend(
-        self, tasks: list[_Task], futures: list[Future[Spins]], children: list[Stopping], stopping: Stopping
-    ) -> bool:
-        """Take what tasks found, in their order; whether it is better. Serve signals and the callback meanwhile."""
-        improved, taken = False, 0
-        while taken < len(tasks):
-            try:
-                if not wait(futures[taken : taken + 1], timeout=0.05).not_done:
-                    spins, task = futures[taken].result(), tasks[taken]
-                    if self._take(spins):
-                        stopping.record(self._about(stopping))
-                        improved = True
-                    if task.kind != "best":
-                        self._wait(task.level, spins)
-                    taken += 1
-                ended = stopping.check(self._about(stopping))
-            except KeyboardInterrupt:
-                stopping.stop(Status.INTERRUPTED)
-                ended = True
-            except BaseException:
-                for child in children:
-                    child.stop(Status.INTERRUPTED)
-                raise
-            if ended:
-                for child in children:
-                    child.stop(stopping.reason or Status.TARGET)
-        return improved
 
     def _take(self, spins: Spins) -> bool:
         """Let the best labeling profit from another one; whether it did."""
