@@ -10,6 +10,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from graphpart.crf.binary_quadratic.next_flip cimport next_flip
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.stopping cimport Stopping
@@ -235,16 +236,16 @@ def tabu(
     Stopping stopping,
 ):
     """See `_sparse.tabu`."""
-    cdef Py_ssize_t n = linear.shape[0], blocks = (n + GP_BLOCK - 1) // GP_BLOCK, i, j, b, k, turn
+    cdef Py_ssize_t n = linear.shape[0], blocks = (n + GP_BLOCK - 1) // GP_BLOCK, k
     cdef uint64_t random = seed
     if n == 0:
         return 0, 0
     cdef int32_t[::1] gains = np.empty(n, np.int32), frees = np.empty(blocks, np.int32)
     cdef int32_t[::1] leasts = np.empty(blocks, np.int32)
     cdef int8_t[::1] found = np.array(spins)
-    cdef int32_t now = 0, since = 0, count, chosen, any_least
+    cdef int32_t now = 0, since = 0, gain
     cdef int64_t energy, best
-    cdef bint fresh = False, met = first <= 0, aspire
+    cdef bint fresh = False, met = first <= 0
     cdef int32_t* d = &gains[0]
     cdef int32_t* free = &frees[0]
     cdef int32_t* least = &leasts[0]
@@ -263,37 +264,14 @@ def tabu(
             since += 1
             if stopping.poll(INFINITY):
                 break
-            chosen = INT32_MOST
-            any_least = INT32_MOST
-            for b in range(blocks):
-                if free[b] < chosen:
-                    chosen = free[b]
-                if least[b] < any_least:
-                    any_least = least[b]
-            aspire = tenure < moves and any_least < chosen and energy + any_least < best
-            if aspire:
-                chosen = any_least
-            elif chosen == INT32_MOST:
+            k = next_flip(n, GP_BLOCK, d, free, least, tabu_until, now, tenure < moves, best - energy, &random)
+            if k < 0:
                 break  # all are tabu
-            # One of those that are as good, from a random place on.
-            turn = <Py_ssize_t>random_below(&random, blocks)
-            for b in range(blocks):
-                i = b + turn - (blocks if b + turn >= blocks else 0)
-                if (least[i] if aspire else free[i]) == chosen:
-                    break
-            b = i
-            count = <int32_t>min(<Py_ssize_t>GP_BLOCK, n - b * GP_BLOCK)
-            turn = <Py_ssize_t>random_below(&random, count)
-            k = -1
-            for j in range(count):
-                i = b * GP_BLOCK + (j + turn - (count if j + turn >= count else 0))
-                if d[i] == chosen and (aspire or tabu_until[i] <= now):
-                    k = i
-                    break
-            if fresh and chosen >= 0:  # about to leave the best
+            gain = d[k]
+            if fresh and gain >= 0:  # about to leave the best
                 memcpy(&found[0], s, n)
                 fresh = False
-            energy += chosen
+            energy += gain
             if tenure >= moves:
                 tabu_until[k] = INT32_MOST
             else:

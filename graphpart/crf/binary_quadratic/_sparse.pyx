@@ -20,6 +20,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from graphpart.crf.binary_quadratic.next_flip cimport next_flip
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport element_t, offset_t
@@ -31,7 +32,6 @@ ctypedef fused value_t:
 
 cdef extern from "<stdint.h>":
     int32_t INT32_MOST "INT32_MAX"
-    int64_t INT64_MOST "INT64_MAX"
 
 # The loops over blocks, in C for the sake of GP_CLONES.
 cdef extern from *:
@@ -263,11 +263,11 @@ def tabu(
 ):
     """At most so many moves, or until `patience` in a row find nothing better; leaves the best spins met in `spins`.
 
-    Variable i is tabu for moves before ``until[i]``, which is 0 or too large to end at first, and after it has flipped for `tenure` and up to `spread - 1` moves
-    more. Moves are counted from 1. Only what is met after `first` moves counts; if that is nothing, `spins` stay as at
-    the last move. Returns the energy and the number of moves.
+    Variable i is tabu for moves before ``until[i]``, which is 0 or too large to end at first; after it has flipped, it
+    is tabu for `tenure` moves and up to `spread - 1` more. Moves are counted from 1. Only what is met after `first` moves
+    counts; if that is nothing, `spins` stay as at the last move. Returns the energy and the number of moves.
     """
-    cdef Py_ssize_t n = linear.shape[0], blocks = (n + GP_BLOCK - 1) // GP_BLOCK, i, j, b, k, turn
+    cdef Py_ssize_t n = linear.shape[0], blocks = (n + GP_BLOCK - 1) // GP_BLOCK, i, j, b, k
     cdef uint64_t random = seed
     dtype = np.int32 if value_t is int32_t else np.int64
     if n == 0:
@@ -279,7 +279,7 @@ def tabu(
     cdef int32_t[::1] dirty_at = np.zeros(blocks, np.int32), dirty = np.empty(blocks, np.int32)
     cdef int32_t now = 0, since = 0, count, release
     cdef int64_t energy, best
-    cdef value_t most = <value_t>(INT32_MOST if value_t is int32_t else INT64_MOST), chosen, any_least
+    cdef value_t gain
     cdef bint fresh = False, met = first <= 0
     cdef offset_t e
     cdef value_t* d = &gains[0]
@@ -289,7 +289,6 @@ def tabu(
     cdef int32_t* tabu_until = &until[0]
     cdef const element_t* to = &neighbours[0] if neighbours.shape[0] else NULL
     cdef const value_t* w = &couplings[0] if couplings.shape[0] else NULL
-    cdef bint aspire
     with nogil:
         energy = fill_gains(starts, neighbours, couplings, linear, spins, gains)
         best = energy
@@ -300,37 +299,14 @@ def tabu(
             since += 1
             if stopping.poll(INFINITY):
                 break
-            chosen = most
-            any_least = most
-            for b in range(blocks):
-                if free[b] < chosen:
-                    chosen = free[b]
-                if least[b] < any_least:
-                    any_least = least[b]
-            aspire = tenure < moves and any_least < chosen and energy + any_least < best
-            if aspire:
-                chosen = any_least
-            elif chosen == most:
+            k = next_flip(n, GP_BLOCK, d, free, least, tabu_until, now, tenure < moves, best - energy, &random)
+            if k < 0:
                 break  # all are tabu
-            # One of those that are as good, from a random place on.
-            turn = <Py_ssize_t>random_below(&random, blocks)
-            for b in range(blocks):
-                i = b + turn - (blocks if b + turn >= blocks else 0)
-                if (least[i] if aspire else free[i]) == chosen:
-                    break
-            b = i
-            count = <int32_t>min(<Py_ssize_t>GP_BLOCK, n - b * GP_BLOCK)
-            turn = <Py_ssize_t>random_below(&random, count)
-            k = -1
-            for j in range(count):
-                i = b * GP_BLOCK + (j + turn - (count if j + turn >= count else 0))
-                if d[i] == chosen and (aspire or tabu_until[i] <= now):
-                    k = i
-                    break
-            if fresh and chosen >= 0:  # about to leave the best
+            gain = d[k]
+            if fresh and gain >= 0:  # about to leave the best
                 memcpy(&found[0], s, n)
                 fresh = False
-            energy += chosen
+            energy += gain
             # Flip, and look anew at the blocks of all whose gain has changed, or who are free from the next move on.
             count = 0
             gains[k] = -gains[k]
