@@ -1,0 +1,18 @@
+"""Problems larger than one machine, or than its memory, solved in parts by workers of Dask.
+
+`solve` takes Parquet files or tables of pairs and writes labels as Parquet; its docstring says how. inputs, identifiers
+and pairs bring rows to disk as sorted pairs; blocks, parts, levels and refinement are the algorithm; engine performs
+tasks, folder keeps what they have done.
+"""
+
+from graphpart.errors import MissingDependency
+
+try:
+    import pyarrow  # noqa: F401
+except ImportError:
+    raise MissingDependency("pyarrow", "distributed", "graphpart.distributed") from None
+
+from graphpart.distributed.result import DistributedResult
+from graphpart.distributed.solve import solve
+
+__all__ = ["DistributedResult", "solve"]

@@ -1,0 +1,121 @@
+"""Who is solved with whom: components of attractive pairs, and blocks of those that are too large.
+
+Two elements that no path of attractive pairs connects are apart in some optimal partition, so components are solved
+one by one. A component with more pairs than fit is divided into blocks: its attractive pairs are walked through from
+the strongest to the weakest, by classes of strength that a sample of the pairs divides evenly, and within a class in
+their order on disk; the sets of both elements become one, unless that would have more pairs than fit. These are the
+sets of Kruskal's algorithm with limited size. Small components and blocks are packed into tasks, in the order of their
+first elements.
+
+One worker does this in passes over the pairs on disk; it holds some numbers for each element.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.distributed import pairs
+from graphpart.distributed._streaming import numbered, unite_below, unite_within
+from graphpart.distributed.folder import Folder
+
+__all__ = ["NOBODY", "divide", "packed"]
+
+CLASSES = 16  # of strength
+SAMPLE = 2**16  # costs from each range, of which the classes are made
+NOBODY = -1
+
+
+def divide(folder: Folder, stage: str, number: int, n: int, level: str, ranges: int, most: int) -> dict[str, Any]:
+    """A task: for each element its block and the task that solves it, NOBODY if no pair attracts it.
+
+    Saves the arrays ``block`` and ``task`` of elements, ``component`` of elements and ``large`` of components; the
+    answer says how many there are, and whether a component was divided. `most` is the number of pairs of a task.
+    """
+    parent = np.arange(n, dtype=np.int32)
+    degree = np.zeros(n, np.int32)
+    for k in range(ranges):
+        u, v, cost = pairs.load(folder, level, k)
+        unite_below(parent, u, v, cost, 0.0)
+        _count(degree, u, v)
+    component = parent
+    count = numbered(component)
+    weights = np.bincount(component, degree, count) / 2  # pairs, also those to other components
+    large = weights > most
+    divided = bool(large.any())
+    block = component
+    if divided:
+        block = _blocks(folder, level, ranges, component, large, degree, most)
+        count = int(block.max(initial=-1)) + 1
+        weights = np.bincount(block, degree, count) / 2
+    alone = np.bincount(block, minlength=count) == 1
+    weights[alone] = 0
+    task_of_block = packed(weights, most).astype(np.int32)
+    task_of_block[alone] = NOBODY
+    used, renamed = np.unique(task_of_block[~alone], return_inverse=True)
+    task_of_block[~alone] = renamed
+    folder.save(stage, "component", component)
+    folder.save(stage, "large", large)
+    folder.save(stage, "block", block)
+    folder.save(stage, "task", task_of_block[block])
+    return {"components": len(large), "blocks": count, "tasks": len(used), "divided": divided}
+
+
+def _count(degree: NDArray[np.int32], u: NDArray[np.int32], v: NDArray[np.int32]) -> None:
+    if len(u):
+        first = int(u[0])
+        degree[first : int(u[-1]) + 1] += np.bincount(u - first).astype(np.int32)
+        degree += np.bincount(v, minlength=len(degree)).astype(np.int32)
+
+
+def _blocks(
+    folder: Folder,
+    level: str,
+    ranges: int,
+    component: NDArray[np.int32],
+    large: NDArray[np.bool_],
+    degree: NDArray[np.int32],
+    most: int,
+) -> NDArray[np.int32]:
+    """Numbers of blocks: those of large components, and all others, in order of their first elements."""
+    samples = []
+    for k in range(ranges):
+        cost = pairs.load(folder, level, k)[2]
+        step = max(1, len(cost) // SAMPLE)
+        taken = np.asarray(cost[::step])
+        samples.append(taken[taken < 0])
+    attractive = np.sort(np.concatenate(samples))
+    edges = attractive[(len(attractive) * np.arange(1, CLASSES)) // CLASSES] if len(attractive) else np.zeros(0)
+    thresholds = [*np.unique(edges).tolist(), 0.0]
+    n = len(component)
+    parent = np.arange(n, dtype=np.int32)
+    weights = degree.astype(np.int64)
+    before = -np.inf
+    for threshold in thresholds:
+        for k in range(ranges):
+            u, v, cost = pairs.load(folder, level, k)
+            mine = np.flatnonzero((cost >= before) & (cost < threshold) & large[component[u]])
+            mine = mine[component[u[mine]] == component[v[mine]]]
+            unite_within(parent, u, v, cost, mine, weights, 2 * most)
+        before = threshold
+    whole = ~large[component]  # elements of components that fit: their first elements are the roots
+    first = np.full(len(large), n, np.int32)
+    np.minimum.at(first, component, np.arange(n, dtype=np.int32))
+    parent[whole] = first[component[whole]]
+    numbered(parent)
+    return parent
+
+
+def packed(weights: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Tasks of at most so many pairs, or of one block, each with consecutive blocks."""
+    out = np.empty(len(weights), np.int64)
+    reached = np.concatenate([[0.0], np.cumsum(weights)])
+    begin = task = 0
+    while begin < len(weights):
+        end = int(np.searchsorted(reached, reached[begin] + most, side="right")) - 1
+        end = max(end, begin + 1)
+        out[begin:end] = task
+        begin, task = end, task + 1
+    return out

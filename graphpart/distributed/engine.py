@@ -1,0 +1,178 @@
+"""Who performs tasks: workers of Dask, or this process.
+
+A task is a function of a work folder and some small arguments, that writes arrays and returns a small answer. It is
+pure: whoever performs it, and however often, the answer is the same. So tasks may be lost with their worker and
+performed again, and a run whose folder has the answers of a stage does not perform it again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from graphpart.distributed.folder import Folder
+from graphpart.errors import GraphPartError, InvalidOption, MissingDependency, SolverError
+from graphpart.stopping import Stopping
+
+__all__ = ["Ended", "Engine", "memory_of"]
+
+SERVE = 0.2  # seconds between two looks at the clock
+RETRIES = 5  # of a task whose worker is lost
+UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2.0**10, "MIB": 2.0**20, "GIB": 2.0**30, "TIB": 2.0**40}
+
+Task = Callable[..., Any]
+
+
+class Ended(Exception):
+    """The time is over, or somebody has interrupted the run."""
+
+
+class Engine:
+    """Performs the tasks of stages.
+
+    Parameters
+    ----------
+    folder : Folder
+    client : distributed.Client, optional
+        Default: a cluster of processes on this machine.
+    workers : int
+        Processes of that cluster; 0: this process does it all, without Dask.
+    memory : int
+        Bytes of each worker.
+    stopping : Stopping
+    report : callable
+        ``report(stage, done, all)``, after every task.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        client: Any,
+        workers: int,
+        memory: int,
+        stopping: Stopping,
+        report: Callable[[str, int, int], None],
+    ) -> None:
+        self.folder, self.memory, self.stopping, self.report = folder, memory, stopping, report
+        self.seconds: dict[str, float] = {}
+        self.client, self.own = client, False
+        self.cluster: Any = None
+        self.workers = workers
+        if client is None and workers > 0:
+            self._begin(workers, memory)
+
+    def _begin(self, workers: int, memory: int) -> None:
+        dask = _distributed()
+        self.cluster = dask.LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0", silence_logs=50
+        )
+        self.client, self.own = dask.Client(self.cluster), True
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        if self.own:
+            self.client.close()
+            self.cluster.close()
+
+    def map(self, stage: str, task: Task, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The answers of ``task(folder, stage, number, *arguments)``, in order.
+
+        Raises
+        ------
+        Ended
+            When the time is over, or Ctrl-C was pressed.
+        SolverError
+            If workers are lost again and again.
+        """
+        began = time.monotonic()
+        answers = [self.folder.answer(stage, k) for k in range(len(arguments))]
+        missing = [k for k, answer in enumerate(answers) if answer is None]
+        self.report(stage, len(answers) - len(missing), len(answers))
+        perform = self._here if self.client is None else self._on_workers
+        perform(stage, task, arguments, missing, answers)
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.monotonic() - began
+        return answers
+
+    def _here(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
+        for done, k in enumerate(missing, len(answers) - len(missing) + 1):
+            if self.stopping.check(math.inf):
+                raise Ended
+            answers[k] = performed(self.folder, stage, k, task, arguments[k])
+            self.report(stage, done, len(answers))
+
+    def _on_workers(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
+        dask = _distributed()
+
+        run = f"graphpart-{id(self)}-{stage}"
+        futures = {
+            self.client.submit(
+                performed, self.folder, stage, k, task, arguments[k], key=f"{run}-{k}", retries=RETRIES, pure=False
+            ): k
+            for k in missing
+        }
+        waiting, done = set(futures), len(answers) - len(missing)
+        try:
+            while waiting:
+                if self.stopping.check(math.inf):
+                    raise Ended
+                try:
+                    ended = dask.wait(waiting, timeout=SERVE, return_when="FIRST_COMPLETED").done
+                except TimeoutError:
+                    continue
+                for future in sorted(ended, key=futures.__getitem__):
+                    answers[futures[future]] = future.result()
+                    done += 1
+                    self.report(stage, done, len(answers))
+                waiting -= ended
+        except dask.KilledWorker as error:
+            raise SolverError(
+                f"stage {stage}: a task has lost its worker again and again ({error.task}); most likely it needs more "
+                f"memory than {self.memory / 1e9:.3g} GB: raise memory_limit and run again with the same work folder"
+            ) from None
+        finally:
+            if waiting:
+                self.client.cancel(list(waiting))
+
+
+def _distributed() -> Any:
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise MissingDependency("distributed", "distributed", "workers of Dask") from None
+
+
+def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tuple[Any, ...]) -> Any:
+    """The answer of a task, which is performed unless that was done before."""
+    answer = folder.answer(stage, number)
+    if answer is None:
+        try:
+            answer = folder.done(stage, number, task(folder, stage, number, *arguments))
+        except GraphPartError:
+            raise
+        except MemoryError:
+            raise SolverError(f"stage {stage}, task {number}: out of memory; raise memory_limit") from None
+    return answer
+
+
+def memory_of(text: str | float) -> int:
+    """Bytes of a size like ``"4GB"`` or ``2e9``.
+
+    Examples
+    --------
+    >>> memory_of("2GB"), memory_of("1 GiB"), memory_of(5e8)
+    (2000000000, 1073741824, 500000000)
+    """
+    value = str(text).replace(" ", "").upper()
+    unit = next((u for u in sorted(UNITS, key=len, reverse=True) if value.endswith(u)), "")
+    try:
+        number = float(value[: len(value) - len(unit)]) * UNITS.get(unit, 1.0)
+    except ValueError:
+        number = math.nan
+    if not 1e7 <= number < 1e18:
+        raise InvalidOption(f"memory_limit is {text!r}: expected at least 10 MB, like '4GB'")
+    return int(number)

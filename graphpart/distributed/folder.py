@@ -1,0 +1,136 @@
+"""The work folder: arrays and answers of tasks, each complete or not there, so that a run can go on after a crash.
+
+A task writes its arrays first and its answer, a small JSON object, last; both under another name that is then changed.
+So what has an answer is done, and whoever performs a task again finds that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import FormatError, InvalidOption, SolverError
+
+__all__ = ["Folder"]
+
+SIGNATURE = "run.json"
+
+
+class Folder:
+    """A folder of arrays and answers, named by stage and number.
+
+    Parameters
+    ----------
+    path : str
+        Reachable by all workers under the same name.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[type[Folder], tuple[str]]:
+        return type(self), (self.path,)
+
+    def claim(self, signature: dict[str, Any]) -> None:
+        """Make the folder, or find that it holds the same run.
+
+        Raises
+        ------
+        InvalidOption
+            If it holds another run, or something else.
+        """
+        os.makedirs(self.path, exist_ok=True)
+        file = os.path.join(self.path, SIGNATURE)
+        wanted = json.loads(json.dumps(signature))
+        if not os.path.exists(file):
+            if os.listdir(self.path):
+                raise InvalidOption(f"work folder {self.path} is not empty, and no run of graphpart: name another one")
+            self._write(file, json.dumps(wanted).encode())
+            return
+        with open(file, "rb") as stream:
+            found = json.loads(stream.read() or b"{}")
+        for name, value in wanted.items():
+            if found.get(name) != value:
+                raise InvalidOption(
+                    f"work folder {self.path} holds a run with another {name}: name another folder, or remove it"
+                )
+
+    def answer(self, stage: str, number: int) -> Any:
+        """What a task has returned; None if it is not done."""
+        try:
+            with open(self._file(stage, f"{number}.json"), "rb") as stream:
+                return json.loads(stream.read())
+        except FileNotFoundError:
+            return None
+
+    def done(self, stage: str, number: int, answer: Any) -> Any:
+        """Say that a task is done; returns its answer as it will be read."""
+        text = json.dumps(answer)
+        self._write(self._file(stage, f"{number}.json"), text.encode())
+        return json.loads(text)
+
+    def save(self, stage: str, name: str, array: NDArray[Any]) -> None:
+        """Write an array."""
+        file = self._file(stage, f"{name}.npy")
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        self._replace(file, lambda stream: np.save(stream, np.ascontiguousarray(array)))
+
+    def load(self, stage: str, name: str, mapped: bool = True) -> NDArray[Any]:
+        """An array, mapped into memory or read."""
+        file = self._file(stage, f"{name}.npy")
+        try:
+            array: NDArray[Any] = np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise FormatError(file, None, f"cannot be read ({error}): remove the work folder and begin anew") from None
+        return array
+
+    def remove(self, stage: str) -> None:
+        """Forget a stage and its arrays, but not its answers."""
+        folder = os.path.join(self.path, stage)
+        if os.path.isdir(folder):
+            for name in os.listdir(folder):
+                if name.endswith(".npy"):
+                    os.unlink(os.path.join(folder, name))
+
+    def delete(self) -> None:
+        """Remove it all."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(self.path) for name in names)
+
+    def _file(self, stage: str, name: str) -> str:
+        return os.path.join(self.path, stage, name)
+
+    def _write(self, file: str, data: bytes) -> None:
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        self._replace(file, lambda stream: stream.write(data))
+
+    def _replace(self, file: str, fill: Any) -> None:
+        """Under another name first: a file is whole or not there. Two that write the same do no harm."""
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(file), suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                fill(stream)
+            os.replace(temporary, file)
+        except OSError as error:
+            _unlink(temporary)
+            raise SolverError(
+                f"{file} cannot be written ({error.strerror or error}): the work folder keeps what is done; "
+                "make room and run again with the same work folder"
+            ) from None
+        except BaseException:
+            _unlink(temporary)
+            raise
+
+
+def _unlink(path: str) -> None:
+    if os.path.exists(path):
+        os.unlink(path)

@@ -1,0 +1,113 @@
+"""From identifiers to elements 0, 1, ..., n - 1, whatever they are and however many.
+
+Integers of a range that is not much larger than the number of rows are counted from the least one. All others are
+divided by a hash into buckets, each of which fits into memory: the identifiers of a bucket in ascending order follow
+those of the bucket before it. So elements do not depend on the order of rows, or on workers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from graphpart.distributed.folder import Folder
+from graphpart.distributed.inputs import Chunk, Columns, read
+
+__all__ = ["bucketed", "elements_of", "merged", "names_of", "ranged"]
+
+SPARSE = 4  # times the rows that the range of integers may be, to be taken as it is
+
+
+def ranged(folder: Folder, stage: str, number: int, chunk: Chunk, columns: Columns) -> dict[str, Any]:
+    """A task: the range of integers in a chunk; what is wrong with its rows."""
+    u, v, cost, wrong = read(chunk, columns)
+    text = not str(u.type).startswith("int")
+    low = high = None
+    if not text and len(cost):
+        ids = u.to_numpy(), v.to_numpy()
+        low, high = int(min(a.min() for a in ids)), int(max(a.max() for a in ids))
+    return {"text": text, "low": low, "high": high, "rows": len(cost), "wrong": wrong.count, "named": wrong.named}
+
+
+def bucketed(folder: Folder, stage: str, number: int, chunk: Chunk, columns: Columns, buckets: int) -> int:
+    """A task: the different identifiers of a chunk, by bucket."""
+    u, v, _, _ = read(chunk, columns)
+    ids = pc.unique(pa.chunked_array([u, v]))
+    bucket = _bucket(ids, buckets)
+    order = np.argsort(bucket, kind="stable")
+    starts = np.searchsorted(bucket[order], np.arange(buckets + 1))
+    _save(folder, stage, f"{number}", ids.take(pa.array(order)))
+    folder.save(stage, f"{number}.starts", starts.astype(np.int64))
+    return len(ids)
+
+
+def merged(folder: Folder, stage: str, number: int, chunks: int, before: str) -> int:
+    """A task: the identifiers of a bucket in all chunks, in ascending order; how many there are."""
+    parts = []
+    for k in range(chunks):
+        first, last = folder.load(before, f"{k}.starts")[number : number + 2].tolist()
+        parts.append(names_of(folder, before, k).slice(first, last - first))
+    ids = pc.unique(pa.chunked_array(parts))
+    _save(folder, stage, f"{number}", ids.take(pc.sort_indices(ids)))
+    return len(ids)
+
+
+def elements_of(folder: Folder, ids: Any, stage: str, starts: list[int], low: int | None) -> NDArray[np.int32]:
+    """The elements of identifiers in an Arrow array.
+
+    `low` is the least one if they are counted from there; else `stage` has the buckets, and `starts` says with which
+    element each begins.
+    """
+    if low is not None:
+        return np.asarray(ids.to_numpy() - low, np.int32)
+    encoded = ids.dictionary_encode()
+    different = encoded.dictionary
+    bucket = _bucket(different, len(starts) - 1)
+    order = np.argsort(bucket, kind="stable")
+    ends = np.searchsorted(bucket[order], np.arange(len(starts)))
+    found = np.empty(len(different), np.int32)
+    for k in range(len(starts) - 1):
+        mine = order[ends[k] : ends[k + 1]]
+        if len(mine):
+            at = pc.index_in(different.take(pa.array(mine)), value_set=names_of(folder, stage, k))
+            found[mine] = starts[k] + at.to_numpy()
+    return np.asarray(found[encoded.indices.to_numpy()])
+
+
+def names_of(folder: Folder, stage: str, number: int) -> Any:
+    """The identifiers of a bucket, in the order of elements, as an Arrow array."""
+    values = folder.load(stage, f"{number}")
+    if values.dtype != np.uint8:
+        return pa.array(np.asarray(values))
+    ends = folder.load(stage, f"{number}.ends")
+    return pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(values))
+
+
+def _save(folder: Folder, stage: str, name: str, ids: Any) -> None:
+    """Integers as they are; strings as their bytes and where each begins."""
+    if pa.types.is_integer(ids.type):
+        folder.save(stage, name, ids.to_numpy())
+        return
+    _, ends, data = ids.buffers()
+    last = ids.offset + len(ids) + 1
+    ends = np.frombuffer(ends, np.int64)[ids.offset : last] if len(ids) else np.zeros(1, np.int64)
+    data = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]] if ends[-1] > ends[0] else np.zeros(0, np.uint8)
+    folder.save(stage, f"{name}.ends", ends - ends[0])
+    folder.save(stage, name, data)
+
+
+def _bucket(ids: Any, buckets: int) -> NDArray[np.int64]:
+    """Buckets by a hash that is the same everywhere."""
+    if pa.types.is_integer(ids.type):
+        h = ids.to_numpy().astype(np.uint64)
+    else:
+        from pandas.util import hash_array
+
+        h = hash_array(ids.to_numpy(zero_copy_only=False), categorize=False)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray((h ^ (h >> np.uint64(31))) % np.uint64(buckets), np.int64)

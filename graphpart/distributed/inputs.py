@@ -1,0 +1,203 @@
+"""Where pairs come from: Parquet files, or tables in memory, read in chunks of rows.
+
+A chunk names a file and some of its row groups; tables in memory are first written into the work folder as Parquet, a
+file for each part. Rows that no pair can be made of are counted, and the first ones named.
+"""
+
+from __future__ import annotations
+
+import glob
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.distributed.folder import Folder
+from graphpart.errors import FormatError, InvalidProblem, MissingDependency
+
+__all__ = ["Chunk", "Columns", "Wrong", "chunks_of", "files_of", "read"]
+
+NAMED = 5  # wrong rows that are named
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of the columns of the two elements and of the cost."""
+
+    u: str = "u"
+    v: str = "v"
+    cost: str = "cost"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive row groups of a file; `row` is that of its first one, from 0."""
+
+    path: str
+    groups: tuple[int, ...]
+    row: int
+    rows: int
+
+
+@dataclass
+class Wrong:
+    """Rows that are left out: how many, and what is wrong with the first ones."""
+
+    count: int
+    named: list[str]
+
+
+def parquet() -> Any:
+    """The module of pyarrow that reads Parquet."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingDependency("pyarrow", "distributed", "graphpart.distributed") from None
+    return pq
+
+
+def files_of(source: Any, folder: Folder) -> list[str]:
+    """The Parquet files of a path, folder, glob, list of these, or table; tables are written into the work folder.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is no such file, or the source is nothing of that kind.
+    """
+    if isinstance(source, str | os.PathLike):
+        path = os.path.abspath(os.fspath(source))
+        if os.path.isdir(path):
+            found = glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True)
+        elif os.path.exists(path):
+            found = [path]
+        else:
+            found = glob.glob(path, recursive=True)
+        if not found:
+            raise InvalidProblem(
+                f"{path}: no Parquet file there: expected a file, a folder or a pattern like 'pairs/*.parquet'"
+            )
+        return sorted(found)
+    if isinstance(source, list | tuple) and source and all(isinstance(one, str | os.PathLike) for one in source):
+        return [file for one in source for file in files_of(one, folder)]
+    return _written(source, folder)
+
+
+def _written(source: Any, folder: Folder) -> list[str]:
+    """Write a table of pandas, polars, Arrow or Dask as Parquet, a file for each of its parts."""
+    import pyarrow as pa
+
+    at = os.path.join(folder.path, "input")
+    os.makedirs(at, exist_ok=True)
+    if hasattr(source, "to_delayed") and hasattr(source, "npartitions"):  # a Dask data frame
+        source.to_parquet(at, write_index=False, overwrite=True)
+        return sorted(os.path.join(at, name) for name in os.listdir(at) if name.endswith(".parquet"))
+    if isinstance(source, pa.Table):
+        table = source
+    elif hasattr(source, "to_arrow"):  # polars
+        table = source.to_arrow()
+    elif hasattr(source, "iloc"):  # pandas
+        table = pa.Table.from_pandas(source, preserve_index=False)
+    elif isinstance(source, dict):
+        table = pa.table(source)
+    else:
+        raise InvalidProblem(
+            f"pairs are a {type(source).__name__}: expected Parquet files, or a table of Dask, pandas, polars or Arrow"
+        )
+    file = os.path.join(at, "part.0.parquet")
+    parquet().write_table(table, file + ".part", row_group_size=2**20)
+    os.replace(file + ".part", file)
+    return [file]
+
+
+def signature_of(files: list[str]) -> list[list[Any]]:
+    """What tells whether files are still the same: names, sizes, times of change."""
+    return [[file, os.path.getsize(file), os.stat(file).st_mtime_ns] for file in files]
+
+
+def chunks_of(files: list[str], columns: Columns, rows: int) -> list[Chunk]:
+    """Row groups of all files, together at least so many rows each where they are smaller.
+
+    Raises
+    ------
+    FormatError
+        If a file is no Parquet file, or lacks a column.
+    """
+    pq = parquet()
+    chunks = []
+    for file in files:
+        try:
+            with pq.ParquetFile(file) as opened:
+                sizes = [opened.metadata.row_group(k).num_rows for k in range(opened.metadata.num_row_groups)]
+                names = opened.schema_arrow.names
+        except Exception as error:  # pyarrow has no base of its exceptions
+            raise FormatError(file, None, f"is no Parquet file that can be read ({error})") from None
+        for column in (columns.u, columns.v, columns.cost):
+            if column not in names:
+                raise FormatError(file, None, f"has no column {column!r}: it has {', '.join(map(repr, names))}")
+        begun, first, held = 0, 0, 0
+        for k, size in enumerate(sizes):
+            held += size
+            if held >= rows or k == len(sizes) - 1:
+                if held:
+                    chunks.append(Chunk(file, tuple(range(begun, k + 1)), first, held))
+                begun, first, held = k + 1, first + held, 0
+    return chunks
+
+
+def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64], Wrong]:
+    """Identifiers as Arrow arrays, costs, and what is wrong; rows that are wrong are left out.
+
+    A row is wrong if an identifier or the cost is missing, if both identifiers are the same, or if its cost is NaN or
+    minus infinity. Plus infinity forbids to join the pair.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        with parquet().ParquetFile(chunk.path) as opened:
+            table = opened.read_row_groups(list(chunk.groups), columns=[columns.u, columns.v, columns.cost])
+        u, v = (_identifiers(table[name].combine_chunks(), chunk.path, name) for name in (columns.u, columns.v))
+        if u.type != v.type:
+            raise FormatError(
+                chunk.path, None, f"column {columns.u!r} holds {u.type}, {columns.v!r} {v.type}: expected one type"
+            )
+        cost = table[columns.cost].combine_chunks().cast(pa.float64())
+    except FormatError:
+        raise
+    except Exception as error:
+        raise FormatError(chunk.path, None, f"cannot be read as Parquet ({' '.join(str(error).split())})") from None
+    costs = cost.fill_null(math.nan).to_numpy(zero_copy_only=False)
+    missing = pc.or_(pc.is_null(u), pc.is_null(v)).to_numpy(zero_copy_only=False)
+    same = pc.fill_null(pc.equal(u, v), False).to_numpy(zero_copy_only=False)
+    unknown = np.isnan(costs) | (costs == -np.inf)
+    wrong = missing | same | unknown
+    named = []
+    for k in np.flatnonzero(wrong)[:NAMED].tolist():
+        what = "an identifier is missing" if missing[k] else f"both elements are {u[k].as_py()!r}"
+        if unknown[k] and not missing[k] and not same[k]:
+            what = f"the cost is {costs[k]}: expected a number, or inf for a pair that must not be joined"
+        named.append(f"{chunk.path}, row {chunk.row + k + 1}: {what}")
+    if wrong.any():
+        right = pa.array(~wrong)
+        u, v, costs = u.filter(right), v.filter(right), costs[~wrong]
+    return u, v, np.ascontiguousarray(costs, np.float64), Wrong(int(wrong.sum()), named)
+
+
+def _identifiers(values: Any, path: str, name: str) -> Any:
+    """As 64-bit integers or large strings, whatever their width or dictionary."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+    if types.is_integer(kind):
+        if types.is_uint64(kind):
+            raise FormatError(
+                path, None, f"column {name!r} holds {kind}: expected integers of at most 64 bits with sign"
+            )
+        return values.cast(pa.int64())
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return values.cast(pa.large_string())
+    raise FormatError(path, None, f"column {name!r} holds {kind}: expected integers or strings")

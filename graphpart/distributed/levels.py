@@ -1,0 +1,60 @@
+"""From one level to the next: subsets that tasks have found become elements, and pairs between them are summed up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphpart.distributed import pairs
+from graphpart.distributed.folder import Folder
+from graphpart.kernels import _pairs
+
+__all__ = ["contract", "numbered", "renumbered"]
+
+
+def numbered(folder: Folder, stage: str, number: int, n: int, solutions: str, sizes: list[int], kept: str = "") -> int:
+    """A task: for each element the number of its subset, in order of first appearance; saves ``labels``.
+
+    `sizes` has the number of subsets that each task of the stage `solutions` has found. Other elements are as the
+    stage `kept` says, or alone.
+    """
+    labels = np.full(n, -1, np.int64)
+    offset = 0
+    for k, size in enumerate(sizes):
+        labels[folder.load(solutions, f"{k}.elements")] = offset + folder.load(solutions, f"{k}.labels")
+        offset += size
+    others = np.flatnonzero(labels < 0)
+    mine = np.unique(folder.load(kept, "labels")[others], return_inverse=True)[1] if kept else np.arange(len(others))
+    labels[others] = offset + mine
+    canonical, count = _pairs.canonical_labels(labels)
+    folder.save(stage, "labels", canonical)
+    return count
+
+
+def renumbered(folder: Folder, stage: str, number: int, below: str, above: str) -> int:
+    """A task: labels of elements of the first level, from those of a level in between and of its subsets."""
+    labels = folder.load(above, "labels", mapped=False)[folder.load(below, "labels")]
+    canonical, count = _pairs.canonical_labels(labels.astype(np.int64))
+    folder.save(stage, "labels", canonical)
+    return count
+
+
+def contract(
+    folder: Folder, stage: str, number: int, level: str, division: str, labels: str, negative: bool
+) -> dict[str, Any]:
+    """A task: the pairs of a range between different subsets, as pairs of these.
+
+    `division` names the stage by which only pairs within large components are of interest, "" all of them; `negative`
+    asks for negative costs only.
+    """
+    label = folder.load(labels, "labels")
+    u, v, cost = pairs.load(folder, level, number)
+    a, b = label[u], label[v]
+    kept = a != b
+    if division:
+        component, large = folder.load(division, "component"), folder.load(division, "large")
+        kept &= (component[u] == component[v]) & large[component[u]]
+    if negative:
+        kept &= cost < 0
+    return pairs.save_sorted(folder, stage, number, a[kept], b[kept], cost[kept])

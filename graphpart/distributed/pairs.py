@@ -1,0 +1,111 @@
+"""The pairs of a level: sorted, each once, in ranges of their first element, on disk.
+
+Tasks write the pairs that they have in parts, each sorted by its two elements. A range of elements is merged from all
+parts: costs of a pair are added in the order of the parts, so that sums do not depend on who made them; pairs whose sum
+is 0 are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.distributed._streaming import compensated_sum
+from graphpart.distributed.folder import Folder
+from graphpart.distributed.identifiers import elements_of
+from graphpart.distributed.inputs import Chunk, Columns, read
+
+__all__ = ["Triple", "boundaries", "concatenated", "load", "merge", "save", "save_sorted", "translate"]
+
+Triple = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
+
+SAMPLES = 512  # first elements of pairs, by which ranges are made equal
+NAMES = "u", "v", "cost"
+
+
+def translate(
+    folder: Folder,
+    stage: str,
+    number: int,
+    chunk: Chunk,
+    columns: Columns,
+    identifiers: str,
+    starts: list[int],
+    low: int | None,
+) -> dict[str, Any]:
+    """A task: the rows of a chunk as pairs of elements."""
+    u, v, cost, _ = read(chunk, columns)
+    a, b = (elements_of(folder, ids, identifiers, starts, low) for ids in (u, v))
+    if low is not None:
+        folder.save(stage, f"{number}.seen", np.unique(np.concatenate([a, b])))
+    return save_sorted(folder, stage, number, a, b, cost)
+
+
+def save_sorted(folder: Folder, stage: str, number: int, a: Any, b: Any, cost: Any) -> dict[str, Any]:
+    """Write pairs of different elements as a part; a sample of their first elements."""
+    u, v, cost = _sums(np.minimum(a, b), np.maximum(a, b), cost)
+    save(folder, stage, number, (u, v, cost))
+    places = (len(u) * np.arange(SAMPLES, dtype=np.int64)) // SAMPLES
+    return {"pairs": len(u), "sample": u[places].tolist() if len(u) else []}
+
+
+def boundaries(answers: list[dict[str, Any]], n: int, ranges: int) -> list[int]:
+    """First elements of so many ranges with about as many pairs each, and n, from samples of all parts."""
+    samples = np.array([x for answer in answers for x in answer["sample"]], np.int64)
+    weights = np.array([answer["pairs"] / SAMPLES for answer in answers for _ in answer["sample"]])
+    order = np.argsort(samples, kind="stable")
+    reached = np.cumsum(weights[order])
+    if not len(reached):
+        return [0, n]
+    wanted = reached[-1] * np.arange(1, ranges) / ranges
+    inner = samples[order][np.minimum(np.searchsorted(reached, wanted), len(reached) - 1)]
+    return [0, *[x for x in np.unique(inner).tolist() if 0 < x < n], n]
+
+
+def merge(folder: Folder, stage: str, number: int, parts: str, count: int, first: int, last: int) -> dict[str, Any]:
+    """A task: the pairs of a range of elements, from all parts; how many, and sums of their costs."""
+    found = []
+    for k in range(count):
+        begin, end = np.searchsorted(folder.load(parts, f"{k}.u"), [first, last]).tolist()
+        found.append(load(folder, parts, k, slice(begin, end)))
+    u, v, cost = _sums(*concatenated(found))
+    kept = cost != 0
+    u, v, cost = u[kept], v[kept], cost[kept]
+    save(folder, stage, number, (u, v, cost))
+    return {"pairs": len(u), "attractive": int((cost < 0).sum()), "negative": compensated_sum(cost[cost < 0])}
+
+
+def load(folder: Folder, stage: str, number: int, which: slice = slice(None)) -> Triple:
+    """The pairs of a part or range, or some of them, mapped."""
+    u, v, cost = (folder.load(stage, f"{number}.{name}")[which] for name in NAMES)
+    return u, v, cost
+
+
+def save(folder: Folder, stage: str, number: int, triple: Triple) -> None:
+    """Write the pairs of a part or range."""
+    for k, name in enumerate(NAMES):
+        folder.save(stage, f"{number}.{name}", triple[k])
+
+
+def concatenated(triples: list[Triple]) -> Triple:
+    """Pairs of several parts, one after the other."""
+    if not triples:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
+    u, v, cost = (np.concatenate(column) for column in zip(*triples, strict=True))
+    return u, v, cost
+
+
+def _sums(u: Any, v: Any, cost: Any) -> Triple:
+    """Sorted by both elements; costs of equal pairs are added in their order."""
+    key = u.astype(np.int64) << 32 | v
+    order = np.argsort(key, kind="stable")
+    key, cost = key[order], cost[order]
+    new = np.concatenate([[True], key[1:] != key[:-1]]) if len(key) else np.zeros(0, bool)
+    at = np.flatnonzero(new)
+    if len(at) < len(key):
+        with np.errstate(invalid="ignore"):
+            cost = np.bincount(np.cumsum(new) - 1, cost, len(at))  # one after the other
+        key = key[at]
+    return (key >> 32).astype(np.int32), (key & 0xFFFFFFFF).astype(np.int32), np.asarray(cost, np.float64)

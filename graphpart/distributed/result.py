@@ -1,0 +1,90 @@
+"""What a distributed run returns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphpart.display import Facts, Shown, number, plural
+from graphpart.result import Status
+
+__all__ = ["DistributedResult"]
+
+
+@dataclass(frozen=True, repr=False)
+class DistributedResult(Shown):
+    """A partition whose labels are in Parquet files.
+
+    Attributes
+    ----------
+    labels : str
+        The folder of Parquet files with the columns ``id`` and ``label``: 0, 1, ...
+    cost : float
+        The sum of the costs of pairs within subsets, from a pass over all pairs.
+    lower_bound : float
+        No partition costs less.
+    status : Status
+    message : str
+        What was done, in one line.
+    elements, pairs, subsets : int
+    levels : tuple of dict
+        What happened at each level, by name: elements, pairs, blocks, tasks, and the same for rounds of refinement.
+    seconds : float
+        Wall clock.
+    stages : dict
+        Seconds of each stage.
+    bytes : int
+        Of all files in the work folder at the end.
+    wrong_rows : int
+        Rows of the input that were left out.
+    warnings : tuple of str
+        The first ones of these.
+    """
+
+    labels: str
+    cost: float
+    lower_bound: float
+    status: Status
+    message: str
+    elements: int
+    pairs: int
+    subsets: int
+    levels: tuple[dict[str, Any], ...]
+    seconds: float
+    stages: dict[str, float] = field(default_factory=dict)
+    bytes: int = 0
+    wrong_rows: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """``(cost - lower_bound) / |cost|``: 0 when proven optimal, ``inf`` when no bound is known."""
+        difference = self.cost - self.lower_bound
+        if difference <= 0:
+            return 0.0
+        return difference / abs(self.cost) if self.cost and difference < math.inf else math.inf
+
+    def summary(self) -> Facts:
+        """What there is to know, by name: a dictionary that prints as aligned lines."""
+        facts = self._facts() | {"message": self.message, "labels": self.labels, "wrong rows": self.wrong_rows}
+        return Facts(facts | {"bytes": self.bytes} | {f"{k}, seconds": round(v, 3) for k, v in self.stages.items()})
+
+    def to_frame(self) -> Any:
+        """The labels as a pandas data frame with the columns ``id`` and ``label``; all of them in memory."""
+        import pyarrow.parquet as pq
+
+        return pq.read_table(self.labels).to_pandas()
+
+    def _title(self) -> str:
+        counts = f"{plural(self.subsets, 'cluster')} of {plural(self.elements, 'element')}"
+        return f"{type(self).__name__}: {counts}, cost {number(self.cost)}"
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "pairs": self.pairs,
+            "lower bound": self.lower_bound,
+            "gap": f"{100 * self.gap:.3g}%" if math.isfinite(self.gap) else "-",
+            "status": str(self.status),
+            "seconds": round(self.seconds, 3),
+        }

@@ -1,0 +1,408 @@
+"""Set partition problems larger than one machine, or than its memory: solved in parts, by workers of Dask.
+
+Pairs of elements with costs stand in Parquet files; negative costs attract. What is written between stages stands in a
+work folder that all workers reach.
+
+1. Identifiers become elements 0, 1, ..., n - 1, and rows pairs of these, sorted and summed up, in ranges of elements.
+2. Two elements that no path of attractive pairs connects need never be joined. So components of attractive pairs are
+   solved one by one; small ones are packed into tasks. Components that are too large are divided into blocks by their
+   strongest attractions (see blocks.py), as if pairs between blocks cost nothing.
+3. Where there were such blocks, the subsets found become elements, pairs between them are summed up, and 2. is repeated
+   until nothing has to be divided (hierarchical decomposition, Pape et al. 2017).
+4. Refinement: groups of neighbouring subsets, such that former borders of blocks lie inside, are solved again, starting
+   from what is known (see refinement.py).
+5. Lower bound: for each division of the elements of the first level into blocks or groups, the sum of lower bounds of
+   its parts, and of the negative costs between them; the best of these.
+
+A task is pure: its answer follows from its arguments and the work folder. So neither the number of workers nor their
+order, nor the loss of some, changes a label; and a run goes on where it ended, if its work folder is named again.
+Nothing that grows with the number of pairs is ever held by one process; some numbers for each element are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from graphpart.common.rounds import check_seed_and_threads
+from graphpart.display.progress import Progress
+from graphpart.distributed import blocks, identifiers, labels, levels, pairs, parts, refinement
+from graphpart.distributed.engine import Ended, Engine, memory_of
+from graphpart.distributed.folder import Folder
+from graphpart.distributed.inputs import NAMED, Columns, chunks_of, files_of, signature_of
+from graphpart.distributed.result import DistributedResult
+from graphpart.errors import InvalidOption, InvalidProblem, warn
+from graphpart.methods import find_method
+from graphpart.partition.bounds.lower_bound import BOUNDS
+from graphpart.result import Status
+from graphpart.stopping import Stopping
+
+__all__ = ["solve"]
+
+BYTES_OF_ROW = 400  # while a chunk is read, its identifiers are looked up, and it is sorted
+BYTES_OF_PAIR = 320  # while a task solves its part
+BYTES_OF_RANGE = 128  # for each pair, while a range is merged
+LARGEST_CHUNK = 2**22  # rows
+LEVELS = 30  # at most
+PROGRESS = 0.98  # of the pairs of a level, that the next one may have at most
+WORTH = 1e-5  # of the cost, by which a round of refinement has to lower it for another one to follow
+MOST_ELEMENTS = 2**31 - 1
+
+
+def solve(
+    source: Any,
+    *,
+    columns: Sequence[str] = ("u", "v", "cost"),
+    method: str = "kernighan-lin",
+    options: dict[str, Any] | None = None,
+    bound: str | None = "cycle-packing",
+    refine: int = 2,
+    client: Any = None,
+    workers: int = 2,
+    memory_limit: str | float = "4GB",
+    output: str | os.PathLike[str] | None = None,
+    work_folder: str | os.PathLike[str] | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> DistributedResult:
+    """Solve a set partition problem given by rows ``u, v, cost``, however many.
+
+    Parameters
+    ----------
+    source : path, list of paths, or table
+        Parquet files: one, a folder, a pattern like ``"pairs/*.parquet"``, or several of these; or a table of Dask,
+        pandas, polars or Arrow. Identifiers are integers or strings. Costs of rows with the same pair add up.
+    columns : sequence of three str
+        The names of the columns: both elements and the cost.
+    method : str
+        The method for each part, see :func:`graphpart.solve`. Methods that are ended by the clock, `auto` among them,
+        may give other labels in another run.
+    options : dict, optional
+        Further options of the method.
+    bound : str or None
+        The lower bound for each part, see :func:`graphpart.partition.lower_bound`; None: only that of the method.
+    refine : int
+        Rounds of refinement at most.
+    client : distributed.Client, optional
+        Workers that are there already. Default: processes on this machine.
+    workers : int
+        How many of these; 0: this process does all of it, without Dask.
+    memory_limit : str or float
+        Of each worker: ``"4GB"``, or bytes. How pairs are divided follows from it.
+    output : path, optional
+        Folder for the labels, as Parquet files; default: ``labels`` in the work folder, or a new temporary folder.
+    work_folder : path, optional
+        A folder that all workers reach, empty or of an earlier run with the same input and options, which is then gone
+        on with. Default: a temporary folder, removed in the end.
+    time_limit : float, optional
+        Seconds, after which the best labels so far are evaluated and written.
+    callback : callable, optional
+        ``callback(seconds, cost)`` from time to time; a true return value stops the run.
+
+    Returns
+    -------
+    DistributedResult
+
+    Raises
+    ------
+    FormatError
+        If a file cannot be read, or lacks a column.
+    InvalidProblem, InvalidOption
+        If an argument is not as described.
+    SolverError
+        If workers are lost again and again, or the disk is full.
+    MissingDependency
+        If Dask or pyarrow is not installed: ``pip install 'graphpart[distributed]'``.
+
+    Notes
+    -----
+    Memory of each worker: at most `memory_limit`; one worker at a time holds 20 bytes for each element. The work folder
+    takes about 50 bytes for each pair.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"u": ["ann", "ann", "bob"], "v": ["bob", "cid", "cid"], "cost": [-2.0, 3.0, -1.0]})
+    >>> r = solve(rows, workers=0)
+    >>> r.cost, r.lower_bound, r.subsets
+    (-2.0, -2.0, 2)
+    >>> r.to_frame()["label"].tolist()
+    [0, 0, 1]
+    """
+    stopping = Stopping(time_limit, None, None, callback)
+    named = _columns(columns)
+    memory = memory_of(memory_limit)
+    check_seed_and_threads(None, workers or None)
+    if not hasattr(refine, "__index__") or refine < 0:
+        raise InvalidOption(f"refine is {refine!r}: expected a whole number of rounds, at least 0")
+    find_method(method, "partition")
+    if bound is not None and bound not in BOUNDS:
+        raise InvalidOption(f"bound is {bound!r}: expected None or one of {', '.join(BOUNDS)}")
+    temporary = work_folder is None
+    at = tempfile.mkdtemp(prefix="graphpart-work-") if work_folder is None else os.path.abspath(os.fspath(work_folder))
+    folder = Folder(at)
+    try:
+        if output is None:
+            output = tempfile.mkdtemp(prefix="graphpart-labels-") if temporary else os.path.join(at, "labels")
+        target = os.path.abspath(os.fspath(output))
+        files = files_of(source, folder) if temporary else _files_beside(source, folder)
+        folder.claim(
+            {
+                "input": signature_of(files),
+                "columns": list(columns),
+                "method": [method, {k: repr(v) for k, v in (options or {}).items()}],
+                "memory_limit": memory,
+                "bound": bound,
+            }
+        ) if not temporary else None
+        with Progress(1) as shown, contextlib.ExitStack() as stack:
+
+            def report(stage: str, done: int, count: int) -> None:
+                shown.start(f"{stage}: {done} of {count} tasks")
+
+            engine = stack.enter_context(Engine(folder, client, workers, memory, stopping, report))
+            run = _Run(engine, folder, named, method, dict(options or {}), bound, memory, stopping)
+            return run.run(files, int(refine), target)
+    finally:
+        if temporary:
+            folder.delete()
+
+
+def _columns(columns: Sequence[str]) -> Columns:
+    if isinstance(columns, str) or len(columns) != 3 or len(set(columns)) != 3:
+        raise InvalidOption(f"columns are {columns!r}: expected three names, of both elements and the cost")
+    return Columns(*columns)
+
+
+def _files_beside(source: Any, folder: Folder) -> list[str]:
+    """The files of a source; a table is written once, beside the answers of an earlier run."""
+    os.makedirs(folder.path, exist_ok=True)
+    return files_of(source, folder)
+
+
+class _Run:
+    """One run: the order of stages, and what is known so far."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        folder: Folder,
+        columns: Columns,
+        method: str,
+        options: dict[str, Any],
+        bound: str | None,
+        memory: int,
+        stopping: Stopping,
+    ) -> None:
+        self.engine, self.folder, self.columns, self.stopping = engine, folder, columns, stopping
+        self.method, self.options, self.bound = method, options, bound
+        self.rows = max(1000, min(LARGEST_CHUNK, memory // BYTES_OF_ROW))
+        self.most = max(1000, memory // BYTES_OF_PAIR)
+        self.range = max(1000, memory // BYTES_OF_RANGE)
+        self.best: str | None = None  # the stage with the best labels of elements of the first level
+        self.lower = -math.inf
+        self.proven = True
+        self.levels: list[dict[str, Any]] = []
+
+    def run(self, files: list[str], refine: int, target: str) -> DistributedResult:
+        """All stages."""
+        status = Status.FEASIBLE
+        self.input(files)
+        try:
+            self.solve_levels()
+            for k in range(refine):
+                if not self.refine(k):
+                    break
+        except Ended:
+            status = self.stopping.reason or Status.INTERRUPTED
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+            self.engine.client = None
+        self.engine.stopping = Stopping()  # what follows has to be done
+        return self.result(status, target)
+
+    # ---------------------------------------------------------------------------------------------------------- input
+
+    def input(self, files: list[str]) -> None:
+        """Step 1: elements and sorted pairs."""
+        map_, columns = self.engine.map, self.columns
+        self.chunks = chunks = chunks_of(files, columns, self.rows)
+        found = map_("range", identifiers.ranged, [(chunk, columns) for chunk in chunks])
+        self.wrong = sum(answer["wrong"] for answer in found)
+        self.warnings = [text for answer in found for text in answer["named"]][:NAMED]
+        rows = sum(answer["rows"] for answer in found)
+        if self.wrong:
+            warn(f"{self.wrong} of {self.wrong + rows} rows are left out, the first: {self.warnings[0]}")
+        kinds = {answer["text"] for answer in found if answer["rows"]}
+        if len(kinds) > 1:
+            raise InvalidProblem("identifiers are integers in some files and strings in others: expected one type")
+        ranges = [(answer["low"], answer["high"]) for answer in found if answer["low"] is not None]
+        low = min((r[0] for r in ranges), default=0)
+        span = max((r[1] for r in ranges), default=-1) - low + 1
+        direct = kinds != {True} and span <= max(identifiers.SPARSE * 2 * rows, 1000)
+        self.low = low if direct else None
+        if direct:
+            self.starts = [0, span]
+        else:
+            buckets = max(1, math.ceil(2 * rows * 64 / (self.rows * BYTES_OF_ROW)))
+            map_("identifiers", identifiers.bucketed, [(chunk, columns, buckets) for chunk in chunks])
+            merged = map_("buckets", identifiers.merged, [(len(chunks), "identifiers")] * buckets)
+            self.starts = [0]
+            for count in merged:
+                self.starts.append(self.starts[-1] + count)
+            self.folder.remove("identifiers")
+        self.n = self.starts[-1]
+        if self.n > MOST_ELEMENTS:
+            raise InvalidProblem(f"there are {self.n} elements: expected at most {MOST_ELEMENTS}")
+        arguments = [(chunk, columns, "buckets", self.starts, self.low) for chunk in chunks]
+        translated = map_("pairs", pairs.translate, arguments)
+        if direct:
+            self.elements = map_("seen", labels.seen, [(self.n, "pairs", len(chunks))])[0]
+        else:
+            self.elements = self.n
+        self.ranges = self.merge("level-0", "pairs", translated, self.n)
+
+    def merge(self, stage: str, parts_of: str, answers: list[dict[str, Any]], n: int) -> list[dict[str, Any]]:
+        """Sorted parts become ranges of a level."""
+        total = sum(answer["pairs"] for answer in answers)
+        bounds = pairs.boundaries(answers, n, max(1, math.ceil(total / self.range)))
+        arguments = [(parts_of, len(answers), a, b) for a, b in pairwise(bounds)]
+        merged = self.engine.map(stage, pairs.merge, arguments)
+        self.folder.remove(parts_of)
+        return merged
+
+    # --------------------------------------------------------------------------------------------------------- levels
+
+    def solve_levels(self) -> None:
+        """Steps 2 and 3."""
+        n, ranges, before = self.n, self.ranges, math.inf
+        for k in range(LEVELS):
+            level = f"level-{k}"
+            count = sum(answer["pairs"] for answer in ranges)
+            division = self.engine.map(f"divide-{k}", blocks.divide, [(n, level, len(ranges), self.most)])[0]
+            sizes = self.part(f"{k}", level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0)
+            stage = f"labels-{k}"
+            subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{k}", sizes)])[0]
+            self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
+            if self.best is not None:
+                composed = f"composed-{k}"
+                self.engine.map(composed, levels.renumbered, [(self.best, stage)])
+                stage = composed
+            self.best = stage
+            if not division["divided"]:
+                break
+            self.proven = False
+            if count > PROGRESS * before:
+                break  # blocks are found no more that would make it smaller
+            before = count
+            arguments = [(level, f"divide-{k}", f"labels-{k}", False)] * len(ranges)
+            contracted = self.engine.map(f"contract-{k}", levels.contract, arguments)
+            ranges = self.merge(f"level-{k + 1}", f"contract-{k}", contracted, subsets)
+            n = subsets
+            if k:
+                self.folder.remove(level)
+
+    def part(
+        self,
+        name: str,
+        level: str,
+        ranges: int,
+        division: str,
+        tasks: int,
+        start: tuple[str, str] | None,
+        bounding: bool,
+    ) -> list[int]:
+        """Solve the parts of a division; how many subsets each has. Their lower bound, if they are all elements."""
+        map_ = self.engine.map
+        routes = f"route-{name}"
+        routed = map_(routes, parts.route, [(level, division, tasks)] * ranges)
+        arguments = [(routes, ranges, self.method, self.options, start)] * tasks
+        solved = map_(f"solve-{name}", parts.solved, arguments)
+        if bounding:
+            between = math.fsum(answer["between"] for answer in routed)
+            self.proven = self.proven and all(answer["optimal"] for answer in solved)
+            found = [answer["bound"] for answer in solved]
+            if self.bound is not None:
+                better = map_(f"bound-{name}", parts.bounded, [(routes, ranges, self.bound)] * tasks)
+                found = [max(a, b["bound"]) for a, b in zip(found, better, strict=True)]
+            whole = math.fsum([between, *found])
+            self.lower = max(self.lower, whole - 1e-12 * abs(whole))
+        self.folder.remove(routes)
+        self.gain = math.fsum(answer["cost"] - answer["before"] for answer in solved if answer["before"] is not None)
+        return [answer["clusters"] for answer in solved]
+
+    # ----------------------------------------------------------------------------------------------------- refinement
+
+    def refine(self, k: int) -> bool:
+        """Step 4, one round; whether another one may be worth its time."""
+        assert self.best is not None
+        if not any(level["divided"] for level in self.levels if "divided" in level):
+            return False
+        name, ranges = f"refine-{k}", len(self.ranges)
+        arguments = [("level-0", "", self.best, True)] * ranges
+        contracted = self.engine.map(f"border-pairs-{k}", levels.contract, arguments)
+        borders = self.merge(f"borders-{k}", f"border-pairs-{k}", contracted, self.n)
+        before = "divide-0" if k == 0 else f"group-{k - 1}"
+        argument = (self.n, "level-0", ranges, f"borders-{k}", len(borders), self.best, before, self.most)
+        found = self.engine.map(f"group-{k}", refinement.group, [argument])[0]
+        self.folder.remove(f"borders-{k}")
+        start = (self.best, "labels")
+        sizes = self.part(name, "level-0", ranges, f"group-{k}", found["tasks"], start, True)
+        stage = f"labels-{name}"
+        subsets = self.engine.map(stage, levels.numbered, [(self.n, f"solve-{name}", sizes, self.best)])[0]
+        self.best = stage
+        self.levels.append({"elements": self.n, **found, "subsets": subsets, "gain": self.gain})
+        return -self.gain > WORTH * abs(self.lower)
+
+    # --------------------------------------------------------------------------------------------------------- result
+
+    def result(self, status: Status, target: str) -> DistributedResult:
+        """Labels are evaluated and written."""
+        map_ = self.engine.map
+        if self.best is None:
+            map_("alone", levels.numbered, [(self.n, "", [])])
+            self.best = "alone"
+        evaluated = map_(f"cost-{self.best}", labels.evaluated, [("level-0", self.best)] * len(self.ranges))
+        cost = math.fsum(evaluated) + 0.0
+        trivial = math.fsum(answer["negative"] for answer in self.ranges)
+        lower = max(self.lower, trivial - 1e-12 * abs(trivial))
+        lower = min(lower, cost)
+        if status is Status.FEASIBLE and (self.proven or cost <= lower):
+            status, lower = Status.OPTIMAL, cost
+        os.makedirs(target, exist_ok=True)
+        if self.low is None:
+            bounds, names = self.starts, "buckets"
+        else:
+            bounds, names = [*range(0, self.n, LARGEST_CHUNK), self.n] if self.n else [0, 0], "seen"
+        arguments = [(target, self.best, names, a, b, self.low) for a, b in pairwise(bounds)]
+        written = f"written-{self.best}"
+        map_(written, labels.written, arguments)
+        label = self.folder.load(self.best, "labels")
+        subsets = int(label.max(initial=-1)) + 1
+        if self.low is not None and self.elements < self.n:
+            subsets -= self.n - self.elements  # numbers that do not occur are alone
+        message = {
+            Status.OPTIMAL: "proven optimal, part by part",
+            Status.FEASIBLE: f"solved in parts by {self.method}, {len(self.levels)} levels and rounds of refinement",
+        }.get(status, "stopped before its end; the best labels so far")
+        return DistributedResult(
+            labels=target,
+            cost=cost,
+            lower_bound=lower,
+            status=status,
+            message=message,
+            elements=self.elements,
+            pairs=sum(answer["pairs"] for answer in self.ranges),
+            subsets=subsets,
+            levels=tuple(self.levels),
+            seconds=self.stopping.seconds,
+            stages=dict(self.engine.seconds),
+            bytes=self.folder.size(),
+            wrong_rows=self.wrong,
+            warnings=tuple(self.warnings),
+        )
