@@ -56,6 +56,7 @@ def solved(
     method: str,
     options: dict[str, Any],
     start: tuple[str, str] | None,
+    fewer: float | None,
 ) -> dict[str, Any]:
     """A task: labels of its elements. Saves ``elements`` and ``labels``.
 
@@ -65,7 +66,10 @@ def solved(
     initial = None
     if start is not None:
         _, initial = np.unique(folder.load(*start)[elements], return_inverse=True)
-    result = run(p, method, initial=initial, **options)
+    if fewer is not None:
+        result = run(p, "greedy-joining", max_iterations=int(p.n * fewer))
+    else:
+        result = run(p, method, initial=initial, **options)
     assert isinstance(result, PartitionResult)
     folder.save(stage, f"{number}.elements", elements)
     folder.save(stage, f"{number}.labels", result.labels)

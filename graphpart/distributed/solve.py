@@ -45,11 +45,14 @@ from graphpart.stopping import Stopping
 __all__ = ["solve"]
 
 BYTES_OF_ROW = 400  # while a chunk is read, its identifiers are looked up, and it is sorted
-BYTES_OF_PAIR = 320  # while a task solves its part
+BYTES_OF_PAIR = 160  # while a task solves its part
 BYTES_OF_RANGE = 128  # for each pair, while a range is merged
 LARGEST_CHUNK = 2**22  # rows
 LEVELS = 30  # at most
-PROGRESS = 0.98  # of the pairs of a level, that the next one may have at most
+PROGRESS = 0.98  # of the elements of a level, that the next one may have at most
+FEWER = (
+    0.25  # joins of a block that was divided, for each of its elements: the strongest ones; the rest is decided later
+)
 WORTH = 1e-5  # of the cost, by which a round of refinement has to lower it for another one to follow
 MOST_ELEMENTS = 2**31 - 1
 
@@ -280,12 +283,14 @@ class _Run:
 
     def solve_levels(self) -> None:
         """Steps 2 and 3."""
-        n, ranges, before = self.n, self.ranges, math.inf
+        n, ranges = self.n, self.ranges
         for k in range(LEVELS):
             level = f"level-{k}"
             count = sum(answer["pairs"] for answer in ranges)
             division = self.engine.map(f"divide-{k}", blocks.divide, [(n, level, len(ranges), self.most)])[0]
-            sizes = self.part(f"{k}", level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0)
+            sizes = self.part(
+                f"{k}", level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0, division["divided"]
+            )
             stage = f"labels-{k}"
             subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{k}", sizes)])[0]
             self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
@@ -297,12 +302,11 @@ class _Run:
             if not division["divided"]:
                 break
             self.proven = False
-            if count > PROGRESS * before:
-                break  # blocks are found no more that would make it smaller
-            before = count
             arguments = [(level, f"divide-{k}", f"labels-{k}", False)] * len(ranges)
             contracted = self.engine.map(f"contract-{k}", levels.contract, arguments)
             ranges = self.merge(f"level-{k + 1}", f"contract-{k}", contracted, subsets)
+            if subsets > PROGRESS * n:
+                break  # joins are found no more that would make it smaller
             n = subsets
             if k:
                 self.folder.remove(level)
@@ -316,12 +320,13 @@ class _Run:
         tasks: int,
         start: tuple[str, str] | None,
         bounding: bool,
+        divided: bool = False,
     ) -> list[int]:
         """Solve the parts of a division; how many subsets each has. Their lower bound, if they are all elements."""
         map_ = self.engine.map
         routes = f"route-{name}"
         routed = map_(routes, parts.route, [(level, division, tasks)] * ranges)
-        arguments = [(routes, ranges, self.method, self.options, start)] * tasks
+        arguments = [(routes, ranges, self.method, self.options, start, FEWER if divided else None)] * tasks
         solved = map_(f"solve-{name}", parts.solved, arguments)
         if bounding:
             between = math.fsum(answer["between"] for answer in routed)
