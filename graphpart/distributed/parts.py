@@ -20,6 +20,8 @@ from graphpart.solve import run
 
 __all__ = ["bounded", "route", "solved"]
 
+FEWEST = 1.0  # seconds for a lower bound at least
+
 
 def route(folder: Folder, stage: str, number: int, level: str, division: str, tasks: int) -> dict[str, float]:
     """A task: the pairs of a range that lie within blocks, by task; the sum of negative costs of all others."""
@@ -81,10 +83,13 @@ def solved(
         "before": before,
         "optimal": result.status == "optimal",
         "bound": result.lower_bound,
+        "seconds": result.seconds,
     }
 
 
-def bounded(folder: Folder, stage: str, number: int, routes: str, ranges: int, method: str) -> dict[str, float]:
-    """A task: a lower bound on the cost of its part."""
+def bounded(
+    folder: Folder, stage: str, number: int, routes: str, ranges: int, method: str, seconds: float
+) -> dict[str, float]:
+    """A task: a lower bound on the cost of its part, in about as many seconds as it was solved in."""
     _, p = gathered(folder, routes, number, ranges)
-    return {"bound": lower_bound(p, method).bound}
+    return {"bound": lower_bound(p, method, time_limit=max(FEWEST, seconds)).bound}

@@ -50,9 +50,7 @@ BYTES_OF_RANGE = 128  # for each pair, while a range is merged
 LARGEST_CHUNK = 2**22  # rows
 LEVELS = 30  # at most
 PROGRESS = 0.98  # of the elements of a level, that the next one may have at most
-FEWER = (
-    0.25  # joins of a block that was divided, for each of its elements: the strongest ones; the rest is decided later
-)
+FEWER = 0.25  # joins of a block, for each of its elements, where blocks had to be made: the rest is decided later
 WORTH = 1e-5  # of the cost, by which a round of refinement has to lower it for another one to follow
 MOST_ELEMENTS = 2**31 - 1
 
@@ -333,7 +331,11 @@ class _Run:
             self.proven = self.proven and all(answer["optimal"] for answer in solved)
             found = [answer["bound"] for answer in solved]
             if self.bound is not None:
-                better = map_(f"bound-{name}", parts.bounded, [(routes, ranges, self.bound)] * tasks)
+                better = map_(
+                    f"bound-{name}",
+                    parts.bounded,
+                    [(routes, ranges, self.bound, answer["seconds"]) for answer in solved],
+                )
                 found = [max(a, b["bound"]) for a, b in zip(found, better, strict=True)]
             whole = math.fsum([between, *found])
             self.lower = max(self.lower, whole - 1e-12 * abs(whole))
