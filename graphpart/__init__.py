@@ -70,7 +70,19 @@ __all__ = [
     "write_labels",
 ]
 # estimators needs scikit-learn, so `from graphpart import *` has to do without
-LAZY = ("cli", "crf", "distributed", "estimators", "generate", "io", "learn", "metrics", "partition", "plotting", "testing")
+LAZY = (
+    "cli",
+    "crf",
+    "distributed",
+    "estimators",
+    "generate",
+    "io",
+    "learn",
+    "metrics",
+    "partition",
+    "plotting",
+    "testing",
+)
 
 
 def __getattr__(name: str) -> Any:

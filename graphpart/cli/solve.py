@@ -19,6 +19,10 @@ graph; into a folder, also elements and clusters, or labels.
 The gap is that between the cost and the proven lower bound, relative to the cost. --certificate writes a lower bound
 with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.
 
+With --workers or --distributed, FILEs are Parquet files with columns u, v, cost (or as --left, --right and --cost name
+them), all of one problem, which is solved in parts by processes of limited memory; -o names a folder for its labels,
+which are Parquet files, too. With --work-folder, a run that ended early is gone on with.
+
 In a factor graph the labels of some variables can be given by --evidence FILE, in the format .evid of UAI; the others
 are then chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe or .map
 is in the format of UAI, too; --initial and graphpart evaluate take it as well. Where a method finds no labeling that
@@ -32,7 +36,7 @@ import math
 from typing import Any
 
 import graphpart
-from graphpart.cli import arguments
+from graphpart.cli import arguments, distributed
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import (
@@ -100,10 +104,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_options(parser)
     arguments.add_json(parser)
     arguments.add_columns(parser)
+    distributed.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Solve each file; one that fails does not lose the others."""
+    if distributed.wanted(args):
+        return distributed.run(args)
     args.files = instances_in(args.files)
     columns_given = arguments.columns_of(args)
     options = dict(args.options)

@@ -1,0 +1,102 @@
+"""What `graphpart solve` does with pairs in Parquet files: solved in parts, by workers (see graphpart.distributed)."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from graphpart.cli.arguments import whole
+from graphpart.cli.console import INTERRUPTED, emit, emit_json
+from graphpart.errors import InvalidOption, MissingDependency
+from graphpart.result import Status
+
+__all__ = ["add_arguments", "run", "wanted"]
+
+METHOD = "kernighan-lin"  # where none is named: the same labels in every run
+GIVEN = ("distributed", "workers", "memory_limit", "work_folder", "refine")
+OTHERS = (
+    "initial",
+    "extend",
+    "evidence",
+    "checkpoint",
+    "plot",
+    "doubts",
+    "certificate",
+    "format",
+    "max_iterations",
+    "target",
+    "seed",
+    "weight",
+    "similarity",
+    "probability",
+    "threshold",
+    "prior",
+    "clip",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments for problems in Parquet files."""
+    group = parser.add_argument_group("problems larger than memory: Parquet files with a row for each pair")
+    group.add_argument("--distributed", metavar="ADDRESS", help="scheduler of Dask, like tcp://host:8786")
+    group.add_argument("--workers", type=whole, metavar="INTEGER", help="processes on this machine; default: 2")
+    group.add_argument("--memory-limit", metavar="SIZE", help="of each worker, like 4GB, the default")
+    group.add_argument("--work-folder", metavar="PATH", help="is gone on with if it holds an earlier run of the same")
+    group.add_argument("--refine", type=whole, metavar="INTEGER", help="rounds of refinement; default: 2")
+
+
+def wanted(args: argparse.Namespace) -> bool:
+    """Whether the files are to be solved in parts."""
+    return any(getattr(args, name) is not None for name in GIVEN)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Solve all files as one problem."""
+    for name in OTHERS:
+        if getattr(args, name) is not None:
+            flag = name.replace("_", "-")
+            raise InvalidOption(f"--{flag} is for problems in memory: expected none with --workers or --distributed")
+    if args.distributed is not None and args.workers is not None:
+        raise InvalidOption("--distributed and --workers are both given: expected one of them")
+    if args.output is None and args.work_folder is None:
+        raise InvalidOption("-o is missing: expected a folder for the labels")
+    if args.output == "-":
+        raise InvalidOption("-o - is standard output: expected a folder, for labels as Parquet files")
+    from graphpart.distributed import solve
+
+    keywords: dict[str, Any] = {
+        "columns": (args.left or "u", args.right or "v", args.cost or "cost"),
+        "method": METHOD if args.method == "auto" else args.method,
+        "options": dict(args.options),
+        "output": args.output,
+        "work_folder": args.work_folder,
+        "time_limit": args.time_limit,
+    }
+    for name in ("workers", "memory_limit", "refine"):
+        if getattr(args, name) is not None:
+            keywords[name] = getattr(args, name)
+    client = _client(args.distributed)
+    try:
+        result = solve(list(args.files), client=client, **keywords)
+    finally:
+        if client is not None:
+            client.close()
+    facts = result.summary()
+    if args.json:
+        emit_json({name.replace(" ", "_"): value for name, value in facts.items()} | {"cost": result.cost})
+    else:
+        emit(f"{facts}\n")
+    return INTERRUPTED if result.status is Status.INTERRUPTED else 0
+
+
+def _client(address: str | None) -> Any:
+    if address is None:
+        return None
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingDependency("distributed", "distributed", "--distributed") from None
+    try:
+        return Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise InvalidOption(f"--distributed {address}: no scheduler of Dask answers there ({error})") from None
