@@ -69,7 +69,7 @@ __all__ = [
     "write",
     "write_labels",
 ]
-# estimators needs scikit-learn, so `from graphpart import *` has to do without
+# estimators needs scikit-learn, distributed pyarrow, so `from graphpart import *` has to do without
 LAZY = (
     "cli",
     "crf",

@@ -41,7 +41,10 @@ ALLOWED = {
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
-    "cli": SHARED | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "graphpart"},
+    "distributed": SHARED | {"partition", "solve"},
+    "cli": SHARED
+    | {"distributed"}
+    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "graphpart"},
     "__main__": {"cli"},
 }
 # Within a kind of problem, rooms build on those before them.

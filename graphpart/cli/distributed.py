@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from typing import Any
 
 from graphpart.cli.arguments import whole
@@ -83,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
             client.close()
     facts = result.summary()
     if args.json:
-        emit_json({name.replace(" ", "_"): value for name, value in facts.items()} | {"cost": result.cost})
+        emit_json({name.replace(" ", "_"): value for name, value in facts.items()})
     else:
         emit(f"{facts}\n")
     return INTERRUPTED if result.status is Status.INTERRUPTED else 0
@@ -93,10 +94,10 @@ def _client(address: str | None) -> Any:
     if address is None:
         return None
     try:
-        from distributed import Client
+        dask = import_module("distributed")
     except ImportError:
         raise MissingDependency("distributed", "distributed", "--distributed") from None
     try:
-        return Client(address, timeout=10)
+        return dask.Client(address, timeout=10)
     except (OSError, ValueError) as error:
         raise InvalidOption(f"--distributed {address}: no scheduler of Dask answers there ({error})") from None

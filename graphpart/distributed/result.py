@@ -67,7 +67,8 @@ class DistributedResult(Shown):
 
     def summary(self) -> Facts:
         """What there is to know, by name: a dictionary that prints as aligned lines."""
-        facts = self._facts() | {"message": self.message, "labels": self.labels, "wrong rows": self.wrong_rows}
+        facts = {"elements": self.elements, "clusters": self.subsets, "cost": self.cost} | self._facts()
+        facts |= {"message": self.message, "labels": self.labels, "wrong rows": self.wrong_rows}
         return Facts(facts | {"bytes": self.bytes} | {f"{k}, seconds": round(v, 3) for k, v in self.stages.items()})
 
     def to_frame(self) -> Any:

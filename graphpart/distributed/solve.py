@@ -331,11 +331,8 @@ class _Run:
             self.proven = self.proven and all(answer["optimal"] for answer in solved)
             found = [answer["bound"] for answer in solved]
             if self.bound is not None:
-                better = map_(
-                    f"bound-{name}",
-                    parts.bounded,
-                    [(routes, ranges, self.bound, answer["seconds"]) for answer in solved],
-                )
+                given = [(routes, ranges, self.bound, answer["seconds"]) for answer in solved]
+                better = map_(f"bound-{name}", parts.bounded, given)
                 found = [max(a, b["bound"]) for a, b in zip(found, better, strict=True)]
             whole = math.fsum([between, *found])
             self.lower = max(self.lower, whole - 1e-12 * abs(whole))
