@@ -38,7 +38,7 @@ class Folder:
         return type(self), (self.path,)
 
     def claim(self, signature: dict[str, Any]) -> None:
-        """Make the folder, or find that it holds the same run.
+        """Make the folder, or find that it holds the same run, as far as this signature tells.
 
         Raises
         ------
@@ -48,18 +48,19 @@ class Folder:
         os.makedirs(self.path, exist_ok=True)
         file = os.path.join(self.path, SIGNATURE)
         wanted = json.loads(json.dumps(signature))
-        if not os.path.exists(file):
-            if os.listdir(self.path):
-                raise InvalidOption(f"work folder {self.path} is not empty, and no run of graphpart: name another one")
-            self._write(file, json.dumps(wanted).encode())
-            return
-        with open(file, "rb") as stream:
-            found = json.loads(stream.read() or b"{}")
+        found: dict[str, Any] = {}
+        if os.path.exists(file):
+            with open(file, "rb") as stream:
+                found = json.loads(stream.read())
+        elif os.listdir(self.path):
+            raise InvalidOption(f"work folder {self.path} is not empty, and no run of graphpart: name another one")
         for name, value in wanted.items():
-            if found.get(name) != value:
+            if found.get(name, value) != value:
                 raise InvalidOption(
                     f"work folder {self.path} holds a run with another {name}: name another folder, or remove it"
                 )
+        if found != found | wanted:
+            self._write(file, json.dumps(found | wanted).encode())
 
     def answer(self, stage: str, number: int) -> Any:
         """What a task has returned; None if it is not done."""

@@ -6,6 +6,7 @@ file for each part. Rows that no pair can be made of are counted, and the first 
 
 from __future__ import annotations
 
+import filecmp
 import glob
 import math
 import os
@@ -108,7 +109,10 @@ def _written(source: Any, folder: Folder) -> list[str]:
         )
     file = os.path.join(at, "part.0.parquet")
     parquet().write_table(table, file + ".part", row_group_size=2**20)
-    os.replace(file + ".part", file)
+    if os.path.exists(file) and filecmp.cmp(file, file + ".part", shallow=False):
+        os.unlink(file + ".part")  # an earlier run has begun with it
+    else:
+        os.replace(file + ".part", file)
     return [file]
 
 
@@ -157,7 +161,7 @@ def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64],
     import pyarrow.compute as pc
 
     try:
-        with parquet().ParquetFile(chunk.path) as opened:
+        with parquet().ParquetFile(chunk.path, page_checksum_verification=True) as opened:
             table = opened.read_row_groups(list(chunk.groups), columns=[columns.u, columns.v, columns.cost])
         u, v = (_identifiers(table[name].combine_chunks(), chunk.path, name) for name in (columns.u, columns.v))
         if u.type != v.type:

@@ -52,6 +52,7 @@ LEVELS = 30  # at most
 PROGRESS = 0.98  # of the elements of a level, that the next one may have at most
 FEWER = 0.25  # joins of a block, for each of its elements, where blocks had to be made: the rest is decided later
 WORTH = 1e-5  # of the cost, by which a round of refinement has to lower it for another one to follow
+ROUNDING, TOLERANCE = 1e-12, 1e-11  # of sums of costs: what they may be wrong by; below it, a gap is none
 MOST_ELEMENTS = 2**31 - 1
 
 
@@ -101,7 +102,7 @@ def solve(
         A folder that all workers reach, empty or of an earlier run with the same input and options, which is then gone
         on with. Default: a temporary folder, removed in the end.
     time_limit : float, optional
-        Seconds, after which the best labels so far are evaluated and written.
+        Seconds, after which the best labels so far are evaluated and written; the input is read in any case.
     callback : callable, optional
         ``callback(seconds, cost)`` from time to time; a true return value stops the run.
 
@@ -151,16 +152,11 @@ def solve(
         if output is None:
             output = tempfile.mkdtemp(prefix="graphpart-labels-") if temporary else os.path.join(at, "labels")
         target = os.path.abspath(os.fspath(output))
-        files = files_of(source, folder) if temporary else _files_beside(source, folder)
-        folder.claim(
-            {
-                "input": signature_of(files),
-                "columns": list(columns),
-                "method": [method, {k: repr(v) for k, v in (options or {}).items()}],
-                "memory_limit": memory,
-                "bound": bound,
-            }
-        ) if not temporary else None
+        chosen = [method, {name: repr(value) for name, value in (options or {}).items()}]
+        signature = {"columns": list(columns), "method": chosen, "bound": bound, "memory_limit": memory}
+        folder.claim(signature)
+        files = files_of(source, folder)
+        folder.claim(signature | {"input": signature_of(files)})
         with Progress(1) as shown, contextlib.ExitStack() as stack:
 
             def report(stage: str, done: int, count: int) -> None:
@@ -178,12 +174,6 @@ def _columns(columns: Sequence[str]) -> Columns:
     if isinstance(columns, str) or len(columns) != 3 or len(set(columns)) != 3:
         raise InvalidOption(f"columns are {columns!r}: expected three names, of both elements and the cost")
     return Columns(*columns)
-
-
-def _files_beside(source: Any, folder: Folder) -> list[str]:
-    """The files of a source; a table is written once, beside the answers of an earlier run."""
-    os.makedirs(folder.path, exist_ok=True)
-    return files_of(source, folder)
 
 
 class _Run:
@@ -213,7 +203,9 @@ class _Run:
     def run(self, files: list[str], refine: int, target: str) -> DistributedResult:
         """All stages."""
         status = Status.FEASIBLE
+        self.engine.stopping = Stopping()  # without elements and pairs there is nothing to return
         self.input(files)
+        self.engine.stopping = self.stopping
         try:
             self.solve_levels()
             for k in range(refine):
@@ -335,7 +327,7 @@ class _Run:
                 better = map_(f"bound-{name}", parts.bounded, given)
                 found = [max(a, b["bound"]) for a, b in zip(found, better, strict=True)]
             whole = math.fsum([between, *found])
-            self.lower = max(self.lower, whole - 1e-12 * abs(whole))
+            self.lower = max(self.lower, whole - ROUNDING * abs(whole))
         self.folder.remove(routes)
         self.gain = math.fsum(answer["cost"] - answer["before"] for answer in solved if answer["before"] is not None)
         return [answer["clusters"] for answer in solved]
@@ -374,9 +366,9 @@ class _Run:
         evaluated = map_(f"cost-{self.best}", labels.evaluated, [("level-0", self.best)] * len(self.ranges))
         cost = math.fsum(evaluated) + 0.0
         trivial = math.fsum(answer["negative"] for answer in self.ranges)
-        lower = max(self.lower, trivial - 1e-12 * abs(trivial))
+        lower = max(self.lower, trivial - ROUNDING * abs(trivial))
         lower = min(lower, cost)
-        if status is Status.FEASIBLE and (self.proven or cost <= lower):
+        if status is Status.FEASIBLE and (self.proven or cost - lower <= TOLERANCE * abs(trivial)):
             status, lower = Status.OPTIMAL, cost
         os.makedirs(target, exist_ok=True)
         if self.low is None:

@@ -1,0 +1,365 @@
+"""Problems solved in parts: against the whole, in any division, on any number of workers, after any loss."""
+
+import json
+import os
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.cli import main
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+engine, folder = (pytest.importorskip(f"graphpart.distributed.{name}") for name in ("engine", "folder"))
+solve = gp.distributed.solve
+MODULE = sys.modules["graphpart.distributed.solve"]
+
+
+def rows_of(rng, n=14, m=40, kind=0):
+    u, v = rng.integers(0, max(n, 1), m), rng.integers(0, max(n, 1), m)
+    u, v = u[u != v], v[u != v]
+    names = [np.arange(20) - 7, (np.arange(20) - 3) * 10**12, np.array([f"é{i}" for i in range(20)])][kind % 3]
+    return pd.DataFrame({"u": names[u], "v": names[v], "cost": rng.integers(-5, 6, len(u)).astype(float)})
+
+
+def labels_of(result):
+    frame = result.to_frame()
+    assert list(frame.columns) == ["id", "label"] and frame["id"].is_unique
+    return dict(zip(frame["id"], frame["label"], strict=True))
+
+
+def cost_of(rows, labels):
+    return sum(c for a, b, c in rows[["u", "v", "cost"]].itertuples(index=False) if labels[a] == labels[b])
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Parts of a few pairs, so that everything is divided."""
+    monkeypatch.setattr(MODULE, "BYTES_OF_PAIR", 10**7 // 12)
+    monkeypatch.setattr(MODULE, "BYTES_OF_ROW", 10**7 // 16)
+    monkeypatch.setattr(MODULE, "BYTES_OF_RANGE", 10**7 // 10)
+
+
+@pytest.mark.parametrize("seed", range(45))
+def test_exact_in_parts_is_exact(seed):
+    rng = np.random.default_rng(seed)
+    rows = rows_of(rng, int(rng.integers(0, 15)), int(rng.integers(0, 40)), seed)
+    result = solve(rows, workers=0, method="exact")
+    labels = labels_of(result)
+    assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == result.subsets
+    assert cost_of(rows, labels) == result.cost
+    best = gp.partition.exact(gp.SetPartition.from_frame(rows, "u", "v", cost="cost")).cost if len(rows) else 0.0
+    assert result.status == "optimal" and result.cost == result.lower_bound == best
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_divided_problems_keep_what_they_promise(seed, small):
+    rng = np.random.default_rng(100 + seed)
+    rows = rows_of(rng, 18, int(rng.integers(20, 120)), seed)
+    result = solve(rows, workers=0, memory_limit=1e7, refine=3)
+    labels = labels_of(result)
+    assert set(labels) == {*rows["u"], *rows["v"]} and len({*labels.values()}) == result.subsets
+    assert cost_of(rows, labels) == result.cost
+    best = gp.partition.exact(gp.SetPartition.from_frame(rows, "u", "v", cost="cost")).cost
+    assert result.lower_bound <= best <= result.cost
+    assert (result.status == "optimal") <= (result.cost == best)
+    gains = [level["gain"] for level in result.levels if "gain" in level]
+    assert all(gain <= 1e-12 for gain in gains)
+
+
+def planted(n=3000, m=24000, seed=1):
+    rng = np.random.default_rng(seed)
+    u, v = rng.integers(0, n, m), rng.integers(0, n, m)
+    v[: m // 2] = u[: m // 2] // 30 * 30 + rng.integers(0, 30, m // 2)
+    u, v = u[u != v], v[u != v]
+    cost = np.where(u // 30 == v // 30, -1.0, 1.0) + 0.25 * rng.integers(-5, 6, len(u))
+    return pd.DataFrame({"u": u, "v": v, "cost": cost})
+
+
+def test_a_divided_problem_ends_near_the_whole():
+    rows = planted(20000, 200000)
+    whole = solve(rows, workers=0, bound=None)
+    divided = solve(rows, workers=0, memory_limit="10MB", bound=None)
+    assert len(whole.levels) == 1 and len(divided.levels) > 3
+    assert divided.cost <= 0.99 * whole.cost  # costs are negative
+
+
+def test_huge_and_forbidden_costs():
+    rows = pd.DataFrame({"u": [0, 1, 0], "v": [1, 2, 2], "cost": [-1e300, -1.0, np.inf]})
+    result = solve(rows, workers=0)
+    assert labels_of(result) == {0: 0, 1: 0, 2: 1} and result.cost == -1e300
+
+
+def test_duplicates_add_up_and_zeros_go():
+    rows = pd.DataFrame({"u": [0, 1, 2, 3], "v": [1, 0, 3, 2], "cost": [-3.0, 1.0, 1.0, -1.0]})
+    result = solve(rows, workers=0)
+    assert (result.cost, result.pairs, result.elements, result.subsets) == (-2.0, 1, 4, 3)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "dask", "dict", "file", "folder", "pattern", "list"])
+def test_every_input(kind, tmp_path):
+    rows = rows_of(np.random.default_rng(3))
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    if kind == "polars":
+        pytest.importorskip("polars")
+    source = {
+        "pandas": lambda: rows,
+        "arrow": lambda: table,
+        "polars": lambda: __import__("polars").from_pandas(rows),
+        "dask": lambda: pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=3),
+        "dict": lambda: {name: rows[name].tolist() for name in rows},
+    }.get(kind)
+    if source is None:
+        pq.write_table(table.slice(0, 20), tmp_path / "a.parquet", row_group_size=7)
+        pq.write_table(table.slice(20), tmp_path / "b.parquet")
+        both = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+        pq.write_table(table, tmp_path / "c.pq")
+        source = {"file": lambda: tmp_path / "c.pq", "folder": lambda: tmp_path, "list": lambda: both}.get(
+            kind, lambda: f"{tmp_path}/*.parquet"
+        )
+    result = solve(source(), workers=0, method="exact")
+    assert result.cost == gp.partition.exact(gp.SetPartition.from_frame(rows, "u", "v", cost="cost")).cost
+
+
+# ------------------------------------------------------------------------------------------------------- what is wrong
+
+
+def test_wrong_rows_are_counted_and_named(tmp_path):
+    table = pa.table({"u": [0, 1, None, 3, 4], "v": [1, 1, 2, 4, 5], "cost": [-1.0, 2.0, 3.0, float("nan"), None]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.warns(gp.GraphPartWarning, match=r"4 of 5 rows are left out.*x.parquet, row 2: both elements are 1"):
+        result = solve(tmp_path, workers=0)
+    assert result.wrong_rows == 4 and result.pairs == 1 and len(result.warnings) == 4
+    assert "row 3: an identifier is missing" in result.warnings[1] and "cost is nan" in result.warnings[2]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "no Parquet file that can be read"),
+        (b"PAR1 garbage PAR1", "no Parquet file that can be read"),
+        ({"u": [1], "v": [2]}, "has no column 'cost': it has 'u', 'v'"),
+        ({"u": [1.5], "v": [2.5], "cost": [1.0]}, "holds double: expected integers or strings"),
+        ({"u": [1], "v": ["a"], "cost": [1.0]}, "expected one type"),
+        ({"u": [1], "v": [2], "cost": ["x"]}, "cannot be read as Parquet"),
+    ],
+)
+def test_wrong_files_are_named(content, problem, tmp_path):
+    file = tmp_path / "x.parquet"
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    else:
+        pq.write_table(pa.table(content), file)
+    with pytest.raises(gp.FormatError, match=problem) as caught:
+        solve(file, workers=0)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_a_file_with_a_damaged_middle(tmp_path):
+    file = tmp_path / "x.parquet"
+    pq.write_table(pa.Table.from_pandas(planted(), preserve_index=False), file, write_page_checksum=True)
+    data = bytearray(file.read_bytes())
+    data[1000:5000] = bytes(4000)  # the end, which says what is where, is whole
+    file.write_bytes(bytes(data))
+    with pytest.raises(gp.FormatError, match="cannot be read as Parquet"):
+        solve(file, workers=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"columns": ("a", "b")}, "columns are"),
+        ({"memory_limit": "many"}, "memory_limit is 'many'"),
+        ({"memory_limit": 1000}, "at least 10 MB"),
+        ({"refine": -1}, "refine is -1"),
+        ({"bound": "best"}, "bound is 'best'"),
+        ({"method": "best"}, "method"),
+        ({"workers": -1}, "-1"),
+    ],
+)
+def test_wrong_options(options, problem):
+    with pytest.raises(gp.InvalidOption, match=problem):
+        solve(rows_of(np.random.default_rng(0)), **({"workers": 0} | options))
+
+
+def test_what_is_no_table():
+    with pytest.raises(gp.InvalidProblem, match="pairs are a int"):
+        solve(3, workers=0)
+    with pytest.raises(gp.InvalidProblem, match="no Parquet file there"):
+        solve("/nowhere/*.parquet", workers=0)
+
+
+# ------------------------------------------------------------------------------------------------- stopped and resumed
+
+
+def test_a_run_is_gone_on_with(tmp_path, small, monkeypatch):
+    rows = planted(300, 2000)
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "x.parquet")
+    expected = labels_of(solve(tmp_path / "x.parquet", workers=0, memory_limit=1e7))
+    performed = engine.performed
+    for end in (1, 4, 9, 20, 40, 80, 10**9):  # the process ends after so many tasks
+        left = [end]
+
+        def dies(*arguments, left=left):
+            left[0] -= 1
+            if left[0] < 0:
+                raise SystemError("the power is off")
+            return performed(*arguments)
+
+        monkeypatch.setattr(engine, "performed", dies)
+        try:
+            result = solve(tmp_path / "x.parquet", workers=0, memory_limit=1e7, work_folder=tmp_path / "work")
+        except SystemError:
+            continue
+    assert end == 10**9 or left[0] >= 0
+    assert labels_of(result) == expected
+
+
+def test_another_run_does_not_take_the_folder(tmp_path):
+    rows = planted(300, 2000)
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "x.parquet")
+    solve(tmp_path / "x.parquet", workers=0, work_folder=tmp_path / "work")
+    with pytest.raises(gp.InvalidOption, match="holds a run with another method"):
+        solve(tmp_path / "x.parquet", workers=0, work_folder=tmp_path / "work", method="greedy-joining")
+    with pytest.raises(gp.InvalidOption, match="is not empty"):
+        solve(tmp_path / "x.parquet", workers=0, work_folder=tmp_path)
+
+
+def test_time_limit_gives_the_best_so_far():
+    rows = planted()
+    result = solve(rows, workers=0, time_limit=0.0)
+    assert result.status == "time_limit"
+    assert cost_of(rows, labels_of(result)) == pytest.approx(result.cost) and result.lower_bound <= result.cost
+
+
+def test_a_callback_stops(small):
+    rows = planted(300, 2000)
+    calls = []
+    result = solve(rows, workers=0, memory_limit=1e7, callback=lambda *_: calls.append(1) or len(calls) > 30)
+    assert result.status == "interrupted" and cost_of(rows, labels_of(result)) == pytest.approx(result.cost)
+
+
+def test_a_full_disk(tmp_path, monkeypatch):
+    real = os.replace
+    count = [0]
+
+    def replace(a, b):
+        count[0] += 1
+        if count[0] == 6:
+            raise OSError(28, "No space left on device", b)
+        return real(a, b)
+
+    monkeypatch.setattr(os, "replace", replace)
+    work = tmp_path / "work"
+    with pytest.raises(gp.SolverError, match=r"No space left on device.*make room"):
+        solve(planted(), workers=0, work_folder=work)
+    assert not [name for _, _, names in os.walk(work) for name in names if name.endswith(".part")]
+
+
+# --------------------------------------------------------------------------------------------------- a real cluster
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit="1GB", dashboard_address=None, silence_logs=50
+        ) as made,
+        distributed.Client(made) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pairs")
+    for k in range(4):
+        pq.write_table(pa.Table.from_pandas(planted(seed=k), preserve_index=False), path / f"{k}.parquet")
+    return path, labels_of(solve(path, workers=0, memory_limit="10MB"))
+
+
+def test_workers_change_nothing(cluster, problem):
+    path, expected = problem
+    assert labels_of(solve(path, client=cluster, memory_limit="10MB")) == expected
+
+
+def test_workers_that_are_killed_change_nothing(cluster, problem):
+    path, expected = problem
+    killed, ended = [], threading.Event()
+
+    def kill():
+        while not ended.wait(0.6) and len(killed) < 4:
+            pids = cluster.run(os.getpid)
+            if pids:
+                pid = sorted(pids.values())[len(killed) % len(pids)]
+                killed.append(pid)
+                os.kill(pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        result = solve(path, client=cluster, memory_limit="10MB")
+    finally:
+        ended.set()
+        thread.join()
+    assert killed and labels_of(result) == expected
+
+
+def test_files_that_workers_cannot_read_are_named(cluster, tmp_path):
+    file = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"u": [1], "v": [2], "cost": ["x"]}), file)
+    with pytest.raises(gp.FormatError, match="cannot be read as Parquet") as caught:
+        solve(file, client=cluster)
+    assert str(caught.value).startswith(str(file))
+
+
+def hungry(folder, stage, number):
+    return len(np.ones(3 * 10**8))  # 2.4 GB
+
+
+def test_a_worker_without_memory_is_said(cluster, tmp_path):
+    from graphpart.stopping import Stopping
+
+    work = folder.Folder(str(tmp_path))
+    with (
+        engine.Engine(work, cluster, 0, 10**9, Stopping(), lambda *_: None) as mine,
+        pytest.raises(gp.SolverError, match="raise memory_limit"),
+    ):
+        mine.map("hungry", hungry, [()])
+
+
+# ----------------------------------------------------------------------------------------------------- the command line
+
+
+def test_command_line(tmp_path, capsys):
+    rows = rows_of(np.random.default_rng(5))
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), tmp_path / "x.parquet")
+    out = tmp_path / "labels"
+    assert main(["solve", str(tmp_path / "x.parquet"), "--workers", "0", "-o", str(out), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    frame = pq.read_table(out).to_pandas()
+    labels = dict(zip(frame["id"], frame["label"], strict=True))
+    assert record["cost"] == cost_of(rows, labels) and record["elements"] == len(labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem", "status"),
+    [
+        (["x.parquet", "--workers", "0"], "-o is missing", 2),
+        (["x.parquet", "--workers", "0", "-o", "-"], "expected a folder", 2),
+        (["x.parquet", "--workers", "0", "-o", "out", "--plot", "a.png"], "--plot is for problems in memory", 2),
+        (["x.parquet", "--workers", "1", "--distributed", "tcp://h:1", "-o", "out"], "both given", 2),
+        (["x.parquet", "--workers", "0", "-o", "out"], "no Parquet file there", 1),
+    ],
+)
+def test_command_line_says_what_is_wrong(arguments, problem, status, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["solve", *arguments]) == status
+    error = capsys.readouterr().err
+    assert problem in error and "Traceback" not in error and error.count("\n") == 1
