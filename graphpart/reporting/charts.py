@@ -85,6 +85,10 @@ def figure(x: Any, y: Any, *, aspect: float, axes: bool = True, x_log: bool = Fa
         border_fill_color=None,
         outline_line_color=None,
     )
+    for axis, log in ((drawn.xaxis, x_log), (drawn.yaxis, y_log)):
+        if not log:
+            axis.formatter.use_scientific = False
+            axis.ticker.desired_num_ticks = 5
     if not axes:
         drawn.axis.visible = False
         drawn.grid.visible = False

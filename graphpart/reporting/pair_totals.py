@@ -18,7 +18,7 @@ __all__ = ["KINDS", "PairTotals", "pair_totals"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 BLOCK = 1 << 22  # pairs looked at together
-KINDS = ("joined, attract", "cut, repel", "joined though they repel", "cut though they attract")
+KINDS = ("together, attract", "apart, repel", "together though they repel", "apart though they attract")
 
 
 @dataclass

@@ -58,7 +58,9 @@ def partition_page(p: SetPartition, result: Result, doubts: Doubts | None, title
     rank[by_size] = np.arange(len(sizes))
     order = np.argsort(rank[labels], kind="stable")
     doubt, to = _of_elements(p, doubts)
-    drawn = _drawn(order, doubt, remarks)
+    grid = grid_of(p.nodes, *_listed(p)) if p.n else None
+    with_graph = grid is None or p.n <= DRAWN  # a large grid is shown as an image
+    drawn = _drawn(order, doubt, remarks) if with_graph else order[:0]
     cells = p.n if p.n <= EXACT_CELLS else CELLS
     totals = pair_totals(p, labels, drawn, order, cells, LINKS)
     headline, sentence = verdict(result, "partition")
@@ -70,10 +72,9 @@ def partition_page(p: SetPartition, result: Result, doubts: Doubts | None, title
     page.parts.append(("How it went", [chart for chart in charts if chart is not None]))
     if p.n:
         pictures: list[Any] = ["search"] if p.n <= ELEMENTS else []
-        grid = grid_of(p.nodes, *_listed(p))
         if grid is not None:
             pictures.append(image_chart(*grid, labels, "subset", "element", remarks))
-        if grid is None or p.n <= DRAWN:
+        if with_graph:
             pictures.append(_graph(p, labels, doubt, drawn, totals, grid, remarks))
         pictures.append(_matrix(p, sizes[by_size], totals, remarks))
         page.parts.append(("Pictures", pictures))

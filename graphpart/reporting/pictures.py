@@ -20,10 +20,12 @@ ATTRACT, REPEL = "#3b78b8", "#d1542c"
 LINKS = (  # colour, dash, opacity by kind, see pair_totals.KINDS
     (ATTRACT, "solid", 0.35),
     (REPEL, "dotted", 0.35),
-    (REPEL, "solid", 0.9),
-    (ATTRACT, "dashed", 0.9),
+    (REPEL, "solid", 0.6),
+    (ATTRACT, "dashed", 0.8),
 )
+SHOWN = (600, 300, 600, 600)  # lines up to which a kind is shown at first
 OUTLINES = 500  # subsets whose borders are drawn in the matrix
+FEW, DOTS = 0.02, 5000  # share of cells with a cost up to which dots are drawn, and how many
 SIDE = 1024  # pixels of an image
 BARS = 60
 
@@ -41,7 +43,7 @@ def graph_chart(
 ) -> Chart:
     """Elements as points in the colours of their subsets, pairs as lines."""
     left, right, top, bottom = _box(x, y)
-    aspect = min(2.2, max(0.8, (right - left) / (bottom - top)))
+    aspect = min(2.2, max(1.25, (right - left) / (bottom - top)))
     wide, high = max(right - left, aspect * (bottom - top)), max(bottom - top, (right - left) / aspect)
     middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
     drawn = figure(
@@ -57,12 +59,13 @@ def graph_chart(
             x0=x[u[mine]], y0=y[u[mine]], x1=x[v[mine]], y1=y[v[mine]],
             u=elements[u[mine]].astype(np.int32), v=elements[v[mine]].astype(np.int32), cost=cost[mine],
         )  # fmt: skip
-        visible = k >= 2 or len(u) <= 1500
+        visible = len(mine) <= SHOWN[k]
         drawn.segment(
             "x0", "y0", "x1", "y1", source=columns, color=colour, line_dash=dash, line_alpha=alpha, line_width=1.3,
             name=f"links-{k}", visible=visible,
         )  # fmt: skip
-        shown.append({"name": kinds[k], "drawn": len(mine), "count": int(counts[k]), "visible": visible, "colour": colour})
+        line = {"name": kinds[k], "drawn": len(mine), "count": int(counts[k])}
+        shown.append({**line, "visible": visible, "colour": colour, "dash": dash})
     colours = [COLOURS[label % len(COLOURS)] for label in labels.tolist()]
     nodes = source("nodes", x=x, y=y, element=elements.astype(np.int32), colour=colours)
     size = float(np.clip(9 * np.sqrt(300 / max(len(x), 1)), 3, 12))
@@ -107,6 +110,7 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     image = source("image", image=[np.zeros((1, 1), np.float32)], x=[0], y=[0], dw=[n], dh=[n])
     mapper = LinearColorMapper(["#000000"], low=-largest, high=largest, nan_color="rgba(0,0,0,0)", name="costs")
     drawn.image("image", source=image, x="x", y="y", dw="dw", dh="dh", color_mapper=mapper, name="image")
+    _dots(drawn, cells, n, mapper)
     ends = np.cumsum(sizes)
     some = np.flatnonzero(sizes > 1)[:OUTLINES]
     starts, ends = (ends - sizes)[some], ends[some]
@@ -121,6 +125,22 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     data = {"kind": "matrix", "cells": len(cells), "half": packed(half, "float32"), "largest": largest}
     drawn.xaxis.axis_label = drawn.yaxis.axis_label = "elements, subset by subset"
     return Chart("matrix", "Costs of pairs, ordered by subset", caption, drawn, data)
+
+
+def _dots(drawn: Any, cells: Floats, n: int, mapper: Any) -> None:
+    """Where few cells have a cost, a dot on each: a cell may be smaller than a pixel."""
+    i, j = np.nonzero(np.triu(np.nan_to_num(cells, posinf=1.0, neginf=-1.0)))
+    if not len(i) or len(i) > FEW * cells.size:
+        return
+    kept = np.sort(np.argsort(-np.abs(cells[i, j]), kind="stable")[:DOTS])
+    i, j = i[kept], j[kept]
+    costs, scale = np.nan_to_num(cells[i, j], posinf=1e300, neginf=-1e300), n / len(cells)
+    x, y = (np.concatenate(pair) * scale + scale / 2 for pair in ((i, j), (j, i)))
+    dots = source("dots", x=x, y=y, cost=np.concatenate([costs, costs]))
+    drawn.scatter(
+        "x", "y", source=dots, marker="square", size=2.5, line_width=0, name="dots",
+        fill_color={"field": "cost", "transform": mapper},
+    )  # fmt: skip
 
 
 def image_chart(row: Integers, column: Integers, labels: Integers, what: str, of: str, remarks: list[str]) -> Chart:
@@ -194,4 +214,5 @@ def bars_chart(
     columns = source("bars", left=np.asarray(left, float), right=np.asarray(right, float), top=top)
     drawn.quad("left", "right", "top", 0, source=columns, color="#4477aa", line_color="#ffffff", line_alpha=0.4, name="bars")
     drawn.xaxis.axis_label, drawn.yaxis.axis_label = labels
+    drawn.yaxis.ticker.min_interval = 1
     return Chart(key, title, caption, drawn, {"kind": "bars", "texts": texts})

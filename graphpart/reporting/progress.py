@@ -33,18 +33,19 @@ def progress_chart(result: Result, remarks: list[str]) -> Chart | None:
     low, high = min(ends), max(ends)
     margin = (high - low) * 0.05 or abs(high) * 0.05 or 1.0
     until = max(_last(costs), _last(bounds)) or 1e-6
-    drawn = figure((0, 1.03 * until), (low - margin, high + margin), aspect=1.7)
-    drawn.xaxis.axis_label, drawn.yaxis.axis_label = "seconds", "cost"
+    unit, factor = ("milliseconds", 1e3) if until < 0.5 else ("seconds", 1.0)
+    drawn = figure((0, 1.03 * until * factor), (low - margin, high + margin), aspect=1.7)
+    drawn.xaxis.axis_label, drawn.yaxis.axis_label = unit, "cost"
     series = []
     for name, curve, colour, dash in (("cost", costs, COST, "solid"), ("lower bound", bounds, BOUND, "dashed")):
         if curve:
-            columns = source(name, x=[s for s, _ in curve], y=[v for _, v in curve])
+            columns = source(name, x=[s * factor for s, _ in curve], y=[v for _, v in curve])
             drawn.step("x", "y", source=columns, mode="after", color=colour, line_dash=dash, line_width=2, name=name)
             drawn.scatter("x", "y", source=columns, color=colour, size=4 if len(curve) > 2 else 8, name=name)
             series.append({"name": name, "colour": colour, "dash": dash})
     found = f"The last cost, {result.cost:.10g}, was there after {_first(costs):.3g} of {result.seconds:.3g} seconds."
     caption = found if bounds else f"{found} No lower bound is known."
-    data = {"kind": "lines", "series": series, "x": "seconds", "y": ""}
+    data = {"kind": "lines", "series": series, "x": unit, "y": ""}
     return Chart("progress", "Cost and lower bound over time", caption, drawn, data)
 
 

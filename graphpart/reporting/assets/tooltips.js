@@ -68,7 +68,7 @@ const seekers = {
         }
       }
       if (!best) return null;
-      const rest = spec.y ? `${shown(best.y)} of instances at ${shown(best.x)} ${spec.x}` : `after ${shown(best.x)} s`;
+      const rest = spec.y ? `${shown(best.y)} of instances at ${shown(best.x)} ${spec.x}` : `after ${shown(best.x)} ${spec.x}`;
       return { lines: spec.y ? [best.series.name, rest] : [`${best.series.name} ${shown(best.y)}`, rest] };
     };
   },
