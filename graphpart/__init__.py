@@ -72,7 +72,19 @@ __all__ = [
     "write_labels",
 ]
 # estimators needs scikit-learn, so `from graphpart import *` has to do without
-LAZY = ("cli", "crf", "estimators", "generate", "io", "learn", "metrics", "partition", "plotting", "reporting", "testing")
+LAZY = (
+    "cli",
+    "crf",
+    "estimators",
+    "generate",
+    "io",
+    "learn",
+    "metrics",
+    "partition",
+    "plotting",
+    "reporting",
+    "testing",
+)
 
 
 def __getattr__(name: str) -> Any:

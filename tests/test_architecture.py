@@ -42,7 +42,8 @@ ALLOWED = {
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
-    "cli": SHARED | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "reporting", "graphpart"},
+    "cli": SHARED
+    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "reporting", "graphpart"},
     "__main__": {"cli"},
 }
 # Within a kind of problem, rooms build on those before them.

@@ -39,6 +39,7 @@ from graphpart.solve import problem_kind
 NAME = "bench"
 HELP = "run methods on a folder of instances and compare the costs with the best known"
 COLUMNS = ["elements", "pairs", "method:", "cost.", "best known.", "gap", "subsets", "seconds"]
+KINDS = ("set partition", "factor graphs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +106,7 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                         best, gap = manifests.compare(file, problem, result.cost)
                         row = facts | {"elements": problem.n, "pairs": problem.m, "method": method}
                         row |= {"instance": file, "best known": best, "gap": gap, "family": families[file]}
-                        row |= {"history": result.history}
+                        row |= {"kind": KINDS[is_factor_graph(problem)], "history": result.history}
                         rows.append(row)
                         if args.json:
                             emit_json(facts)

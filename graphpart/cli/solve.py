@@ -128,7 +128,12 @@ def run(args: argparse.Namespace) -> int:
     if args.report == "-" and (args.json or args.doubts == "-" or "-" in outputs):
         other = "--json" if args.json else "--doubts -" if args.doubts == "-" else "-o -"
         raise InvalidOption(f"{other} and --report - both write to standard output: expected one of them")
-    one_only = {"--plot": args.plot, "--certificate": args.certificate, "--doubts": args.doubts, "--report": args.report}
+    one_only = {
+        "--plot": args.plot,
+        "--certificate": args.certificate,
+        "--doubts": args.doubts,
+        "--report": args.report,
+    }
     for flag, path in one_only.items():
         if path is not None:
             if len(args.files) > 1:

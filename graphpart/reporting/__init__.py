@@ -4,8 +4,8 @@
 over time; `partitions` and `labelings` put together what is shown of each kind of problem: `pair_totals` goes through
 the costs of pairs once, `layout` places elements, `pictures` draws graph and matrix, `grids` finds out whether elements
 lie on a grid. Of a benchmark, `profiles` computes performance profiles. `charts` draws by Bokeh (extra `report`),
-`payload` packs data, `page` writes the file. Scripts and styles of the page are in `assets`. Calls partition and crf for
-doubts; nothing calls it but users and the command line.
+`payload` packs data, `page` writes the file. Scripts and styles of the page are in `assets`. Calls partition and crf
+for doubts; nothing calls it but users and the command line.
 """
 
 from graphpart.reporting.benchmark import report_benchmark

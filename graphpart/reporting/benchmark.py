@@ -21,6 +21,16 @@ __all__ = ["report_benchmark"]
 Run = Mapping[str, Any]
 TOLERANCES = ((0.0, "the best cost"), (0.001, "0.1% of the best cost"), (0.01, "1% of the best cost"))
 LEAST_GAP, LARGEST_GAP = 1e-5, 1.0  # the range of gaps that is drawn
+FAMILY_COLUMNS = (
+    "family",
+    "method",
+    "instances",
+    "best cost reached",
+    "mean gap in %",
+    "largest gap in %",
+    "proven",
+    "seconds",
+)
 NEEDED = ("instance", "family", "method", "cost", "seconds", "status")
 
 
@@ -37,7 +47,8 @@ def report_benchmark(
     ----------
     runs : sequence of mappings
         One for each run: ``instance``, ``family``, ``method``, ``cost``, ``seconds``, ``status``; where known also
-        ``elements``, ``pairs``, ``best known`` (cost), ``lower_bound``, ``subsets`` and ``history``, (seconds, cost).
+        ``kind`` (of problem: each has its own profiles), ``elements``, ``pairs``, ``best known`` (cost),
+        ``lower_bound``, ``subsets`` and ``history``, (seconds, cost).
     path : str, path-like or binary file
         Where to write; a file appears under its name only when it is complete.
     title : str
@@ -54,7 +65,7 @@ def report_benchmark(
 
     Notes
     -----
-    Performance profiles are those of E. D. Dolan and J. J. More, Benchmarking optimization software with performance
+    Performance profiles are those of E. D. Dolan and J. J. Moré, Benchmarking optimization software with performance
     profiles, Mathematical Programming 91 (2002).
     """
     check_report()
@@ -67,30 +78,43 @@ def report_benchmark(
     reached = gaps(runs)
     page = Page(title, *_verdict(runs, methods, reached, len(best)), _facts(runs, best, methods, time_limit))
     styles = {
-        method: {"name": short(method), "colour": COLOURS[k % len(COLOURS)], "dash": DASHES[k // len(COLOURS) % len(DASHES)]}
+        method: {
+            "name": short(method),
+            "colour": COLOURS[k % len(COLOURS)],
+            "dash": DASHES[k // len(COLOURS) % len(DASHES)],
+        }
         for k, method in enumerate(methods)
     }
     page.parts.append(("By family", [_families(runs, best)]))
-    if runs:
-        charts: list[Any] = [_times_chart(runs, tolerance, words, styles) for tolerance, words in TOLERANCES]
-        page.parts.append(("Performance profiles", [*charts, _gaps_chart(reached, styles)]))
+    kinds = list(dict.fromkeys(run.get("kind", "") for run in runs))
+    for k, kind in enumerate(kinds):  # methods are compared on problems of the kind that they solve
+        mine = [run for run in runs if run.get("kind", "") == kind]
+        charts: list[Any] = [_times_chart(mine, tolerance, words, styles, k) for tolerance, words in TOLERANCES]
+        what = f"Performance profiles: {kind}" if len(kinds) > 1 else "Performance profiles"
+        page.parts.append((what, [*charts, _gaps_chart(gaps(mine), styles, k)]))
     page.parts.append(("Runs", [_runs(runs, best)]))
     page.write(path)
 
 
-def _verdict(runs: Sequence[Run], methods: Sequence[str], reached: Mapping[str, Sequence[float]], n: int) -> tuple[str, str]:
+def _verdict(
+    runs: Sequence[Run], methods: Sequence[str], reached: Mapping[str, Sequence[float]], n: int
+) -> tuple[str, str]:
     if not runs:
         return "No runs", "No method ran on any instance."
     hits = {method: sum(gap == 0.0 for gap in reached[method]) for method in methods}
     most = max(hits.values())
     winners = " and ".join(method for method in methods if hits[method] == most)
     proven = sum(run["status"] == Status.OPTIMAL for run in runs)
-    head = f"{winners}: the best cost on {number(most)} of {plural(n, 'instance')}" if len(methods) > 1 else (
-        f"{methods[0]}: the best cost on {number(most)} of {plural(n, 'instance')}"
+    head = (
+        f"{winners}: the best cost on {number(most)} of {plural(n, 'instance')}"
+        if len(methods) > 1
+        else (f"{methods[0]}: the best cost on {number(most)} of {plural(n, 'instance')}")
     )
     known = sum(run.get("best known") is not None for run in runs)
-    what = "The best cost is the best known one, or a better one found here." if known else (
-        "The best cost is the best one found here: no best known values were given."
+    what = (
+        "The best cost is the best known one, or a better one found here."
+        if known
+        else ("The best cost is the best one found here: no best known values were given.")
     )
     return head, f"{what} {number(proven)} of {plural(len(runs), 'run')} ended with a proof that nothing costs less."
 
@@ -115,7 +139,16 @@ def _families(runs: Sequence[Run], best: Mapping[str, float]) -> Table:
             rows.setdefault((family or run["family"], run["method"]), []).append(run)
     columns: dict[str, list[Any]] = {
         name: []
-        for name in ("family", "method", "instances", "best cost reached", "mean gap in %", "largest gap in %", "proven", "seconds")
+        for name in (
+            "family",
+            "method",
+            "instances",
+            "best cost reached",
+            "mean gap in %",
+            "largest gap in %",
+            "proven",
+            "seconds",
+        )
     }
     for (family, method), group in rows.items():
         mine = gaps_of(group, best)
@@ -150,25 +183,30 @@ def gaps_of(runs: Sequence[Run], best: Mapping[str, float]) -> list[float]:
     return found
 
 
-def _times_chart(runs: Sequence[Run], tolerance: float, words: str, styles: Mapping[str, Mapping[str, str]]) -> Chart:
+def _times_chart(
+    runs: Sequence[Run], tolerance: float, words: str, styles: Mapping[str, Mapping[str, str]], k: int
+) -> Chart:
     of_method = ratios(times_to(runs, tolerance))
     largest = max((r for values in of_method.values() for r in values if math.isfinite(r)), default=1.0)
     end = max(10.0, 1.3 * largest)
     caption = (
         f"Share of instances on which a method gets to {words} within a factor of the time of the fastest method "
-        "(Dolan and More 2002); times below 1 ms count as 1 ms. Higher is better; at 1: how often it is the fastest; at the "
-        "right: how often it gets there."
+        "(Dolan and Moré 2002); times below 1 ms count as 1 ms. Higher is better; at 1: how often it is the fastest; at "
+        "the right: how often it gets there. Instances on which a method did not run count as not getting there."
     )
-    return _curves(f"times-{tolerance:g}".replace(".", "-"), f"Time to {words}", caption, of_method, styles, 1.0, end, "times the fastest")
+    key = f"times-{k}-{tolerance:g}".replace(".", "-")
+    return _curves(key, f"Time to {words}", caption, of_method, styles, 1.0, end, "times the fastest")
 
 
-def _gaps_chart(reached: Mapping[str, Sequence[float]], styles: Mapping[str, Mapping[str, str]]) -> Chart:
+def _gaps_chart(reached: Mapping[str, Sequence[float]], styles: Mapping[str, Mapping[str, str]], k: int) -> Chart:
     values = {method: [max(gap, LEAST_GAP) for gap in found] for method, found in reached.items()}
     caption = (
         "Share of instances on which the cost of a method is at most so much above the best one, as a part of it; "
         "at the left edge: the best cost itself."
     )
-    return _curves("gaps", "Quality in the end", caption, values, styles, LEAST_GAP, LARGEST_GAP, "gap to the best cost")
+    return _curves(
+        f"gaps-{k}", "Quality in the end", caption, values, styles, LEAST_GAP, LARGEST_GAP, "gap to the best cost"
+    )
 
 
 def _curves(
@@ -192,7 +230,13 @@ def _curves(
             "x", "y", source=columns, mode="after", color=style["colour"], line_dash=style["dash"], line_width=2.5,
             line_alpha=0.85, name=style["name"],
         )  # fmt: skip
-    return Chart(key, title, caption, drawn, {"kind": "lines", "series": list(styles.values()), "x": label, "y": "share"})
+    return Chart(
+        key,
+        title,
+        caption,
+        drawn,
+        {"kind": "lines", "series": [styles[name] for name in values], "x": label, "y": "share"},
+    )
 
 
 def _runs(runs: Sequence[Run], best: Mapping[str, float]) -> Table:

@@ -10,12 +10,13 @@ Identifiers that Bokeh counts up within a process are numbered anew for each cha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from graphpart.errors import MissingDependency
 
-__all__ = ["Chart", "bokeh_script", "check_report", "figure", "item_of", "source"]
+__all__ = ["Chart", "bokeh_script", "check_report", "figure", "item_of", "models", "source"]
 
 DASHES = ("solid", "dashed", "dotted", "dotdash", "dashdot")
 COLOURS = (
@@ -68,19 +69,16 @@ def figure(x: Any, y: Any, *, aspect: float, axes: bool = True, x_log: bool = Fa
     x_log, y_log : bool
         Whether axes are logarithmic.
     """
-    _bokeh()
-    from bokeh.models import PanTool, Range1d, WheelZoomTool
-    from bokeh.plotting import figure as new_figure
-
-    drawn = new_figure(
-        x_range=Range1d(*map(float, x)),
-        y_range=Range1d(*map(float, y)),
+    made = models()
+    drawn: Any = import_module("bokeh.plotting").figure(
+        x_range=made.Range1d(*map(float, x)),
+        y_range=made.Range1d(*map(float, y)),
         x_axis_type="log" if x_log else "linear",
         y_axis_type="log" if y_log else "linear",
         aspect_ratio=aspect,
         sizing_mode="scale_width",
         toolbar_location=None,
-        tools=[PanTool(), WheelZoomTool(modifiers="ctrl", zoom_on_axis=False)],
+        tools=[made.PanTool(), made.WheelZoomTool(modifiers="ctrl", zoom_on_axis=False)],
         background_fill_color=None,
         border_fill_color=None,
         outline_line_color=None,
@@ -98,17 +96,18 @@ def figure(x: Any, y: Any, *, aspect: float, axes: bool = True, x_log: bool = Fa
 
 def source(name: str, **columns: Any) -> Any:
     """Columns of numbers that the page's script finds by name."""
-    _bokeh()
-    from bokeh.models import ColumnDataSource
+    return models().ColumnDataSource(columns, name=name)
 
-    return ColumnDataSource(columns, name=name)
+
+def models() -> Any:
+    """The classes that Bokeh draws with; its hints of types differ between versions, so it counts as untyped here."""
+    _bokeh()
+    return import_module("bokeh.models")
 
 
 def item_of(drawn: Any) -> Any:
     """What BokehJS draws, with identifiers in order of appearance."""
-    from bokeh.embed import json_item
-
-    return _renumbered(json_item(drawn), {})
+    return _renumbered(import_module("bokeh.embed").json_item(drawn), {})
 
 
 def _renumbered(value: Any, known: dict[str, str]) -> Any:
@@ -132,7 +131,6 @@ def bokeh_script() -> str:
 
 def _bokeh() -> Any:
     try:
-        import bokeh
+        return import_module("bokeh")
     except ImportError:
         raise MissingDependency("bokeh", "report", "a report") from None
-    return bokeh

@@ -123,7 +123,15 @@ def _labels_chart(labels: Integers) -> Any:
     caption = f"{plural(len(values), 'label')} in use."
     x = (-0.7, max(1.7, float(values.max()) + 0.7))
     return bars_chart(
-        "labels", "Variables of each label", caption, values - 0.45, values + 0.45, counts[values], texts, ("label", "variables"), x
+        "labels",
+        "Variables of each label",
+        caption,
+        values - 0.45,
+        values + 0.45,
+        counts[values],
+        texts,
+        ("label", "variables"),
+        x,
     )
 
 
@@ -136,13 +144,17 @@ def _energies_chart(energies: Floats) -> Any:
         edges = np.linspace(float(finite.min()), float(finite.max()), BINS + 1)
     place = np.clip(np.searchsorted(edges, finite, "right") - 1, 0, len(edges) - 2)
     counts = np.bincount(place, minlength=len(edges) - 1)
-    texts = [f"{plural(int(c), 'factor')} from {a:.4g} to {b:.4g}" for c, a, b in zip(counts, edges, edges[1:], strict=False)]
+    texts = [
+        f"{plural(int(c), 'factor')} from {a:.4g} to {b:.4g}" for c, a, b in zip(counts, edges, edges[1:], strict=False)
+    ]
     margin = 0.03 * float(edges[-1] - edges[0])
     caption = f"They add up to {number(float(finite.sum()))}."
     if len(finite) < len(energies):
         caption += f" {plural(len(energies) - len(finite), 'factor')} forbid the labeling and are not drawn."
     x = (float(edges[0]) - margin, float(edges[-1]) + margin)
-    return bars_chart("energies", "Energies of factors", caption, edges[:-1], edges[1:], counts, texts, ("energy", "factors"), x)
+    return bars_chart(
+        "energies", "Energies of factors", caption, edges[:-1], edges[1:], counts, texts, ("energy", "factors"), x
+    )
 
 
 def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) -> Any:
@@ -157,7 +169,9 @@ def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) 
     if len(u) > LINKS:
         kept = np.sort(np.argsort(-excess, kind="stable")[:LINKS])
         u, v, excess, kind = u[kept], v[kept], excess[kept], kind[kept]
-        remarks.append(f"The graph shows {number(LINKS)} lines, those of the factors furthest above their least energy.")
+        remarks.append(
+            f"The graph shows {number(LINKS)} lines, those of the factors furthest above their least energy."
+        )
     kind = np.minimum(kind, 1)
     counts = [int((above[arity > 1] <= 0).sum()), int((above[arity > 1] > 0).sum())]
     caption = (
@@ -221,12 +235,17 @@ def _factors(f: FactorGraph, labels: Integers, energies: Floats, least: Floats, 
 
 def _least_sure(f: FactorGraph, doubts: LabelDoubts) -> Table:
     head = doubts.variables.head(LEAST_SURE)
-    what = "" if doubts.gain <= 0 else f" A change lowers the energy by {number(float(f'{doubts.gain:.6g}'))}: solve again from here."
+    what = (
+        ""
+        if doubts.gain <= 0
+        else f" A change lowers the energy by {number(float(f'{doubts.gain:.6g}'))}: solve again from here."
+    )
     return Table(
         "elements",
         "Variables",
-        f"What the best other label would cost: the {head.rows} least sure of {plural(doubts.variables.rows, 'variable')}. "
-        f"Exact costs are the least possible; those by local search may be lower.{what}",
+        f"What the best other label would cost: the {head.rows} least sure of "
+        f"{plural(doubts.variables.rows, 'variable')}. Exact costs are the least possible; with more search, those by "
+        f"local search may turn out lower.{what}",
         [
             column("variable", [f.index(name) for name in head["variable"].tolist()], "element"),
             column("label", head["label"].tolist()),

@@ -22,6 +22,7 @@ from graphpart.reporting.payload import json_block
 
 __all__ = ["Page", "Table", "column"]
 
+LONG = 24  # letters of a fact that needs more room
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("data.js", "table.js", "charts.js", "tooltips.js", "elements.js", "main.js")
 
@@ -110,9 +111,15 @@ class Page:
         )
 
     def _body(self) -> str:
-        facts = "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in self.facts)
+        facts = "".join(
+            f'<div class="{"long" if len(v) > LONG else "short"}"><dt>{html.escape(k)}</dt>'
+            f"<dd>{html.escape(v)}</dd></div>"
+            for k, v in self.facts
+        )
         remarks = "".join(f"<li>{html.escape(remark)}</li>" for remark in self.remarks)
-        links = "".join(f'<li><a href="#part-{i}">{html.escape(head)}</a></li>' for i, (head, _) in enumerate(self.parts))
+        links = "".join(
+            f'<li><a href="#part-{i}">{html.escape(head)}</a></li>' for i, (head, _) in enumerate(self.parts)
+        )
         sections = "".join(
             f'<section id="part-{i}" aria-labelledby="head-{i}"><h2 id="head-{i}">{html.escape(head)}</h2>\n'
             f'<div class="parts">{"".join(map(_part, parts))}</div></section>\n'
@@ -126,8 +133,8 @@ class Page:
             f'<h1>{html.escape(self.headline)}</h1>\n<p class="lead">{html.escape(self.sentence)}</p>\n'
             f'<dl class="facts">{facts}</dl>\n'
             + (f'<ul class="remarks" aria-label="What this report leaves out">{remarks}</ul>\n' if remarks else "")
-            + '<noscript><p class="warning">Charts and tables need JavaScript, which is switched off here. All of it is in '
-            "this file; nothing is loaded from elsewhere.</p></noscript>\n"
+            + '<noscript><p class="warning">Charts and tables need JavaScript, which is switched off here. All of it is '
+            "in this file; nothing is loaded from elsewhere.</p></noscript>\n"
             f"{sections}</main>\n<footer><p>graphpart {html.escape(version)}. This file holds all that it shows and "
             "asks no other place for anything.</p></footer>\n"
             '<div id="tooltip" role="tooltip" hidden></div>\n'

@@ -47,9 +47,7 @@ class PairTotals:
     cells: Floats
 
 
-def pair_totals(
-    p: SetPartition, labels: Labels, drawn: Integers, order: Integers, cells: int, most: int
-) -> PairTotals:
+def pair_totals(p: SetPartition, labels: Labels, drawn: Integers, order: Integers, cells: int, most: int) -> PairTotals:
     """Go through all pairs.
 
     Parameters
@@ -88,7 +86,8 @@ def pair_totals(
         found = place[u[both]], place[v[both]], cost[both], kind[both]
         links = _strongest(tuple(np.concatenate(x) for x in zip(links, found, strict=True)), most)
         if cells < n:  # a mean is one of numbers
-            u, v, cost = (array[np.isfinite(cost)] for array in (u, v, cost))
+            finite = np.isfinite(cost)
+            u, v, cost = u[finite], v[finite], cost[finite]
         i, j = cell[u], cell[v]
         at = np.minimum(i, j) * cells + np.maximum(i, j)
         sums += np.bincount(at, cost, cells * cells)

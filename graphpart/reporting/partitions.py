@@ -106,12 +106,16 @@ def _of_elements(p: SetPartition, doubts: Doubts | None) -> tuple[Floats, Intege
     doubt, to = np.full(p.n, np.inf), np.full(p.n, -1, np.int64)
     if doubts is not None:
         elements = doubts.elements["element"]
-        at = elements if isinstance(p.nodes, range) else np.array([p.index(name) for name in elements.tolist()], np.int64)
+        at = (
+            elements
+            if isinstance(p.nodes, range)
+            else np.array([p.index(name) for name in elements.tolist()], np.int64)
+        )
         doubt[at], to[at] = doubts.elements["doubt"], doubts.elements["to"]
     return doubt, to
 
 
-def _drawn(order: Integers, doubt: Floats, remarks: list[str]) -> Integers:
+def _drawn(order: NDArray[np.int64], doubt: Floats, remarks: list[str]) -> NDArray[np.int64]:
     """The elements that are drawn as points: all, or the most doubtful and of the others some at equal distance."""
     n = len(order)
     if n <= DRAWN:
@@ -123,7 +127,8 @@ def _drawn(order: Integers, doubt: Floats, remarks: list[str]) -> Integers:
     chosen[others[np.arange(wanted) * len(others) // wanted]] = True
     what = f"the {number(DOUBTFUL)} that are least sure, and of the others " if np.isfinite(doubt).any() else ""
     remarks.append(
-        f"The graph shows {number(DRAWN)} of {plural(n, 'element')}: {what}some at equal distance in the order of subsets."
+        f"The graph shows {number(DRAWN)} of {plural(n, 'element')}: {what}some at equal distance in "
+        "the order of subsets."
     )
     return np.flatnonzero(chosen)
 
@@ -155,8 +160,8 @@ def _graph(
             f"{number(len(u))} of {plural(int(possible.sum()), 'pair')} with a cost other than 0."
         )
     caption = (
-        f"{some} Lines are pairs: those against the partition are drawn in full colour. Drag to move, zoom by the buttons "
-        "or Ctrl and the wheel; point at an element or a line to read its name and cost, press to look at it."
+        f"{some} Lines are pairs: those against the partition are drawn in full colour. Drag to move, zoom by the "
+        "buttons or Ctrl and the wheel; point at an element or a line to read its name and cost, press to look at it."
     )
     return graph_chart(x, y, labels[drawn], drawn, totals.links, KINDS, possible.tolist(), caption)
 
@@ -192,8 +197,8 @@ def _subsets(
     if doubts is not None:
         table = doubts.clusters
         code = dict(zip(shown.tolist(), range(k), strict=True))
-        columns = (table[name].tolist() for name in ("cluster", "change", "other", "leaving", "doubt"))
-        for cluster, what, other, leaving, rise in zip(*columns, strict=True):
+        changes = (table[name].tolist() for name in ("cluster", "change", "other", "leaving", "doubt"))
+        for cluster, what, other, leaving, rise in zip(*changes, strict=True):
             doubt[code[cluster]] = rise
             change[code[cluster]] = (
                 f"join with {other}" if what == "join" else f"{number(leaving)} leave" if what == "split" else ""
@@ -237,7 +242,11 @@ def _least_sure(p: SetPartition, doubts: Doubts) -> list[Any]:
     elements, pairs = doubts.elements.head(LEAST_SURE), doubts.pairs.head(LEAST_SURE)
     moves = ["on its own" if to == -1 else f"to {to}" for to in elements["to"].tolist()]
     moves = ["" if d == np.inf else move for d, move in zip(elements["doubt"], moves, strict=True)]
-    what = "" if doubts.gain <= 0 else f" A change lowers the cost by {number(float(f'{doubts.gain:.6g}'))}: solve again from here."
+    what = (
+        ""
+        if doubts.gain <= 0
+        else f" A change lowers the cost by {number(float(f'{doubts.gain:.6g}'))}: solve again from here."
+    )
     tables = [
         Table(
             "elements",
@@ -257,9 +266,9 @@ def _least_sure(p: SetPartition, doubts: Doubts) -> list[Any]:
             Table(
                 "pairs",
                 "Pairs",
-                f"What it would cost to part those that are together, and to join those that are apart: the {pairs.rows} "
-                f"least sure of {plural(doubts.pairs.rows, 'pair')}. Exact costs are the least possible; those by local "
-                "search may be lower.",
+                "What it would cost to part those that are together, and to join those that are apart: the "
+                f"{pairs.rows} least sure of {plural(doubts.pairs.rows, 'pair')}. Exact costs are the least possible; "
+                "with more search, those by local search may turn out lower.",
                 [
                     column("element", [index(name) for name in pairs["left"].tolist()], "element"),
                     column("and", [index(name) for name in pairs["right"].tolist()], "element"),
@@ -278,7 +287,9 @@ def _pairs(p: SetPartition, remarks: list[str]) -> Any:
     if p.n <= EXACT_CELLS:
         return None
     if p.m > NEIGHBOURS:
-        remarks.append(f"Of an element that is looked at, its pairs are not listed: there are {number(p.m)} of them in all.")
+        remarks.append(
+            f"Of an element that is looked at, its pairs are not listed: there are {number(p.m)} of them in all."
+        )
         return None
     u, v, cost = p.pairs()
     return {"u": packed(u, "int32"), "v": packed(v, "int32"), "cost": packed(cost, "float64")}

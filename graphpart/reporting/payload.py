@@ -1,7 +1,7 @@
 """Data within an HTML file: JSON that no name can end, and arrays packed in it.
 
-A JSON block in HTML ends at ``</script`` wherever that stands, so `<`, `>` and `&` are written as escapes; so is all that
-is not ASCII. Arrays are little-endian, compressed by gzip without a time, in base64; the page unpacks them.
+A JSON block in HTML ends at ``</script`` wherever that stands, so `<`, `>` and `&` are written as escapes; so is all
+that is not ASCII. Arrays are little-endian, compressed by gzip without a time, in base64; the page unpacks them.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import number, plural
-from graphpart.reporting.charts import COLOURS, Chart, figure, source
+from graphpart.reporting.charts import COLOURS, Chart, figure, models, source
 from graphpart.reporting.payload import packed
 
 __all__ = ["graph_chart", "image_chart", "matrix_chart", "sizes_chart"]
@@ -47,7 +47,10 @@ def graph_chart(
     wide, high = max(right - left, aspect * (bottom - top)), max(bottom - top, (right - left) / aspect)
     middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
     drawn = figure(
-        (middle_x - wide / 2, middle_x + wide / 2), (middle_y + high / 2, middle_y - high / 2), aspect=aspect, axes=False
+        (middle_x - wide / 2, middle_x + wide / 2),
+        (middle_y + high / 2, middle_y - high / 2),
+        aspect=aspect,
+        axes=False,
     )
     u, v, cost, kind = links
     shown = []
@@ -86,7 +89,15 @@ def _marker(drawn: Any) -> None:
     """A ring, not there yet, around the element that is looked at."""
     marker = source("marker", x=[], y=[])
     drawn.scatter(
-        "x", "y", source=marker, size=22, fill_color=None, line_color="#e0007a", line_width=3, name="marker", level="overlay"
+        "x",
+        "y",
+        source=marker,
+        size=22,
+        fill_color=None,
+        line_color="#e0007a",
+        line_width=3,
+        name="marker",
+        level="overlay",
     )
 
 
@@ -104,11 +115,11 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     largest : float
         The absolute cost that has the full colour.
     """
-    from bokeh.models import LinearColorMapper
-
     drawn = figure((0, n), (n, 0), aspect=1.0)
     image = source("image", image=[np.zeros((1, 1), np.float32)], x=[0], y=[0], dw=[n], dh=[n])
-    mapper = LinearColorMapper(["#000000"], low=-largest, high=largest, nan_color="rgba(0,0,0,0)", name="costs")
+    mapper = models().LinearColorMapper(
+        ["#000000"], low=-largest, high=largest, nan_color="rgba(0,0,0,0)", name="costs"
+    )
     drawn.image("image", source=image, x="x", y="y", dw="dw", dh="dh", color_mapper=mapper, name="image")
     _dots(drawn, cells, n, mapper)
     ends = np.cumsum(sizes)
@@ -116,7 +127,15 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     starts, ends = (ends - sizes)[some], ends[some]
     columns = source("outlines", left=starts, right=ends, top=starts, bottom=ends)
     drawn.quad(
-        "left", "right", "top", "bottom", source=columns, fill_alpha=0, line_color="#888888", line_width=1, name="outlines"
+        "left",
+        "right",
+        "top",
+        "bottom",
+        source=columns,
+        fill_alpha=0,
+        line_color="#888888",
+        line_width=1,
+        name="outlines",
     )
     cross = source("cross", x0=[], y0=[], x1=[], y1=[])
     drawn.segment("x0", "y0", "x1", "y1", source=cross, color="#e0007a", line_width=1.5, name="cross")
@@ -145,8 +164,6 @@ def _dots(drawn: Any, cells: Floats, n: int, mapper: Any) -> None:
 
 def image_chart(row: Integers, column: Integers, labels: Integers, what: str, of: str, remarks: list[str]) -> Chart:
     """Labels on a grid as an image."""
-    from bokeh.models import LinearColorMapper
-
     height, width = int(row.max()) + 1, int(column.max()) + 1
     step = max(1, -(-max(height, width) // SIDE))
     few = int(labels.max(initial=0)) < len(COLOURS)
@@ -157,13 +174,15 @@ def image_chart(row: Integers, column: Integers, labels: Integers, what: str, of
         remarks.append(f"The image shows one of {step} rows and columns: {codes.shape[1]} by {codes.shape[0]} pixels.")
     drawn = figure((0, width), (height, 0), aspect=min(2.2, max(0.6, width / height)))
     image = source("image", image=[codes], x=[0], y=[0], dw=[width], dh=[height])
-    mapper = LinearColorMapper(list(COLOURS), low=0, high=len(COLOURS) - 1, high_color="rgba(0,0,0,0)")
+    mapper = models().LinearColorMapper(list(COLOURS), low=0, high=len(COLOURS) - 1, high_color="rgba(0,0,0,0)")
     drawn.image("image", source=image, x="x", y="y", dw="dw", dh="dh", color_mapper=mapper, name="image")
     drawn.grid.visible = False
     _marker(drawn)
     drawn.xaxis.axis_label, drawn.yaxis.axis_label = "column", "row"
     colours = "" if few else f" Colours repeat: there are {len(COLOURS)}."
-    legend = [{"name": f"{what} {k}", "colour": COLOURS[k]} for k in range(int(labels.max(initial=-1)) + 1)] if few else []
+    legend = (
+        [{"name": f"{what} {k}", "colour": COLOURS[k]} for k in range(int(labels.max(initial=-1)) + 1)] if few else []
+    )
     natural = len(row) == height * width and bool((row * width + column == np.arange(len(row))).all())
     place = None if natural else packed(row * width + column, "int32")
     data = {"kind": "image", "width": width, "height": height, "place": place, "legend": legend}
@@ -210,9 +229,21 @@ def bars_chart(
 ) -> Chart:
     """Bars from 0 on, each with a text for when the pointer is on it."""
     top = np.asarray(top, np.float64)
-    drawn = figure(x, (0, 1.08 * float(top.max(initial=1))), aspect=1.7, x_log=log)
+    bottom = 0.5 if log else 0.0
+    drawn = figure(x, (bottom, (2 if log else 1.08) * float(top.max(initial=1))), aspect=1.7, x_log=log, y_log=log)
     columns = source("bars", left=np.asarray(left, float), right=np.asarray(right, float), top=top)
-    drawn.quad("left", "right", "top", 0, source=columns, color="#4477aa", line_color="#ffffff", line_alpha=0.4, name="bars")
+    drawn.quad(
+        "left",
+        "right",
+        "top",
+        bottom,
+        source=columns,
+        color="#4477aa",
+        line_color="#ffffff",
+        line_alpha=0.4,
+        name="bars",
+    )
     drawn.xaxis.axis_label, drawn.yaxis.axis_label = labels
-    drawn.yaxis.ticker.min_interval = 1
+    if not log:
+        drawn.yaxis.ticker.min_interval = 1
     return Chart(key, title, caption, drawn, {"kind": "bars", "texts": texts})

@@ -1,9 +1,9 @@
-"""Performance profiles (Dolan and More 2002): for each method, the share of instances on which it is within a factor.
+"""Performance profiles (Dolan and Moré 2002): for each method, the share of instances on which it is within a factor.
 
 The time of a method on an instance is that until its cost was within a tolerance of the best one: the best known value,
 or a better one that a method found. The ratio of this time to that of the fastest method is compared; a method that did
-not get there has the ratio infinity. A profile starts at the share of instances on which the method was the fastest, and
-ends at the share on which it got there at all.
+not get there has the ratio infinity. A profile starts at the share of instances on which the method was the fastest,
+and ends at the share on which it got there at all.
 """
 
 from __future__ import annotations

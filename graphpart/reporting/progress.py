@@ -27,7 +27,9 @@ def progress_chart(result: Result, remarks: list[str]) -> Chart | None:
         return None
     longest = max(len(costs), len(bounds))
     if longest > MOST:
-        remarks.append(f"Cost over time: {MOST} of {longest} steps of a curve are drawn, at equal distance in their order.")
+        remarks.append(
+            f"Cost over time: {MOST} of {longest} steps of a curve are drawn, at equal distance in their order."
+        )
     costs, bounds = _thinned(costs), _thinned(bounds)
     ends = [value for _, value in costs + bounds]
     low, high = min(ends), max(ends)

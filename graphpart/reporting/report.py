@@ -31,10 +31,10 @@ def report(
     """Write a report on a result: one HTML file that holds all it shows, for any browser, without a network.
 
     It says how good the result is, in words that are proven; it draws cost and lower bound over time, the sizes of
-    subsets, the graph with its subsets, and the costs ordered by subset; it lists the subsets, and the elements and pairs
-    that are least sure. Of a factor graph it shows the energies of factors, how many variables have each label, and on a
-    grid the labels as an image. Elements are found by name. The page is dark where the system is, works on narrow
-    screens and by keyboard.
+    subsets, the graph with its subsets, and the costs ordered by subset; it lists the subsets, and the elements and
+    pairs that are least sure. Of a factor graph it shows the energies of factors, how many variables have each label,
+    and on a grid the labels as an image. Elements are found by name. The page is dark where the system is, works on
+    narrow screens and by keyboard.
 
     Parameters
     ----------
@@ -120,6 +120,8 @@ def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float 
     if not is_partition:
         return crf.doubts(problem, result, time_limit=time_limit)
     if problem.is_dense and problem.n > LARGEST_MATRIX:
-        remarks.append(f"What is least sure is not shown: there are more than {number(LARGEST_MATRIX)} elements in a matrix.")
+        remarks.append(
+            f"What is least sure is not shown: there are more than {number(LARGEST_MATRIX)} elements in a matrix."
+        )
         return None
     return partition.doubts(problem, result, time_limit=time_limit)

@@ -45,8 +45,8 @@ def verdict(result: Result, solutions: str) -> tuple[str, str]:
     if not math.isfinite(result.lower_bound):
         return (
             "How good this is has not been proven",
-            f"It costs {cost}. Method {result.method} gives no lower bound; the method auto, or the option --certificate "
-            "of graphpart solve, looks for one.",
+            f"It costs {cost}. Method {result.method} gave no lower bound; the method auto, or the option "
+            "--certificate of graphpart solve, looks for one.",
         )
     sentence = f"It costs {cost}. No {solutions} costs less than {bound}: this is proven."
     return f"At most {above_best(result)} above the best possible", sentence
