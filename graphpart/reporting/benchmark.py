@@ -191,8 +191,8 @@ def _times_chart(
     end = max(10.0, 1.3 * largest)
     caption = (
         f"Share of instances on which a method gets to {words} within a factor of the time of the fastest method "
-        "(Dolan and Moré 2002); times below 1 ms count as 1 ms. Higher is better; at 1: how often it is the fastest; at "
-        "the right: how often it gets there. Instances on which a method did not run count as not getting there."
+        "(Dolan and Moré 2002); times below 1 ms count as 1 ms. Higher is better; at 1: how often it is the fastest; "
+        "at the right: how often it gets there. Instances on which a method did not run count as not getting there."
     )
     key = f"times-{k}-{tolerance:g}".replace(".", "-")
     return _curves(key, f"Time to {words}", caption, of_method, styles, 1.0, end, "times the fastest")

@@ -37,8 +37,8 @@ def discs(labels: NDArray[np.integer], doubt: Floats, shape: float = 1.5) -> tup
     Examples
     --------
     >>> x, y = discs(np.array([0, 0, 1]), np.array([1.0, 0.5, 2.0]))
-    >>> x.round(2).tolist(), y.round(2).tolist()
-    ([1.26, 1.26, 3.29], [0.86, 1.66, 1.26])
+    >>> np.hypot(x - x[0], y - y[0]).round(1).tolist()
+    [0.0, 1.0, 3.6]
     """
     n = len(labels)
     codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]

@@ -133,8 +133,8 @@ class Page:
             f'<h1>{html.escape(self.headline)}</h1>\n<p class="lead">{html.escape(self.sentence)}</p>\n'
             f'<dl class="facts">{facts}</dl>\n'
             + (f'<ul class="remarks" aria-label="What this report leaves out">{remarks}</ul>\n' if remarks else "")
-            + '<noscript><p class="warning">Charts and tables need JavaScript, which is switched off here. All of it is '
-            "in this file; nothing is loaded from elsewhere.</p></noscript>\n"
+            + '<noscript><p class="warning">Charts and tables need JavaScript, which is switched off here. All of it '
+            "is in this file; nothing is loaded from elsewhere.</p></noscript>\n"
             f"{sections}</main>\n<footer><p>graphpart {html.escape(version)}. This file holds all that it shows and "
             "asks no other place for anything.</p></footer>\n"
             '<div id="tooltip" role="tooltip" hidden></div>\n'
