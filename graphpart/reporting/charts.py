@@ -105,21 +105,21 @@ def models() -> Any:
     return import_module("bokeh.models")
 
 
-def item_of(drawn: Any) -> Any:
-    """What BokehJS draws, with identifiers in order of appearance."""
-    return _renumbered(import_module("bokeh.embed").json_item(drawn), {})
+def item_of(chart: Chart) -> Any:
+    """What BokehJS draws, with identifiers in order of appearance that no other chart of the page has."""
+    return _renumbered(import_module("bokeh.embed").json_item(chart.figure), chart.key, {})
 
 
-def _renumbered(value: Any, known: dict[str, str]) -> Any:
+def _renumbered(value: Any, prefix: str, known: dict[str, str]) -> Any:
     if isinstance(value, dict):
         return {
-            key: known.setdefault(part, f"g{len(known)}")
+            key: known.setdefault(part, f"{prefix}-{len(known)}")
             if key in ("id", "root_id") and isinstance(part, str)
-            else _renumbered(part, known)
+            else _renumbered(part, prefix, known)
             for key, part in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_renumbered(part, known) for part in value]
+        return [_renumbered(part, prefix, known) for part in value]
     return value
 
 

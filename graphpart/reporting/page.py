@@ -91,7 +91,7 @@ class Page:
         charts = [part for _, parts in self.parts for part in parts if isinstance(part, Chart)]
         tables = [part for _, parts in self.parts for part in parts if isinstance(part, Table)]
         data = self.data | {
-            "charts": [{"key": c.key, "item": item_of(c.figure), **c.data} for c in charts],
+            "charts": [{"key": c.key, "item": item_of(c), **c.data} for c in charts],
             "tables": [{"key": t.key, "title": t.title, "columns": t.columns, "sort": t.sort} for t in tables],
         }
         scripts = [bokeh_script(), '"use strict";\n' + "\n".join(_asset(name) for name in SCRIPTS)]

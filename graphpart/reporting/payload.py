@@ -63,6 +63,8 @@ def names_of(nodes: Sequence[Any], some: Iterable[int] | None = None) -> list[st
 
 
 def short(name: Any) -> str:
-    """A name in one line of at most 100 letters."""
+    """A name in one line of at most 100 letters, without halves of letters, which no browser shows."""
     text = " ".join(str(name).split())
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."

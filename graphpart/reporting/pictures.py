@@ -27,6 +27,7 @@ SHOWN = (600, 300, 600, 600)  # lines up to which a kind is shown at first
 OUTLINES = 500  # subsets whose borders are drawn in the matrix
 FEW, DOTS = 0.02, 5000  # share of cells with a cost up to which dots are drawn, and how many
 SIDE = 1024  # pixels of an image
+TINY, HUGE = 1e-20, 1e20
 BARS = 60
 
 
@@ -115,10 +116,13 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     largest : float
         The absolute cost that has the full colour.
     """
+    scale = 1.0 if TINY < largest < HUGE else 2.0 ** int(np.log2(largest))  # cells are in single precision
+    with np.errstate(over="ignore", under="ignore"):
+        cells = (cells / scale).astype(np.float32)
     drawn = figure((0, n), (n, 0), aspect=1.0)
     image = source("image", image=[np.zeros((1, 1), np.float32)], x=[0], y=[0], dw=[n], dh=[n])
     mapper = models().LinearColorMapper(
-        ["#000000"], low=-largest, high=largest, nan_color="rgba(0,0,0,0)", name="costs"
+        ["#000000"], low=-largest / scale, high=largest / scale, nan_color="rgba(0,0,0,0)", name="costs"
     )
     drawn.image("image", source=image, x="x", y="y", dw="dw", dh="dh", color_mapper=mapper, name="image")
     _dots(drawn, cells, n, mapper)
@@ -141,7 +145,7 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     drawn.segment("x0", "y0", "x1", "y1", source=cross, color="#e0007a", line_width=1.5, name="cross")
     drawn.grid.visible = False
     half = cells[np.triu_indices(len(cells))]
-    data = {"kind": "matrix", "cells": len(cells), "half": packed(half, "float32"), "largest": largest}
+    data = {"kind": "matrix", "cells": len(cells), "half": packed(half, "float32"), "scale": scale}
     drawn.xaxis.axis_label = drawn.yaxis.axis_label = "elements, subset by subset"
     return Chart("matrix", "Costs of pairs, ordered by subset", caption, drawn, data)
 
@@ -153,7 +157,7 @@ def _dots(drawn: Any, cells: Floats, n: int, mapper: Any) -> None:
         return
     kept = np.sort(np.argsort(-np.abs(cells[i, j]), kind="stable")[:DOTS])
     i, j = i[kept], j[kept]
-    costs, scale = np.nan_to_num(cells[i, j], posinf=1e300, neginf=-1e300), n / len(cells)
+    costs, scale = np.nan_to_num(cells[i, j], posinf=1e30, neginf=-1e30), n / len(cells)
     x, y = (np.concatenate(pair) * scale + scale / 2 for pair in ((i, j), (j, i)))
     dots = source("dots", x=x, y=y, cost=np.concatenate([costs, costs]))
     drawn.scatter(

@@ -58,7 +58,7 @@ def above_best(result: Result) -> str:
     The best cost is between bound and cost, and ``(cost - best) / |best|`` is largest at the bound.
     """
     difference = result.cost - result.lower_bound
-    if not (0 < result.lower_bound or result.cost < 0):  # the best possible may be 0
+    if result.lower_bound <= 0 <= result.cost:  # the best possible may be 0
         return number(float(f"{_upwards(difference):.3g}"))
     return f"{_upwards(100 * difference / abs(result.lower_bound)):.3g}%"
 

@@ -167,7 +167,7 @@ function neighbours(i) {
   } else if (matrix && matrix.cells === elements.n) {
     const row = elements.place[i] * matrix.cells;
     for (let k = 0; k < matrix.cells; k++) {
-      const cost = matrix.full[row + k];
+      const cost = matrix.full[row + k] * matrix.scale;
       if (cost) found.push([elements.order[k], cost]); // NaN, where there is no cost, is false as well
     }
   }

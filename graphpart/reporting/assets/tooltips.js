@@ -116,12 +116,12 @@ const seekers = {
   },
 
   matrix(chart) {
-    const { cells, full } = chart.spec;
+    const { cells, full, scale } = chart.spec;
     const n = chart.home[1];
     return ({ x, y }) => {
       if (!(x >= 0 && x < n && y >= 0 && y < n)) return null;
       const [i, j] = [Math.floor((y * cells) / n), Math.floor((x * cells) / n)];
-      const cost = full[i * cells + j];
+      const cost = full[i * cells + j] * scale;
       const words = Number.isNaN(cost) ? "no cost" : cost === Infinity ? "required apart" : `cost ${shown(cost)}`;
       if (cells < n) {
         const some = (k) => `${shown(Math.ceil((k * n) / cells) + 1)} to ${shown(Math.ceil(((k + 1) * n) / cells))}`;
