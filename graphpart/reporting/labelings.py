@@ -30,6 +30,7 @@ LEAST_SURE = 200
 BINS = 40
 SCOPE = 6  # names of a scope in the table
 KINDS = ("factors at their least energy", "factors above it")
+LINES = (("#3b78b8", "solid", 0.6), ("#d1542c", "solid", 0.7))  # colour, dash and opacity of each
 
 
 def labeling_page(f: FactorGraph, result: Result, doubts: LabelDoubts | None, title: str, remarks: list[str]) -> Page:
@@ -179,7 +180,7 @@ def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) 
         "say by how much their energy is above the least one of their table."
     )
     return graph_chart(
-        x, y, labels, np.arange(f.n), (u, v, excess, kind), KINDS, counts, caption, "Variables and their labels"
+        x, y, labels, np.arange(f.n), (u, v, excess, kind), KINDS, counts, caption, "Variables and their labels", LINES
     )
 
 

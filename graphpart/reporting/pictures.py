@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
 ATTRACT, REPEL = "#3b78b8", "#d1542c"
 LINKS = (  # colour, dash, opacity by kind, see pair_totals.KINDS
-    (ATTRACT, "solid", 0.35),
+    (ATTRACT, "solid", 0.45),
     (REPEL, "dotted", 0.35),
     (REPEL, "solid", 0.6),
     (ATTRACT, "dashed", 0.8),
@@ -41,6 +41,7 @@ def graph_chart(
     counts: Sequence[int],
     caption: str,
     title: str = "Elements and their subsets",
+    styles: Sequence[tuple[str, str, float]] = LINKS,
 ) -> Chart:
     """Elements as points in the colours of their subsets, pairs as lines."""
     left, right, top, bottom = _box(x, y)
@@ -56,7 +57,7 @@ def graph_chart(
     u, v, cost, kind = links
     shown = []
     for k in range(len(kinds)):
-        colour, dash, alpha = LINKS[k]
+        colour, dash, alpha = styles[k]
         mine = np.flatnonzero(kind == k)
         columns = source(
             f"links-{k}",

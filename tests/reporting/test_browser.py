@@ -76,7 +76,7 @@ def runs():
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     hostile, factors = hostile_problem(), hostile_factor_graph()
-    gp.report(hostile, gp.solve(hostile, time_limit=2), folder / "partition.html")
+    gp.report(hostile, gp.solve(hostile, time_limit=0.5), folder / "partition.html")
     gp.report(factors, gp.solve(factors), folder / "factors.html")
     image = noisy_image(12, 16, seed=1).problem
     gp.report(image, gp.solve(image), folder / "image.html")

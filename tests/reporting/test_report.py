@@ -45,7 +45,7 @@ class Structure(html.parser.HTMLParser):
 @pytest.fixture(scope="module")
 def hostile():
     problem = hostile_problem()
-    return page_of(problem, gp.solve(problem, time_limit=2), title="</title><script>window.harmed = 9</script>")
+    return page_of(problem, gp.solve(problem, time_limit=0.5), title="</title><script>window.harmed = 9</script>")
 
 
 @pytest.mark.parametrize("kind", ["partition", "factor graph"])

@@ -39,7 +39,8 @@ function makeTable(spec) {
   const pager = make("div", { class: "pager" }, before, next);
 
   function cell(column, row) {
-    const attributes = { class: column.kind === "number" ? "number" : "text" };
+    const kinds = { number: "number", element: "text name" };
+    const attributes = { class: kinds[column.kind] ?? "text" };
     if (column.kind === "element" && chosen.element) {
       const act = () => chosen.element(column.values[row]);
       return make("td", attributes, make("button", { type: "button", class: "link", onclick: act }, text(column, row)));
