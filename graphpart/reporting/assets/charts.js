@@ -56,6 +56,21 @@ function addControls(chart) {
     button("−", "Zoom out", () => zoom(chart, 1.6)),
     button("All", "Show all", () => setRange(chart, ...chart.home)),
   );
+  const plot = box.querySelector(".plot");
+  plot.tabIndex = 0;
+  plot.setAttribute("role", "group");
+  plot.setAttribute("aria-label", `${name}: arrow keys move it, + and - zoom, 0 shows all`);
+  plot.addEventListener("keydown", (event) => {
+    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    const { key } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (key in moves) pan(chart, ...moves[key]);
+    else if (key === "+" || key === "=") zoom(chart, 1 / 1.6);
+    else if (key === "-") zoom(chart, 1.6);
+    else if (key === "0") setRange(chart, ...chart.home);
+    else return;
+    event.preventDefault();
+  });
   const choices = [];
   if (spec.kind === "lines") {
     for (const series of spec.series) choices.push([series, [series.name], true, series.name]);
@@ -101,6 +116,17 @@ function zoomed([start, end], factor, log) {
 function zoom(chart, factor) {
   const { x_range: x, y_range: y, x_scale: sx, y_scale: sy } = chart.plot;
   setRange(chart, ...zoomed([x.start, x.end], factor, isLog(sx)), ...zoomed([y.start, y.end], factor, isLog(sy)));
+}
+
+/** Move by a fifth of what is shown. */
+function pan(chart, right, up) {
+  const { x_range: x, y_range: y, x_scale: sx, y_scale: sy } = chart.plot;
+  const moved = ({ start, end }, share, log) => {
+    const [a, b] = log ? [Math.log(start), Math.log(end)] : [start, end];
+    const step = share * 0.2 * (b - a);
+    return log ? [Math.exp(a + step), Math.exp(b + step)] : [a + step, b + step];
+  };
+  setRange(chart, ...moved(x, right, isLog(sx)), ...moved(y, up, isLog(sy)));
 }
 
 function setRange(chart, left, right, bottom, top) {
