@@ -110,6 +110,9 @@ def _strongest(
     kept = np.zeros(len(cost), bool)
     for k in range(len(KINDS)):
         mine = np.flatnonzero(kind == k)
+        if len(mine) > most:  # all that are as strong as the last one that is kept: sorting those is enough
+            size = np.abs(cost[mine])
+            mine = mine[size >= np.partition(size, len(size) - most)[len(size) - most]]
         kept[mine[np.argsort(-np.abs(cost[mine]), kind="stable")[:most]]] = True
     return u[kept], v[kept], cost[kept], kind[kept]  # type: ignore[return-value]
 
