@@ -31,6 +31,7 @@ from graphpart.stopping import Stopping
 if TYPE_CHECKING:
     from graphpart import crf, generate, io, learn, metrics, partition, plotting, testing
     from graphpart.crf.problem import FactorGraph
+    from graphpart.reporting import report
 
 __version__ = "0.2.0"
 
@@ -64,19 +65,34 @@ __all__ = [
     "plotting",
     "read",
     "read_labels",
+    "report",
     "solve",
     "testing",
     "write",
     "write_labels",
 ]
 # estimators needs scikit-learn, so `from graphpart import *` has to do without
-LAZY = ("cli", "crf", "estimators", "generate", "io", "learn", "metrics", "partition", "plotting", "testing")
+LAZY = (
+    "cli",
+    "crf",
+    "estimators",
+    "generate",
+    "io",
+    "learn",
+    "metrics",
+    "partition",
+    "plotting",
+    "reporting",
+    "testing",
+)
 
 
 def __getattr__(name: str) -> Any:
     """Import a part of the package when it is first used."""
     if name == "FactorGraph":
         return import_module("graphpart.crf.problem").FactorGraph
+    if name == "report":
+        return import_module("graphpart.reporting").report
     if name in LAZY:
         return import_module(f"graphpart.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

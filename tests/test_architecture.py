@@ -38,10 +38,12 @@ ALLOWED = {
     "learn": SHARED | {"partition", "crf", "metrics"},
     "solve": SHARED | {"partition", "crf"},
     "plotting": {"display", "errors", "result", "files", "partition", "crf"},
+    "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
-    "cli": SHARED | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "graphpart"},
+    "cli": SHARED
+    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "reporting", "graphpart"},
     "__main__": {"cli"},
 }
 # Within a kind of problem, rooms build on those before them.
