@@ -67,6 +67,7 @@ ROOMS = {
         "reduction",
         "exact_solvers",
         "bucket_elimination",
+        "approximate_inference",
         "branch_and_bound",
         "anytime_search",
         "confidence",
