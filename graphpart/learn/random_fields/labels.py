@@ -13,17 +13,17 @@ from graphpart.errors import InvalidProblem
 __all__ = ["class_of", "encode", "find_classes"]
 
 
-def find_classes(labels: Sequence[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
+def find_classes(labels: Sequence[Any], sizes: NDArray[np.int64], noun: str = "structure") -> NDArray[Any]:
     """The sorted labels that occur; complains unless each structure has one for each of its variables."""
     if len(labels) != len(sizes):
-        raise InvalidProblem(f"{len(labels)} arrays of labels for {len(sizes)} structures: expected one for each")
+        raise InvalidProblem(f"{len(labels)} arrays of labels for {len(sizes)} {noun}s: expected one for each")
     for k, (given, size) in enumerate(zip(labels, sizes.tolist(), strict=True)):
         array = vector(given)
         if array.shape != (size,):
-            raise InvalidProblem(f"structure {k}: labels have shape {array.shape}: expected ({size},), one each")
+            raise InvalidProblem(f"{noun} {k}: labels have shape {array.shape}: expected ({size},), one each")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             at = int(np.argmin(np.isfinite(array)))
-            raise InvalidProblem(f"structure {k}: label {at} is {array[at]}: expected a label")
+            raise InvalidProblem(f"{noun} {k}: label {at} is {array[at]}: expected a label")
     every = joined(labels)
     if not len(every):
         raise InvalidProblem("there are no labels: expected at least one labelled variable")
@@ -34,7 +34,9 @@ def find_classes(labels: Sequence[Any], sizes: NDArray[np.int64]) -> NDArray[Any
         raise InvalidProblem(f"labels of the types {', '.join(kinds)} cannot be sorted: expected one type") from None
 
 
-def encode(labels: Sequence[Any], classes: NDArray[Any], unknown: int | None = None) -> NDArray[np.int32]:
+def encode(
+    labels: Sequence[Any], classes: NDArray[Any], unknown: int | None = None, noun: str = "structure"
+) -> NDArray[np.int32]:
     """All labels, one after the other, as indices of classes; `unknown` stands for others, or they are complained of."""
     every = joined(labels)
     if not len(every):
@@ -51,7 +53,7 @@ def encode(labels: Sequence[Any], classes: NDArray[Any], unknown: int | None = N
         value = every[first]
         value = value.item() if hasattr(value, "item") else value
         shown = ", ".join(repr(c) for c in classes[:10].tolist()) + (", ..." if len(classes) > 10 else "")
-        raise InvalidProblem(f"structure {k}: unknown label {value!r}: expected one of {shown}")
+        raise InvalidProblem(f"{noun} {k}: unknown label {value!r}: expected one of {shown}")
     return np.where(bad, -1 if unknown is None else unknown, at).astype(np.int32)
 
 

@@ -116,6 +116,7 @@ class ConditionalRandomField:
     (True, True)
     """
 
+    _noun = "structure"  # in messages
     classes_: NDArray[Any]
     theta_: Array
     training_: str
@@ -186,9 +187,9 @@ class ConditionalRandomField:
         """
         self._check_options()
         given, answers = list(structures), list(labels)
-        data = pack(given)
-        self.classes_ = find_classes(answers, np.diff(data.start))
-        y = encode(answers, self.classes_)
+        data = pack(given, noun=self._noun)
+        self.classes_ = find_classes(answers, np.diff(data.start), self._noun)
+        y = encode(answers, self.classes_, noun=self._noun)
         tie, count = tie_of(self.pairwise, len(self.classes_))
         pair_columns = 0 if data.pair_features is None else data.pair_features.shape[1]
         self._template = Template(
@@ -337,7 +338,7 @@ class ConditionalRandomField:
             if not getattr(found, "converged", True):
                 open_ones.append(k)
         if open_ones:
-            warn(f"loopy messages have not converged on {len(open_ones)} structures, the first is {open_ones[0]}")
+            warn(f"loopy messages have not converged on {len(open_ones)} {self._noun}s, the first is {open_ones[0]}")
         return out
 
     def log_likelihood(self, structures: Iterable[Any], labels: Iterable[Any]) -> float:
@@ -357,12 +358,12 @@ class ConditionalRandomField:
 
     def _labelled(self, structures: Iterable[Any], labels: Iterable[Any]) -> tuple[Packed, NDArray[np.int32]]:
         data, answers = self._pack(structures), list(labels)
-        find_classes(answers, np.diff(data.start))
-        return data, encode(answers, self.classes_)
+        find_classes(answers, np.diff(data.start), self._noun)
+        return data, encode(answers, self.classes_, noun=self._noun)
 
     def _pack(self, structures: Iterable[Any]) -> Packed:
         template = self._fitted()
-        data = pack(structures, template.columns, template.pair_columns)
+        data = pack(structures, template.columns, template.pair_columns, self._noun)
         if template.pair_columns and data.pair_features is None:
             data = replace(data, pair_features=np.zeros((0, template.pair_columns)))
         return data

@@ -189,7 +189,9 @@ class Packed:
         return [rows[a:b] for a, b in zip(self.start[:-1].tolist(), self.start[1:].tolist(), strict=True)]
 
 
-def pack(structures: Iterable[Any], columns: int | None = None, pair_columns: int | None = None) -> Packed:
+def pack(
+    structures: Iterable[Any], columns: int | None = None, pair_columns: int | None = None, noun: str = "structure"
+) -> Packed:
     """Put structures side by side; the message names the first one that does not fit the others or what is expected.
 
     Parameters
@@ -197,20 +199,22 @@ def pack(structures: Iterable[Any], columns: int | None = None, pair_columns: in
     structures : iterable of Structure, or of tuples (features, pairs) or (features, pairs, pair_features)
     columns, pair_columns : int, optional
         Attributes expected of variables and of pairs, 0 for pairs without attributes.
+    noun : str
+        What messages call a structure.
     """
-    given: Sequence[Structure] = [structure_of(k, s) for k, s in enumerate(structures)]
+    given: Sequence[Structure] = [structure_of(k, s, noun) for k, s in enumerate(structures)]
     for k, s in enumerate(given):
         if s.n == 0 and s.features.shape[1] == 0:
             continue  # an empty sequence need not say how many attributes it has not
         found = s.features.shape[1]
         columns = found if columns is None else columns
         if found != columns:
-            raise InvalidProblem(f"structure {k}: features have {found} columns: expected {columns}")
+            raise InvalidProblem(f"{noun} {k}: features have {found} columns: expected {columns}")
         if len(s.pairs):
             found = 0 if s.pair_features is None else s.pair_features.shape[1]
             pair_columns = found if pair_columns is None else pair_columns
             if found != pair_columns:
-                raise InvalidProblem(f"structure {k}: {found} attributes of pairs: expected {pair_columns}")
+                raise InvalidProblem(f"{noun} {k}: {found} attributes of pairs: expected {pair_columns}")
     columns, pair_columns = columns or 0, pair_columns or 0
     start = np.zeros(len(given) + 1, np.int64)
     np.cumsum([s.n for s in given], out=start[1:])
@@ -228,7 +232,7 @@ def pack(structures: Iterable[Any], columns: int | None = None, pair_columns: in
     return Packed(features, pairs, pair_features, start, pair_start)
 
 
-def structure_of(k: int, given: Any) -> Structure:
+def structure_of(k: int, given: Any, noun: str) -> Structure:
     """A structure as it is, or made from a tuple; `k` is its number, for the message."""
     if isinstance(given, Structure):
         return given
@@ -236,7 +240,7 @@ def structure_of(k: int, given: Any) -> Structure:
         try:
             return Structure(*given)
         except InvalidProblem as error:
-            raise InvalidProblem(f"structure {k}: {error}") from None
+            raise InvalidProblem(f"{noun} {k}: {error}") from None
     raise InvalidProblem(
-        f"structure {k} is {type(given).__name__}: expected a Structure or a tuple (features, pairs, pair_features)"
+        f"{noun} {k} is {type(given).__name__}: expected a Structure or a tuple (features, pairs, pair_features)"
     )
