@@ -23,6 +23,37 @@ from graphpart.learn.random_fields.structures import Packed
 __all__ = ["Template", "tie_of"]
 
 Array = NDArray[np.float64]
+WORK = 1 << 18  # of a product of a slice, at most: the BLAS does not wake its threads for less
+
+
+def product(X: Array, W: Array) -> Array:
+    """X @ W in slices of rows: waking threads of the BLAS, on a busy machine, costs more than the arithmetic."""
+    out = np.empty((len(X), W.shape[1]))
+    W = np.ascontiguousarray(W)
+    rows = max(1, WORK // max(1, W.size))
+    whole = len(X) - len(X) % rows
+    if rows < 32:  # large enough to be worth it
+        rows = whole = 0
+    if whole:
+        np.matmul(X[:whole].reshape(-1, rows, X.shape[1]), W, out=out[:whole].reshape(-1, rows, W.shape[1]))
+    np.matmul(X[whole:], W, out=out[whole:])
+    return out
+
+
+def sum_of_products(X: Array, D: Array) -> Array:
+    """X.T @ D, likewise."""
+    rows = max(1, WORK // max(1, X.shape[1] * D.shape[1]))
+    whole = len(X) - len(X) % rows
+    if rows < 32:
+        rows = whole = 0
+    total: Array = X[whole:].T @ D[whole:]
+    if whole:
+        D = np.ascontiguousarray(D[:whole]).reshape(-1, rows, D.shape[1])
+        step = max(1, (1 << 16) // max(1, X.shape[1] * D.shape[2]))  # products that are kept at a time
+        stack = X[:whole].reshape(-1, rows, X.shape[1]).transpose(0, 2, 1)
+        for k in range(0, len(stack), step):
+            total += np.matmul(stack[k : k + step], D[k : k + step]).sum(axis=0)
+    return total
 
 
 def tie_of(pairwise: Any, labels: int) -> tuple[NDArray[np.int32], int]:
@@ -99,22 +130,22 @@ class Template:
     def scores(self, data: Packed, theta: Array) -> tuple[Array, Array]:
         """Scores of labels, shape (n, labels), and the numbers of pairs, shape (m or 1, count + 1), the last one 0."""
         unary, pair = self.parts(theta)
-        scores = np.ascontiguousarray(data.features @ unary[: self.columns])
+        scores = product(data.features, unary[: self.columns])
         if self.intercept:
             scores += unary[-1]
         numbers = np.zeros((1 if data.pair_features is None else len(data.pairs), self.count + 1))
-        numbers[:, :-1] = pair if data.pair_features is None else data.pair_features @ pair
+        numbers[:, :-1] = pair if data.pair_features is None else product(data.pair_features, pair)
         return scores, numbers
 
     def gradient(self, data: Packed, by_scores: Array, by_numbers: Array) -> Array:
         """What a function's derivatives by scores and numbers of pairs are by the parameters."""
         out = np.empty(self.size)
         unary, pair = self.parts(out)
-        np.matmul(data.features.T, by_scores, out=unary[: self.columns])
+        unary[: self.columns] = sum_of_products(data.features, by_scores)
         if self.intercept:
             unary[-1] = by_scores.sum(axis=0)
         by_numbers = by_numbers[:, :-1]
-        pair[...] = by_numbers if data.pair_features is None else data.pair_features.T @ by_numbers
+        pair[...] = by_numbers if data.pair_features is None else sum_of_products(data.pair_features, by_numbers)
         return out
 
     def selected(self, data: Packed, labels: NDArray[np.int32]) -> tuple[Array, Array]:
