@@ -7,6 +7,7 @@ the gradient has fallen to a share `tolerance` of what it was where all paramete
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +70,24 @@ def minimise(
             raise Ended
 
     try:
-        minimize(
-            evaluate, np.zeros(size), jac=True, method="L-BFGS-B", callback=ended,
-            options={"maxcor": MEMORY, "gtol": target, "ftol": 0.0, "maxiter": 10**9, "maxfun": 10**9},
-        )  # fmt: skip
+        with one_thread():
+            minimize(
+                evaluate, np.zeros(size), jac=True, method="L-BFGS-B", callback=ended,
+                options={"maxcor": MEMORY, "gtol": target, "ftol": 0.0, "maxiter": 10**9, "maxfun": 10**9},
+            )  # fmt: skip
     except Ended:
         return best, stopping.reason or Status.TIME_LIMIT
     return best, Status.OPTIMAL if trace[-1][1] <= target else Status.FEASIBLE
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """The BLAS in one thread, where threadpoolctl is installed, as it is with scikit-learn.
+
+    L-BFGS calls it on vectors and matrices so small that on a busy machine its threads cost many times the arithmetic.
+    """
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits

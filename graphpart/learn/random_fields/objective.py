@@ -37,16 +37,20 @@ class Likelihood:
 
     def __init__(self, template: Template, data: Packed, labels: Labels, sigma: float) -> None:
         self.template, self.data, self.prior = template, data, 1.0 / (sigma * sigma)
-        self.ones, self.chosen = template.selected(data, labels)
+        self.labels = labels
+        self.numbers = template.tie[labels[data.pairs[:, 0]], labels[data.pairs[:, 1]]]
+        self.rows, self.pair_rows = np.arange(data.n), np.arange(len(data.pairs))
         self.order = None if data.forest is not None else order_of(template, data)
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """phi and its gradient."""
         scores, numbers = self.template.scores(self.data, theta)
-        chosen = float(np.vdot(scores, self.ones)) + float(np.vdot(numbers, self.chosen))
+        # Sums without the BLAS, which would wake its threads for them.
+        pair_rows = self.pair_rows if self.data.pair_features is not None else 0
+        chosen = float(scores[self.rows, self.labels].sum()) + float(numbers[pair_rows, self.numbers].sum())
         log_z, probabilities, expected = expectations(self.template, self.data, scores, numbers, self.order)
-        probabilities -= self.ones
-        expected -= self.chosen
+        probabilities[self.rows, self.labels] -= 1.0
+        np.subtract.at(expected, (pair_rows, self.numbers), 1.0)
         gradient = self.template.gradient(self.data, probabilities, expected)
         gradient += self.prior * theta
         return log_z - chosen + 0.5 * self.prior * float(theta @ theta), gradient
