@@ -69,6 +69,7 @@ ROOMS = {
         "reduction",
         "exact_solvers",
         "bucket_elimination",
+        "approximate_inference",
         "branch_and_bound",
         "anytime_search",
         "confidence",

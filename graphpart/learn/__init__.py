@@ -6,9 +6,11 @@ from typing import Any
 from graphpart.learn import pairs, unary
 from graphpart.learn.kernel_kmeans import kernel_kmeans
 from graphpart.learn.logistic import LogisticRegression
+from graphpart.learn.random_fields import ConditionalRandomField, Structure, chain, grid
 from graphpart.learn.unary import unary_costs
 
 __all__ = ["LogisticRegression", "kernel_kmeans", "pairs", "unary", "unary_costs"]
+__all__ += ["ConditionalRandomField", "Structure", "chain", "grid"]
 if find_spec("sklearn"):  # otherwise, `from graphpart.learn import *` has to work without
     __all__ += ["LinearMetric"]
 
