@@ -6,9 +6,11 @@ from typing import Any
 from graphpart.learn import pairs, unary
 from graphpart.learn.kernel_kmeans import kernel_kmeans
 from graphpart.learn.logistic import LogisticRegression
+from graphpart.learn.max_margin import MaxMarginPartition
+from graphpart.learn.model_files import load_model
 from graphpart.learn.unary import unary_costs
 
-__all__ = ["LogisticRegression", "kernel_kmeans", "pairs", "unary", "unary_costs"]
+__all__ = ["LogisticRegression", "MaxMarginPartition", "kernel_kmeans", "load_model", "pairs", "unary", "unary_costs"]
 if find_spec("sklearn"):  # otherwise, `from graphpart.learn import *` has to work without
     __all__ += ["LinearMetric"]
 
