@@ -14,6 +14,6 @@ except ImportError:
 
 from graphpart.estimators.correlation_clustering import CorrelationClustering
 from graphpart.estimators.learned_partition import LearnedPartition
-from graphpart.estimators.thresholds import otsu_threshold
+from graphpart.estimators.thresholds import otsu_threshold, path_threshold
 
-__all__ = ["CorrelationClustering", "LearnedPartition", "otsu_threshold"]
+__all__ = ["CorrelationClustering", "LearnedPartition", "otsu_threshold", "path_threshold"]

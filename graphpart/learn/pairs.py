@@ -31,7 +31,7 @@ from graphpart.learn.attributes import (
     unit_rows,
     width,
 )
-from graphpart.learn.candidates import equal_keys, nearest_neighbors, training_pairs
+from graphpart.learn.candidates import cut_into_problems, equal_keys, nearest_neighbors, training_pairs
 from graphpart.learn.objective import Blocks
 from graphpart.machine import processors
 from graphpart.partition.problem import SetPartition, check_matrix_fits
@@ -39,10 +39,12 @@ from graphpart.partition.problem import SetPartition, check_matrix_fits
 __all__ = [
     "attribute_names",
     "cost_matrix",
+    "cut_into_problems",
     "equal_keys",
     "nearest_neighbors",
     "pair_attributes",
     "pair_costs",
+    "pair_indices",
     "problem",
     "sample_blocks",
     "training_pairs",

@@ -3,7 +3,7 @@
 =================  =====================================================================================================
 oracle             answer
 =================  =====================================================================================================
-``local-search``   a partition by greedy joining and Kernighan-Lin; no bound
+``local-search``   a partition by Kernighan-Lin, the better one from greedy joining and from the truth; no bound
 ``exact``          the partition of least augmented cost by branch and cut, or the best found in the time, with a bound
 ``relaxed``        decisions between 0 and 1: a point of the linear relaxation, with the bound that its prices prove
 =================  =====================================================================================================
@@ -43,7 +43,9 @@ class Answer:
 
 
 def _local_search(training: TrainingProblem, problem: SetPartition, seconds: float | None) -> Answer:
-    return Answer(training.decisions(kernighan_lin(problem, time_limit=seconds).labels))
+    first = kernighan_lin(problem, time_limit=seconds)
+    second = kernighan_lin(problem, training.labels, time_limit=seconds)
+    return Answer(training.decisions(min(first, second, key=lambda result: result.cost).labels))
 
 
 def _exact(training: TrainingProblem, problem: SetPartition, seconds: float | None) -> Answer:

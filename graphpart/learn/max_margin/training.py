@@ -50,6 +50,8 @@ class TrainingProblem:
         Of the pairs; not negative.
     join_weight, cut_weight : float
         How much a true join that is cut, and a true cut that is joined, counts in the loss.
+    labels : ndarray of int64, shape (n,)
+        The true partition.
     """
 
     def __init__(
@@ -61,7 +63,9 @@ class TrainingProblem:
         weights: Array,
         join_weight: float,
         cut_weight: float,
+        labels: NDArray[np.int64],
     ) -> None:
+        self.labels = labels
         self.n, self.pairs, self.X, self.same = n, pairs, X, same
         total = float(weights.sum())
         self.share = weights / total if total > 0 else weights
@@ -206,7 +210,7 @@ def _checked(
             "expected the decisions of a partition"
         )
     join, cut = weights_of_loss(loss_weights, same, weights)
-    return TrainingProblem(n, local, X, same, weights, join, cut)
+    return TrainingProblem(n, local, X, same, weights, join, cut, labels.astype(np.int64))
 
 
 def weights_of_loss(given: Any, same: Flags, weights: Array) -> tuple[float, float]:
