@@ -33,6 +33,7 @@ from graphpart.learn.attributes import (
 )
 from graphpart.learn.candidates import cut_into_problems, equal_keys, nearest_neighbors, training_pairs
 from graphpart.learn.objective import Blocks
+from graphpart.learn.rich_attributes import walk_similarities
 from graphpart.machine import processors
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 
@@ -48,6 +49,7 @@ __all__ = [
     "problem",
     "sample_blocks",
     "training_pairs",
+    "walk_similarities",
 ]
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from graphpart.learn.attributes import element_rows, unit_rows
 from graphpart.partition.problem import check_matrix_fits
 
-__all__ = ["RichAttributes"]
+__all__ = ["RichAttributes", "walk_similarities"]
 
 Array = NDArray[np.float64]
 STEPS = (2, 4, 8, 16)
@@ -144,7 +144,31 @@ class RichAttributes:
 
 
 def walk_similarities(near: Array, k: int) -> Iterator[Array]:
-    """The cosines of walks of 2, 4, 8 and 16 steps on the graph of k nearest neighbours. O(n^2 k) for each step."""
+    """How alike the places are that random walks lead to from both ends of each pair.
+
+    Parameters
+    ----------
+    near : ndarray of float64, shape (n, n)
+        Symmetric; larger is nearer. The diagonal does not matter.
+    k : int
+        Every element is a neighbour of itself, of its k nearest elements, and of those of whose nearest it is one.
+
+    Yields
+    ------
+    ndarray of float64, shape (n, n)
+        For walks of 2, 4, 8 and 16 steps: between 0 and 1, see the module.
+
+    Notes
+    -----
+    O(n^2 k) for each step.
+
+    Examples
+    --------
+    >>> near = -np.abs(np.subtract.outer([0.0, 1.0, 2.0, 9.0, 10.0, 11.0], [0.0, 1.0, 2.0, 9.0, 10.0, 11.0]))
+    >>> first, *_, last = walk_similarities(near, 1)
+    >>> last[0].round(2).tolist()
+    [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    """
     from scipy.sparse import csr_array, eye_array
 
     n = len(near)

@@ -215,7 +215,9 @@ class MaxMarginPartition(LinearCosts):
         self.theta_, self.start_, self.attributes_ = found.theta, base, names
         self.objective_, self.bound_, self.certified_ = found.objective, found.bound, found.certified
         gap = found.objective - found.bound
-        self.gap_ = gap / abs(found.objective) if found.objective else max(gap, 0.0)
+        if gap < 0:  # by rounding: the perceptron's is not a number
+            gap = 0.0
+        self.gap_ = gap / abs(found.objective) if found.objective else gap
         self.history_, self.status_ = found.history, found.status
         self.n_iter_, self.n_oracles_ = min(stopping.iterations, limit), found.oracles
         self.n_problems_, self.n_samples_ = len(parts), sum(len(part.pairs) for part in parts)
