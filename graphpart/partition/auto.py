@@ -36,8 +36,7 @@ from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.components import split
-from graphpart.partition.problem.derived import connected_subsets
-from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.finish import finish, settled
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -115,7 +114,7 @@ def auto(
     labels = proof.labels[blocks]
     if proof.open and time_limit is not None and not stopping.check(p.evaluate_labels(labels)):
         labels = _searched(p, labels, seed, checkpoint, stopping)
-    labels = in_pieces(p, labels, stopping)
+    labels = settled(p, labels, lambda pieces: improve_in_turn(p, pieces, stopping), stopping)
     result = finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM)
     status = Status.OPTIMAL if proof.open == 0 else result.status
     bound = p.evaluate_labels(blocks) + proof.bound
@@ -146,17 +145,6 @@ def _searched(
     if found.status not in (Status.FEASIBLE, Status.OPTIMAL):
         stopping.stop(found.status)
     return found.labels
-
-
-def in_pieces(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-    """Labels that cost no more, in which non-zero pairs or required joins connect every subset."""
-    while True:
-        pieces = connected_subsets(p, labels)
-        if pieces.max(initial=0) == labels.max(initial=0) or stopping.reason is not None:
-            return pieces
-        labels = improve_in_turn(p, pieces, stopping)
-        if not p.evaluate_labels(labels) < p.evaluate_labels(pieces):
-            return pieces
 
 
 def improve_in_turn(p: SetPartition, initial: Any, stopping: Stopping) -> Labels:
