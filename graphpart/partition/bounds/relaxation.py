@@ -177,7 +177,7 @@ class Relaxation:
     @property
     def is_thorough(self) -> bool:
         """Whether separation looks at all elements."""
-        return self.complete or self.reach >= self.n
+        return bool(self.complete or self.reach >= self.n)
 
     def _matrix(self) -> Floats:
         Y = np.zeros((self.n, self.n))

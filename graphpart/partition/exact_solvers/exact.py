@@ -30,6 +30,7 @@ from graphpart.common.finishing import MESSAGES
 from graphpart.errors import InvalidOption
 from graphpart.partition.exact_solvers.tree import Tree, Work
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.components import Part, split
 from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit
@@ -40,6 +41,8 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["exact"]
 
+Partner = Callable[[SetPartition, Labels], Labels | None]
+BY_PAIRS = 16  # neighbours on average, below which Kernighan-Lin on pairs of subsets is fast, and ends lower
 LOGGER = logging.getLogger("graphpart.partition.exact")
 
 
@@ -100,6 +103,24 @@ def exact(
     p = as_problem(problem)
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+    return branch_and_cut(p, initial, time_limit, threads, target, callback)
+
+
+def branch_and_cut(
+    p: SetPartition,
+    initial: Any,
+    time_limit: float | None,
+    threads: int = 1,
+    target: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+    partner: Partner | None = None,
+) -> PartitionResult:
+    """See `exact`.
+
+    After each round of a relaxation, ``partner(problem, labels)`` gets the problem of the component that is worked on
+    (smaller than that of the caller: what is known beforehand is contracted) and the best partition of it, and returns
+    a better one, or None; so others can search and prove in turn.
+    """
     search: Search | None = None
 
     def tell(seconds: float, cost: float) -> object:  # kernels of bounds know no cost
@@ -114,9 +135,8 @@ def exact(
         stopping.stop(start.status)
     small = reduce(p, time_limit=stopping.remaining)
     q, exponent = in_fitting_unit(cut_huge(small.problem))
-    # The start need not agree with the one optimal partition that the smaller problem keeps.
-    labels = kernighan_lin(q, time_limit=stopping.remaining).labels
-    search = Search(q, labels, stopping, threads, small.constant, 2.0**exponent)
+    labels = _start_of(q, start.labels, small.persistency.labels, stopping)
+    search = Search(q, labels, stopping, threads, small.constant, 2.0**exponent, partner)
     search.run()
     found = finish(p, small.lift(search.labels), stopping, "exact", Status.OPTIMAL, start=(start.labels, start.cost))
     # What is proven does not depend on why the run ended.
@@ -133,13 +153,36 @@ def exact(
     )
 
 
+def _start_of(q: SetPartition, labels: Labels, merged: Labels, stopping: Stopping) -> Labels:
+    """A partition of the smaller problem: by local search from scratch, or from what labels say of one element of each
+    set, whichever is better. Labels need not agree with the one optimal partition that the smaller problem keeps.
+    """
+    own = kernighan_lin(q, time_limit=stopping.remaining)
+    if not q.is_dense and 2 * q.m < BY_PAIRS * q.n and not stopping.check(np.inf):
+        own = kernighan_lin_pairs(q, own, time_limit=stopping.remaining)
+    if not q.n:
+        return own.labels
+    given = canonical(labels[np.unique(merged, return_index=True)[1]])
+    if math.isfinite(q.evaluate_labels(given)):
+        better = kernighan_lin(q, given, time_limit=stopping.remaining)
+        return better.labels if better.cost < own.cost else own.labels
+    return own.labels
+
+
 class Search:
     """All components of a problem without required joins: the best labels, and cost and bound as sums."""
 
     def __init__(
-        self, p: SetPartition, labels: Labels, stopping: Stopping, threads: int, constant: float, unit: float
+        self,
+        p: SetPartition,
+        labels: Labels,
+        stopping: Stopping,
+        threads: int,
+        constant: float,
+        unit: float,
+        partner: Partner | None = None,
     ) -> None:
-        self.p, self.labels, self.stopping, self.threads = p, labels, stopping, threads
+        self.p, self.labels, self.stopping, self.threads, self.partner = p, labels, stopping, threads, partner
         self.constant, self.unit = constant, unit  # what partitions cost beside p, and in which unit p is
         self.work = Work()
         self.bounds: list[tuple[float, float]] = []

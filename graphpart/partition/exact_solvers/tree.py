@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -52,6 +53,7 @@ class Whole(Protocol):
     work: Work
     stopping: Stopping
     threads: int
+    partner: Callable[[SetPartition, Labels], Labels | None] | None
 
     def note(self, cost: float, bound: float) -> None:
         """By how much the tree changed its cost and its bound."""
@@ -154,6 +156,7 @@ class Tree:
                 self._raise(r.bound)
             if r.rounds % 5 == 1 or vertex:
                 self._round_point()
+            self._consult()
             if self.closed(r.bound) or not self._fix(not decisions):
                 return []
             if vertex:
@@ -217,6 +220,14 @@ class Tree:
             better = kernighan_lin(self.p, labels, time_limit=self.stopping.remaining)
             if better.cost < self.cost - 1e-12 * abs(self.cost):
                 self._accept(better.labels, better.cost)
+
+    def _consult(self) -> None:
+        """Take a better partition from a partner."""
+        offered = self.search.partner(self.p, self.labels) if self.search.partner else None
+        if offered is not None:
+            cost = self.p.evaluate_labels(offered)
+            if cost < self.cost:
+                self._accept(offered, cost)
 
     def _connected(self, threshold: float) -> Labels:
         r = self.relaxation
