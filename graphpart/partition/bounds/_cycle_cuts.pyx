@@ -69,7 +69,8 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
     The neighbours of a along which paths may go are ``neighbours[starts[a]:starts[a + 1]]``, with lengths. Pairs
     ``{a, other[i]}`` of length ``longest[i]`` for i from ``closing[a]`` to ``closing[a + 1]`` close cycles. From an element,
     at most the `reach` nearest ones are looked at.
-    Returns (starts, elements from one end of the closing pair to the other, violations).
+    Returns (starts, elements from one end of the closing pair to the other, violations, all violated closing pairs): a
+    pair that two elements have a shorter one beside is violated, but closes no cycle.
     """
     cdef Py_ssize_t n = starts.shape[0] - 1, a, i, reached, targets, size, left
     cdef element_t x, z
@@ -82,7 +83,7 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
     cdef unsigned char[::1] wanted = np.zeros(n + 1, np.uint8), settled = np.zeros(n + 1, np.uint8)
     path = np.empty(n + 1, np.int32)
     cdef element_t[::1] path_view = path
-    begins, elements, amounts = [0], [], []
+    begins, elements, amounts, violated = [0], [], [], []
     h.keys, h.items, h.place, h.size = &keys[0], &items[0], &place[0], 0
     size = 0
     for a in range(n):
@@ -95,8 +96,8 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
             for i in range(closing[a], closing[a + 1]):
                 if longest[i] - tolerance > limit:
                     limit = longest[i] - tolerance
+                targets += not wanted[other[i]]
                 wanted[other[i]] = 1
-                targets += 1
             h.size = 1
             distance[a] = 0.0
             touched[0] = <element_t>a
@@ -138,6 +139,7 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
                     if z == a:
                         break
                     z = before[z]
+                violated.append(i)
                 if size > 2:
                     elements.append(path[:size].copy())
                     begins.append(begins[len(begins) - 1] + size)
@@ -148,4 +150,4 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
                 distance[x], settled[x], place[x] = INFINITY, 0, -1
             h.size = 0
     joined = np.concatenate(elements) if elements else np.zeros(0, np.int32)
-    return np.array(begins, np.int64), joined, np.array(amounts, np.float64)
+    return np.array(begins, np.int64), joined, np.array(amounts, np.float64), np.array(violated, np.int64)

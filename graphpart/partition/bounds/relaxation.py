@@ -30,6 +30,7 @@ from graphpart.partition.bounds.message_passing import ROUNDS, pass_messages
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, WHEEL, Inequalities
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
 __all__ = ["Relaxation", "solve_relaxation"]
@@ -43,6 +44,7 @@ FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, SETS, WHEELS = 4.0, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
 LARGEST = 12  # elements in a 2-partition
+NOTHING = 1e-6  # pairs that are not longer count as of no length
 REACH, FARTHER = 50, 4  # elements looked at for cycles through one; so many times more where few are added
 SCALE = 0.2  # of prices to variables
 LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
@@ -211,6 +213,8 @@ class Relaxation:
         joins = np.flatnonzero(((self.cost < 0) | (self.lower > 0)) & (self.y > tolerance))
         cuts = np.flatnonzero(((self.cost > 0) | (self.upper < 1)) & (self.y < 1.0 - tolerance))
         length = np.maximum(1.0 - self.y, 0.0)
+        if self.reach > REACH:
+            cuts = self._close(joins, cuts, length, tolerance)
         ends, others = np.concatenate([self.u[joins], self.v[joins]]), np.concatenate([self.v[joins], self.u[joins]])
         order, starts = group(ends, self.n)
         _, closing = group(self.u[cuts], self.n)  # variables stand in order of their first elements
@@ -220,6 +224,31 @@ class Relaxation:
         )  # fmt: skip
         self.violation = float(found[2].max(initial=0.0))
         return Inequalities.cycles(found[0], found[1])
+
+    def _close(
+        self, joins: NDArray[np.int64], cuts: NDArray[np.int64], length: Floats, tolerance: float
+    ) -> NDArray[np.int64]:
+        """Those of the pairs `cuts` that a path of `joins` is shorter than.
+
+        Found among the sets of elements that pairs of no length connect: where these are large, few are left to look
+        for paths between.
+        """
+        none = joins[length[joins] < NOTHING]
+        cluster = connected(self.n, self.u[none], self.v[none])
+        count = int(cluster.max(initial=-1)) + 1
+        a, b = cluster[self.u], cluster[self.v]
+        across = joins[a[joins] != b[joins]]
+        order, starts = group(np.concatenate([a[across], b[across]]), count)
+        others = np.concatenate([b[across], a[across]])[order]
+        apart = cuts[a[cuts] != b[cuts]]
+        by_cluster, closing = group(a[apart], count)
+        apart = apart[by_cluster]
+        found = _cycle_cuts.cycles(
+            starts, others, length[np.concatenate([across, across])][order],
+            closing, b[apart], length[apart], tolerance - NOTHING, count, self.stopping,
+        )  # fmt: skip
+        inside = cuts[a[cuts] == b[cuts]]
+        return np.sort(np.concatenate([inside, apart[found[3]]]))
 
 
 def _most(amounts: Floats, limit: float) -> NDArray[np.int64]:

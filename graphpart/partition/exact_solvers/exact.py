@@ -198,10 +198,12 @@ class Search:
         self.bound = self.constant + self.unit * math.fsum(tree.value for tree in self._trees)
 
     def run(self) -> None:
-        """Solve one component after the other."""
+        """Solve the components, the smallest first: the root of each, then what is left of each."""
         self.bounds.append((self.stopping.seconds, self.bound))
-        for tree in sorted(self._trees, key=lambda tree: tree.p.n):
-            tree.run()
+        trees = sorted(self._trees, key=lambda tree: tree.p.n)
+        for nodes in (1.0, math.inf):
+            for tree in trees:
+                tree.run(nodes)
         self._add_up()
         self.bounds = [(seconds, min(bound, self.bound)) for seconds, bound in self.bounds]
         self.bounds.append((self.stopping.seconds, self.bound))
@@ -211,6 +213,17 @@ class Search:
             labels[elements] = elements[first][tree.labels]
         self.labels = canonical(labels)
         self.proven = all(tree.proven for tree in self._trees)
+
+    def solve_rest(
+        self, p: SetPartition, labels: Labels, constant: float, tree: Tree
+    ) -> tuple[Labels, float, bool]:
+        """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
+        small = reduce(p, time_limit=self.stopping.remaining)
+        q = small.problem
+        start = _start_of(q, labels, small.persistency.labels, self.stopping)
+        rest = Rest(self, q, start, small.constant + constant)
+        rest.run()
+        return small.lift(rest.labels), rest.bound, rest.proven
 
     def note(self, cost: float, bound: float) -> None:
         """By how much a tree changed its cost and its bound, in its unit."""
@@ -231,6 +244,23 @@ class Search:
                 "%d s  cost %.10g  lower bound %.10g  gap %.3g%%  %d nodes, %d rounds, %d cuts",
                 second, self.cost, self.bound, gap, self.work.nodes, self.work.rounds, self.work.cuts,
             )  # fmt: skip
+
+
+class Rest(Search):
+    """What is left of the problem of one tree: counted as work of the whole, its cost and bound its own."""
+
+    def __init__(self, whole: Search, p: SetPartition, labels: Labels, constant: float) -> None:
+        self.whole = whole
+        super().__init__(p, labels, whole.stopping, whole.threads, constant, 1.0, whole.partner)
+        self.work = whole.work
+
+    def note(self, cost: float, bound: float) -> None:
+        """By how much a tree changed its cost and its bound; the whole learns that at the end."""
+        self.cost += cost
+        self.bound += max(bound, 0.0)
+
+    def log(self) -> None:
+        """The whole does."""
 
 
 def _attractive_parts(p: SetPartition) -> list[Part]:
