@@ -29,6 +29,7 @@ def improve(
     kernel: Kernel,
     method: str,
     stopping: Stopping,
+    background: Callable[[SetPartition], bool] = lambda p: False,
 ) -> PartitionResult:
     """Run a kernel from an initial partition.
 
@@ -42,13 +43,17 @@ def improve(
         and canonical labels that satisfy its required cuts.
     method : str
     stopping : Stopping
+    background : callable
+        Whether the kernel, and the default, can do with the background of a problem; if not, it is made a matrix.
 
     Raises
     ------
     InvalidPartition
         If the initial partition does not fit the problem or violates a requirement.
     """
-    p = as_problem(problem)
+    p = as_problem(problem, background=True)
+    if not background(p):
+        p = as_problem(p)
     start = default(p, stopping) if initial is None else start_of(p, initial)
 
     def run(labels: Labels, _: float) -> Labels:
