@@ -231,9 +231,9 @@ cdef class Level:
                     break
         return change
 
-    def refine(self, labels):
-        """Canonical labels of a finer partition: within each subset, elements alone join the best set of others there."""
-        cdef Py_ssize_t n = self.n, i
+    def refine(self, labels, order=None):
+        """A finer partition: within each subset, elements alone join, in the given order, the best set of others there."""
+        cdef Py_ssize_t n = self.n, i, j
         cdef element_t a, U, W, mine
         cdef double low, value
         cdef double slope[TERMS]
@@ -241,10 +241,12 @@ cdef class Level:
         cdef _Arrays arrays = _Arrays(self, fine, False)
         cdef Subsets* s = &arrays.s
         cdef const element_t[::1] within = labels
+        cdef const element_t[::1] sequence = np.arange(n, dtype=np.int32) if order is None else order.astype(np.int32)
         if n == 0:
             return fine
         with nogil:
-            for a in range(n):
+            for j in range(n):
+                a = sequence[j]
                 mine = s.label[a]
                 if s.size[mine] != 1:
                     continue

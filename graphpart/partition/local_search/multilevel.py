@@ -9,9 +9,11 @@ One iteration starts from a partition of the elements, and goes up level by leve
    their subsets are those of 1, so that parts of a subset can move to others. If all stay alone, the subsets themselves
    are the elements of the next level.
 3. The next level begins at 1, until no two elements share a subset.
+4. The subsets are taken down level by level, and at each, elements move as in 1 (Rotta & Noack 2011).
 
-Then the subsets of all levels are taken down to the elements. Iterations go on from there, until one does not lower the
-cost: no move of an element, and none of a set that the last iteration made, lowers the cost then.
+The next iteration goes on from there. In the first one elements join in 2 in their order, later in random order, so that
+each finds other sets. It ends after PATIENCE iterations that do not lower the cost: no move of one element lowers it
+then.
 
 The background of a problem costs nothing but sums of weights for each subset, at each level.
 """
@@ -23,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.common.rounds import check_seed_and_threads
 from graphpart.partition.local_search._levels import Level
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.sums import terms_of
@@ -31,6 +34,8 @@ from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["improve_by_levels", "multilevel"]
+
+PATIENCE = 3  # with 1, a third of the time, and a modularity lower by 0.0001 (communities that are clear) to 0.0005
 
 
 @interruptible
@@ -41,6 +46,7 @@ def multilevel(
     time_limit: float | None = None,
     max_iterations: int | None = None,
     target: float | None = None,
+    seed: int | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
     """Move elements and sets of elements on several levels, while that lowers the cost; for large sparse problems.
@@ -57,6 +63,8 @@ def multilevel(
         As for :func:`~graphpart.partition.greedy_joining`.
     max_iterations : int, optional
         Number of iterations over all levels.
+    seed : int, optional
+        Of the random numbers; default 0.
 
     Returns
     -------
@@ -84,24 +92,40 @@ def multilevel(
     (6, 0.56)
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    return improve(problem, initial, lambda p, _: p.blocks(), improve_by_levels, "multilevel", stopping, lambda p: True)
+    check_seed_and_threads(seed, None)
+    state = np.random.default_rng(seed or 0)
+
+    def kernel(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
+        return improve_by_levels(p, labels, stopping, state)
+
+    return improve(problem, initial, lambda p, _: p.blocks(), kernel, "multilevel", stopping, lambda p: True)
 
 
-def improve_by_levels(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-    """Iterations from canonical labels, until one does not lower the cost."""
+def improve_by_levels(
+    p: SetPartition, labels: Labels, stopping: Stopping, state: np.random.Generator, patience: int = PATIENCE
+) -> Labels:
+    """Iterations from canonical labels, until so many have not lowered the cost."""
     cost = p.evaluate_labels(labels)
     bottom = Level(*p.rows(), *terms_of(p))
-    while True:
-        reached, lowered = _iteration(bottom, labels, cost, stopping)
+    fruitless, first = 0, True
+    while fruitless < patience:
+        reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)
+        first = False
         if lowered < 0:
             labels, cost = reached, cost + lowered
-        if stopping.step(cost) or not lowered < -bottom.tolerance:
-            return labels
-        stopping.record(cost)
+        fruitless = 0 if lowered < -bottom.tolerance else fruitless + 1
+        if stopping.step(cost):
+            break
+        if fruitless == 0:
+            stopping.record(cost)
+    return labels
 
 
-def _iteration(level: Level, labels: Labels, cost: float, stopping: Stopping) -> tuple[Labels, float]:
-    """Labels after one iteration, and by how much the cost changed."""
+def _iteration(
+    level: Level, labels: Labels, cost: float, stopping: Stopping, state: np.random.Generator | None
+) -> tuple[Labels, float]:
+    """Labels after one iteration, and by how much the cost changed; without random numbers in order."""
+    levels: list[Level] = []
     maps: list[Labels] = []
     before = cost
     subsets = labels.copy()
@@ -111,15 +135,20 @@ def _iteration(level: Level, labels: Labels, cost: float, stopping: Stopping) ->
         count = int(subsets.max(initial=-1)) + 1
         if count == level.n or stopping.reason is not None:
             break
-        elements = canonical(level.refine(subsets))
+        order = None if state is None else state.permutation(level.n)
+        elements = canonical(level.refine(subsets, order))
         size = int(elements.max()) + 1
         if size == level.n:
             elements, size = subsets, count
+        levels.append(level)
         level = level.coarsen(elements, size)
         maps.append(elements)
         above = np.empty(size, np.int32)
         above[elements] = subsets
         subsets = above
-    for elements in reversed(maps):
-        subsets = subsets[elements]
+    while maps:
+        subsets = subsets[maps.pop()]
+        level = levels.pop()
+        if stopping.reason is None:
+            cost += level.move(subsets, cost, stopping)
     return canonical(subsets), cost - before
