@@ -17,9 +17,14 @@ from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["improve"]
+__all__ = ["improve", "repels"]
 
 Kernel = Callable[[SetPartition, Labels, Stopping], Labels]
+
+
+def repels(p: SetPartition) -> bool:
+    """Whether a problem has no background, or one that repels."""
+    return p.background is None or p.background.repels
 
 
 def improve(
