@@ -23,7 +23,13 @@ from graphpart.errors import (
     TimeLimitReached,
 )
 from graphpart.io import read, read_labels, write, write_labels
-from graphpart.partition.problem import SetPartition, costs_from_probabilities
+from graphpart.partition.problem import (
+    SetPartition,
+    costs_from_probabilities,
+    from_cpm,
+    from_editing,
+    from_modularity,
+)
 from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve
 from graphpart.stopping import Stopping
@@ -57,6 +63,9 @@ __all__ = [
     "TimeLimitReached",
     "costs_from_probabilities",
     "crf",
+    "from_cpm",
+    "from_editing",
+    "from_modularity",
     "generate",
     "io",
     "learn",

@@ -18,6 +18,7 @@ from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.greedy_moving import greedy_moving
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
+from graphpart.partition.local_search.multilevel import multilevel
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.reduction.persistency import persistency, reduce
 
@@ -37,6 +38,7 @@ __all__ = [
     "kernighan_lin",
     "kernighan_lin_pairs",
     "lower_bound",
+    "multilevel",
     "persistency",
     "reduce",
     "search",

@@ -28,6 +28,7 @@ import numpy as np
 from graphpart.common.finishing import MESSAGES
 from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.search import better_start, search
+from graphpart.partition.auto_background import auto_by_levels
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.exact_solvers.brute_force import LARGEST, brute_force
@@ -36,6 +37,7 @@ from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.components import split
+from graphpart.partition.problem.explicit import explicit
 from graphpart.partition.problem.finish import finish, settled
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -104,7 +106,10 @@ def auto(
     >>> r.partition, r.cost, r.message
     ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
     """
-    p = as_problem(problem)
+    given = as_problem(problem, background=True)
+    p = explicit(given)
+    if p is None:
+        return auto_by_levels(given, initial, time_limit, target, seed, checkpoint, callback)
     stopping = Stopping(time_limit, None, target, callback)
     found = improve_in_turn(p, better_start(p, initial, checkpoint), stopping)
     if stopping.reason is not None:

@@ -18,9 +18,14 @@ from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["improve"]
+__all__ = ["improve", "repels"]
 
 Kernel = Callable[[SetPartition, Labels, Stopping], Labels]
+
+
+def repels(p: SetPartition) -> bool:
+    """Whether a problem has no background, or one that repels."""
+    return p.background is None or p.background.repels
 
 
 def improve(
@@ -30,6 +35,7 @@ def improve(
     kernel: Kernel,
     method: str,
     stopping: Stopping,
+    background: Callable[[SetPartition], bool] = lambda p: False,
 ) -> PartitionResult:
     """Run a kernel from an initial partition.
 
@@ -43,13 +49,17 @@ def improve(
         and canonical labels that satisfy its required cuts.
     method : str
     stopping : Stopping
+    background : callable
+        Whether the kernel, and the default, can do with the background of a problem; if not, it is made a matrix.
 
     Raises
     ------
     InvalidPartition
         If the initial partition does not fit the problem or violates a requirement.
     """
-    p = as_problem(problem)
+    p = as_problem(problem, background=True)
+    if not background(p):
+        p = as_problem(p)
     start = default(p, stopping) if initial is None else start_of(p, initial)
 
     blocks = p.blocks() if len(p.must_join) else None
