@@ -7,11 +7,11 @@ so much, and a certificate lets others check it. Branch and cut closes the gap.
 """
 
 # %%
-# A problem: 80 elements in planted subsets, costs of all pairs with so much noise that the subsets can hardly be seen.
+# A problem: 60 elements in planted subsets, costs of all pairs with so much noise that the subsets can hardly be seen.
 
 import graphpart as gp
 
-problem = gp.generate.planted_partition(80, 6, 2.2, seed=3).problem
+problem = gp.generate.planted_partition(60, 5, 2.2, seed=3).problem
 found = gp.partition.kernighan_lin(problem)
 print(found)
 
