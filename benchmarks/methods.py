@@ -93,21 +93,18 @@ def pairs_of_grid(height: int, width: int) -> np.ndarray:
 
 def potts(size: int, labels: int) -> gp.FactorGraph:
     """A grid whose neighbours pay for different labels, with normal unary costs."""
-    unary = np.random.default_rng(1).normal(size=(size * size, labels))
-    pairs = pairs_of_grid(size, size)
-    single, both = list(unary), [0.6 * (1 - np.eye(labels))] * len(pairs)
-    scopes = [(k,) for k in range(size * size)] + [tuple(pair) for pair in pairs.tolist()]
-    return gp.FactorGraph.from_arrays([labels] * size * size, list(zip(scopes, single + both, strict=True)))
+    n, pairs = size * size, pairs_of_grid(size, size)
+    unary = np.random.default_rng(1).normal(size=(n, labels))
+    both = np.repeat(0.6 * (1 - np.eye(labels))[None], len(pairs), axis=0)
+    return gp.FactorGraph.from_arrays([labels] * n, [(np.arange(n)[:, None], unary), (pairs, both)])
 
 
 def tables(height: int, labels: int, width: int | None = None) -> gp.FactorGraph:
     """A grid whose neighbours have any normal tables."""
     width = width or height
-    rng = np.random.default_rng(1)
     pairs = pairs_of_grid(height, width)
-    values = list(rng.normal(size=(len(pairs), labels, labels)))
-    scopes = [tuple(pair) for pair in pairs.tolist()]
-    return gp.FactorGraph.from_arrays([labels] * height * width, list(zip(scopes, values, strict=True)))
+    values = np.random.default_rng(1).normal(size=(len(pairs), labels, labels))
+    return gp.FactorGraph.from_arrays([labels] * height * width, [(pairs, values)])
 
 
 def memory(name: str) -> float:
@@ -136,7 +133,9 @@ def child(problem: str, method: str, limit: float) -> None:
     r = gp.solve(p, method, time_limit=limit, **options)
     seconds = time.perf_counter() - start
     used = memory("VmHWM") - before
-    print(json.dumps({"seconds": seconds, "cost": r.cost, "gap": r.gap, "status": str(r.status), "memory": used / 1024}))
+    print(
+        json.dumps({"seconds": seconds, "cost": r.cost, "gap": r.gap, "status": str(r.status), "memory": used / 1024})
+    )
 
 
 def finished(rows: list[dict[str, Any]]) -> list[dict[str, str]]:

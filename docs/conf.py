@@ -23,7 +23,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     "from_code",
 ]
-exclude_patterns = ["_build", "gallery", "**/README.rst", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "gallery"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 default_role = "code"
 nitpicky = False
@@ -36,9 +36,7 @@ autosummary_generate = True
 autosummary_imported_members = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-numpydoc_show_class_members = True
-numpydoc_class_members_toctree = False
-numpydoc_show_inherited_class_members = False
+numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
 # the tutorials, which run
@@ -67,6 +65,7 @@ suppress_warnings = ["config.cache"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "graphpart"
+templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False

@@ -62,12 +62,11 @@ class CommandLine(Directive):
 class Figures(Directive):
     """``figures``: a table from a file of comma-separated values that a benchmark has written.
 
-    ``columns`` names those that are shown, in that order; ``first`` is how many rows; ``missing`` is what is said where
-    the file has not been written.
+    ``columns`` names those that are shown, in that order; ``where``, as ``column=text``, which rows.
     """
 
     required_arguments = 1
-    option_spec = {"columns": directives.unchanged, "first": directives.nonnegative_int}  # noqa: RUF012
+    option_spec = {"columns": directives.unchanged, "where": directives.unchanged}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
         source = Path(self.state.document.current_source or ".").parent / self.arguments[0]
@@ -77,6 +76,9 @@ class Figures(Directive):
         with source.open(newline="", encoding="utf-8") as stream:
             rows = list(csv.reader(stream))
         header, body = rows[0], rows[1:]
+        if "where" in self.options:
+            column, _, text = self.options["where"].partition("=")
+            body = [row for row in body if row[header.index(column)] == text]
         if "columns" in self.options:
             wanted = [name.strip() for name in self.options["columns"].split(",")]
             missing = [name for name in wanted if name not in header]
@@ -84,8 +86,6 @@ class Figures(Directive):
                 raise self.error(f"{source} has no column {missing[0]!r}: expected one of {', '.join(header)}")
             at = [header.index(name) for name in wanted]
             header, body = wanted, [[row[k] for k in at] for row in body]
-        if "first" in self.options:
-            body = body[: self.options["first"]]
         numeric = all(number(cell) for row in body for cell in row[1:])
         return [table(header, body, "figures" if numeric else None)]
 
