@@ -3,9 +3,10 @@
     python benchmarks/pace.py                                  the graphs in ../shared/instances/pace, 20 s each
     python benchmarks/pace.py FOLDER --seconds 5 --csv pace.csv
 
-Each graph is read and solved in turn by `graphpart.solve` with a time limit, as ``graphpart solve FOLDER --time-limit 20``
-does. Seconds are wall-clock, reading included. Graphs that the file of ``--csv`` has already are not solved again, and
-``--at-most SECONDS`` ends early, so that a long run can be made in pieces; a summary of all rows comes at the end.
+Each graph is read and solved in turn by `graphpart.solve` with a time limit, as ``graphpart solve FOLDER --time-limit
+20`` does. Seconds are wall-clock, reading included. Graphs that the file of ``--csv`` has already are not
+solved again, and ``--at-most SECONDS`` ends early, so that a long run can be made in pieces; a summary of all rows
+comes at the end.
 """
 
 from __future__ import annotations

@@ -81,4 +81,4 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_sidebars = {"studies": [], "benchmarks/index": []}
-copyright = "the graphpart developers, MIT licence"  # noqa: A001
+copyright = "the graphpart developers, MIT licence"

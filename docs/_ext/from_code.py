@@ -1,4 +1,4 @@
-"""Parts of the site that are made from the code: the command line from its parser, tables from the files of benchmarks."""
+"""Parts of the site that are made: the command line from its parser, tables from the files that benchmarks write."""
 
 from __future__ import annotations
 

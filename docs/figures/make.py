@@ -30,8 +30,8 @@ def draw(axis: Any, title: str, labels: dict[str, int], apart: bool = False) -> 
             edges = [(u, v) for u, v in edges if labels[u] == labels[v]]
         widths = [abs(COSTS[pair]) for pair in edges]
         nx.draw_networkx_edges(G, PLACE, edges, ax=axis, edge_color=color, style=style, width=widths)
-    nx.draw_networkx_nodes(G, PLACE, ax=axis, node_size=500, node_color=[colors[labels[v]] if labels else "white" for v in G],
-                           edgecolors="black")  # fmt: skip
+    shown = [colors[labels[v]] if labels else "white" for v in G]
+    nx.draw_networkx_nodes(G, PLACE, ax=axis, node_size=500, node_color=shown, edgecolors="black")
     nx.draw_networkx_labels(G, PLACE, ax=axis, font_color="white" if labels else "black")
     if not apart:
         nx.draw_networkx_edge_labels(G, PLACE, COSTS, ax=axis, font_size=8, rotate=False)

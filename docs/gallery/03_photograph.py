@@ -49,13 +49,13 @@ for threshold in (8.0, 16.0):
     print(f"threshold {threshold:g}: {results[threshold].n_clusters} segments, {results[threshold].status}")
 
 # %%
-# Both are proven optimal: what one does not like about the segments is due to the costs, not to the
-# solver. :doc:`Learned costs </studies>` do better.
+# Both are proven optimal: what one does not like about the segments is due to the costs, not to the solver.
+# :doc:`Learned costs </studies>` do better.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.2), layout="constrained")
 axes[0].imshow(segmentation.mark_boundaries(image, region))
 axes[0].set_title(f"{n} superpixels")
-for axis, (threshold, result) in zip(axes[1:], results.items()):
+for axis, (threshold, result) in zip(axes[1:], results.items(), strict=True):
     axis.imshow(segmentation.mark_boundaries(image, result.labels[region], mode="thick"))
     axis.set_title(f"threshold {threshold:g}: {result.n_clusters} segments")
 for axis in axes:

@@ -25,8 +25,8 @@ for a in range(80):
 print(G.number_of_edges(), "pairs,", sum(sign < 0 for *_, sign in G.edges(data="sign")), "of them enemies")
 
 # %%
-# The cost of being together is -1 for friends, 1 for enemies. Up to a constant, the cost of a partition is then the number
-# of its disagreements. Pairs that do not know each other cost nothing.
+# The cost of being together is -1 for friends, 1 for enemies. Up to a constant, the cost of a partition is then the
+# number of its disagreements. Pairs that do not know each other cost nothing.
 
 import graphpart as gp
 

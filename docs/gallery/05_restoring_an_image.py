@@ -2,8 +2,8 @@
 Restoring an image to the optimum
 =================================
 
-A black and white picture was sent, and every fifth pixel arrived flipped. The most likely picture is the labeling of least
-energy in a factor graph: it should agree with what is seen, and neighbours should agree with each other.
+A black and white picture was sent, and every fifth pixel arrived flipped. The most likely picture is the labeling of
+least energy in a factor graph: it should agree with what is seen, and neighbours should agree with each other.
 """
 
 # %%
@@ -28,9 +28,9 @@ seen[f.scope[f.scope_start[:-1][unary]]] = tables.argmin(axis=1)
 # %%
 # Two ways
 # --------
-# *Iterated conditional modes* :cite:p:`Besag1986` change one pixel after the other as long as that lowers the energy, and
-# stop where no single pixel does. A *minimum cut* :cite:p:`KolmogorovZabih2004` finds the least energy of all pictures, and
-# proves it.
+# *Iterated conditional modes* :cite:p:`Besag1986` change one pixel after the other as long as that lowers the energy,
+# and stop where no single pixel does. A *minimum cut* :cite:p:`KolmogorovZabih2004` finds the least energy of all
+# pictures, and proves it.
 
 icm = gp.crf.icm(f, initial=seen)
 cut = gp.solve(f)
@@ -49,7 +49,7 @@ for name, labels in pictures.items():
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(1, 4, figsize=(12, 2.9), layout="constrained")
-for axis, (name, labels) in zip(axes, pictures.items()):
+for axis, (name, labels) in zip(axes, pictures.items(), strict=True):
     axis.imshow(labels.reshape(height, width), cmap="gray_r", interpolation="nearest")
     axis.set_title(f"{name}\nenergy {f.evaluate(labels):.0f}")
     axis.set_axis_off()

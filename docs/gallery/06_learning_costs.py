@@ -2,8 +2,8 @@
 Learning costs: digits of kinds never seen
 ==========================================
 
-What makes two images show the same digit is learned from five digits. Then images of the *other* five are partitioned;
-nobody says how many digits there are, or what they look like.
+What makes two images show the same digit is learned from five digits. Then images of the *other* five are
+partitioned; nobody says how many digits there are, or what they look like.
 """
 
 # %%
@@ -20,8 +20,8 @@ known = np.isin(digit, (1, 3, 5, 7, 9))
 # %%
 # Attributes of pairs
 # -------------------
-# For each pair of images: the cosine of their smoothed gradients, their best cosine over shifts by a pixel, and the share
-# of nearest neighbours that they have in common.
+# For each pair of images: the cosine of their smoothed gradients, their best cosine over shifts by a pixel, and the
+# share of nearest neighbours that they have in common.
 
 
 def unit(features):
@@ -54,8 +54,8 @@ S = similarities(images[known])
 # %%
 # Learning
 # --------
-# Every two images of known digits are a sample. The costs that follow from logistic regression are log-odds, in bits: what
-# a pair costs if both are said to show the same digit.
+# Every two images of known digits are a sample. The costs that follow from logistic regression are log-odds, in bits:
+# what a pair costs if both are said to show the same digit.
 
 import graphpart as gp
 
@@ -81,8 +81,8 @@ import matplotlib.pyplot as plt
 
 largest = np.argsort(-np.bincount(result.labels), kind="stable")[:6]
 figure, axes = plt.subplots(len(largest), 16, figsize=(9, 3.8), layout="constrained")
-for row, label in zip(axes, largest):
-    for axis, image in zip(row, new[result.labels == label]):
+for row, label in zip(axes, largest, strict=True):
+    for axis, image in zip(row, new[result.labels == label], strict=False):
         axis.imshow(image, cmap="gray_r")
     for axis in row:
         axis.set_axis_off()

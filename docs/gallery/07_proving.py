@@ -2,8 +2,8 @@
 How good is this answer? Bounds, certificates, proofs
 =====================================================
 
-A local search says that *it* finds nothing better. A lower bound says that *nobody* will find anything better by more than
-so much, and a certificate lets others check it. Branch and cut closes the gap.
+A local search says that *it* finds nothing better. A lower bound says that *nobody* will find anything better by more
+than so much, and a certificate lets others check it. Branch and cut closes the gap.
 """
 
 # %%
@@ -46,8 +46,8 @@ print("a bound 1 higher holds:", replace(certificate, bound=certificate.bound + 
 # %%
 # Proofs
 # ------
-# Branch and cut divides the problem until no part can hold anything better. ``gp.solve`` calls it where a proof is within
-# reach.
+# Branch and cut divides the problem until no part can hold anything better. ``gp.solve`` calls it where a proof is
+# within reach.
 
 result = gp.partition.exact(problem, time_limit=20)
 print(result.message)
