@@ -1,6 +1,7 @@
-"""Learning and pair costs beside their peers, as ratios in one run: logistic regression, and a matrix of costs.
+"""Learning beside its peers, as ratios in one run: logistic regression, a matrix of costs, conditional random fields.
 
-    python benchmarks/learn.py [--pairs 1000000] [--elements 5000] [--rounds 5]
+    python benchmarks/learn.py [--only logistic matrix chains grid] [--pairs 1000000] [--elements 5000]
+                               [--sequences 2000] [--side 500] [--rounds 5]
 
 Times are wall-clock; the processor seconds beside them tell how busy the machine was with something else.
 """
@@ -12,9 +13,11 @@ import math
 import statistics
 import time
 import tracemalloc
+import warnings
 
 import numpy as np
 
+import graphpart as gp
 from graphpart.learn import LogisticRegression, pairs
 
 
@@ -71,15 +74,86 @@ def matrix(n, rounds):
               f"{wall / blas:.2f} x X @ X.T ({busy / blas_busy:.2f} x its processor time)")  # fmt: skip
 
 
+def chains(count, rounds):
+    """Fit sequences of 20 with 64 attributes and 10 labels, by ChainCRF and by sklearn-crfsuite, with the same prior."""
+    import scipy.optimize  # noqa: F401  # imports take seconds and are nobody's time to learn
+
+    rng = np.random.default_rng(0)
+    weights, follow = 0.3 * rng.normal(size=(64, 10)), rng.normal(size=(10, 10))
+    X = [rng.normal(size=(20, 64)) for _ in range(count)]
+    y = []
+    for x in X:  # drawn from a hidden chain
+        labels = [0]
+        for scores in x @ weights:
+            labels.append(int(np.argmax(scores + follow[labels[-1]] + rng.gumbel(size=10))))
+        y.append(labels[1:])
+    structures = [gp.learn.chain(x) for x in X]
+
+    def objective(unary, pair):
+        """The negative log-likelihood and the prior at any parameters, by the library."""
+        model = gp.learn.ConditionalRandomField(max_iterations=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(structures, y)
+        model.theta_ = np.concatenate([unary.ravel(), pair.ravel()])
+        return 0.5 * float(model.theta_ @ model.theta_) - model.log_likelihood(structures, y)
+
+    wall, busy, crf = timed(lambda: gp.estimators.ChainCRF(intercept=False).fit(X, y), rounds)
+    value = objective(crf.model_.unary_, crf.transitions_)
+    print(f"ChainCRF                                  {wall:8.3f} s ({busy:.3f} s processor), "
+          f"{crf.n_iter_} iterations, objective {value:.6f}")  # fmt: skip
+    try:
+        from sklearn_crfsuite import CRF
+    except ImportError:
+        print("sklearn-crfsuite: not installed")
+        return
+    items = [[{str(v): a for v, a in enumerate(row)} for row in x.tolist()] for x in X]
+    texts = [[str(label) for label in labels] for labels in y]
+    for name, options in (("defaults", {}), ("tight", {"epsilon": 1e-6, "delta": 1e-10, "max_iterations": 1000})):
+        # Its own count of an attribute is the sum of values, and what has less than `min_freq` is dropped.
+        peer = CRF(c1=0.0, c2=0.5, min_freq=-1e12, all_possible_states=True, all_possible_transitions=True, **options)
+        other, other_busy, _ = timed(lambda: peer.fit(items, texts), rounds)  # noqa: B023
+        states, moves = peer.state_features_, peer.transition_features_
+        unary = np.array([[states.get((str(v), str(k)), 0.0) for k in range(10)] for v in range(64)])
+        pair = np.array([[moves.get((str(a), str(b)), 0.0) for b in range(10)] for a in range(10)])
+        theirs = objective(unary, pair)
+        print(f"sklearn-crfsuite, {name:<23} {other:8.3f} s ({other_busy:.3f} s processor), "
+              f"{len(peer.training_log_.iterations)} iterations, objective {theirs:.6f}, relative difference "
+              f"{(theirs - value) / value:.1e}; ChainCRF takes {wall / other:.3f} x its time "
+              f"({busy / other_busy:.3f} x processor; target: at most 1)")  # fmt: skip
+
+
+def pixels(side, rounds):
+    """Pseudolikelihood on a grid of pixels with 10 attributes: one shared parameter of pairs, and 10 of them."""
+    rng = np.random.default_rng(0)
+    truth = gp.generate.noisy_image(side, side, seed=1).truth.reshape(side, side)
+    X = np.concatenate([truth[:, :, None] + rng.normal(size=(side, side, 1)), rng.normal(size=(side, side, 9))], axis=2)
+    for name, kind in (("no attributes of pairs", "constant"), ("11 attributes of pairs", "differences")):
+        estimator = gp.estimators.GridCRF(pair_features=kind)
+        wall, busy, model = timed(lambda: estimator.fit([X], [truth]), rounds)  # noqa: B023
+        print(f"GridCRF {side} x {side}, {name:<22} {wall:8.3f} s ({busy:.3f} s processor; target: 10), "
+              f"{model.n_iter_} iterations, {model.model_.status_}")  # fmt: skip
+
+
 def main():
-    """Run both."""
+    """Run all, or some."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    names = ("logistic", "matrix", "chains", "grid")
+    parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--pairs", type=int, default=1_000_000)
     parser.add_argument("--elements", type=int, default=5000)
+    parser.add_argument("--sequences", type=int, default=2000)
+    parser.add_argument("--side", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
-    logistic(args.pairs, args.rounds)
-    matrix(args.elements, args.rounds)
+    if "logistic" in args.only:
+        logistic(args.pairs, args.rounds)
+    if "matrix" in args.only:
+        matrix(args.elements, args.rounds)
+    if "chains" in args.only:
+        chains(args.sequences, args.rounds)
+    if "grid" in args.only:
+        pixels(args.side, args.rounds)
 
 
 if __name__ == "__main__":

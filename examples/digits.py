@@ -1,9 +1,11 @@
 """Digits: learn on some classes what "the same digit" means, then partition images of digits never seen.
 
-Images are the 8x8 digits bundled with scikit-learn. A pair of images has three attributes: the cosine of their smoothed
-gradients, their best cosine over shifts by a pixel, and the share of nearest neighbours they have in common. Logistic
-regression on pairs of known classes gives the costs; nobody says how many unknown classes there are. A threshold to
-subtract from the costs can be tuned on the known classes, with costs of each pair learned without its classes.
+Images are the 8x8 digits bundled with scikit-learn. A pair of images has seven attributes: the cosine of their smoothed
+gradients, their best cosine over shifts by a pixel, the share of nearest neighbours they have in common, and how alike
+the places are that random walks among nearest neighbours lead to from both, after 2, 4, 8 and 16 steps. Costs are learned
+such that the true partitions of many samples are best, with a margin; nobody says how many unknown classes there are. The
+threshold to subtract from the costs is chosen on the known classes: some are left out, costs are learned from the others.
+Costs by logistic regression on the same pairs, and `LearnedPartition()` without options on pixels, are shown beside.
 
     python examples/digits.py [--quick] [--figure digits.png]
 """
@@ -11,7 +13,6 @@ subtract from the costs can be tuned on the known classes, with costs of each pa
 from __future__ import annotations
 
 import argparse
-import itertools
 import time
 
 import numpy as np
@@ -23,14 +24,15 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import train_test_split
 
 import graphpart as gp
+from graphpart.estimators import LearnedPartition
 from graphpart.learn.unary import fit_in_batches, tuned_naive_bayes, unary_costs
 
 SPLITS = [(0, 1, 2, 3, 4), (0, 2, 4, 6, 8), (1, 3, 5, 7, 9), (5, 6, 7, 8, 9), (0, 1, 4, 5, 8)]
-THRESHOLDS = (-24.0, -20.0, -16.0, -12.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
+NEIGHBORS = 10
 
 
 def similarities(images):
-    """Three n x n matrices of attributes of pairs."""
+    """The cosines of gradients, and the best ones over shifts: two n x n matrices."""
 
     def unit(features):
         rows = features.reshape(len(features), -1)
@@ -51,16 +53,45 @@ def similarities(images):
     shifted = np.max([center @ unit(shift(soft, (0, *step), order=1)).T for step in steps], axis=0)
     shifted = np.maximum(shifted, shifted.T)
 
-    near = gradient + shifted
+    return np.stack([gradient, shifted])
+
+
+def attributes(S):
+    """Seven n x n matrices of attributes of pairs, from the two similarities of these elements."""
+    near = S.sum(axis=0)
     np.fill_diagonal(near, np.inf)
     member = np.zeros_like(near)
-    np.put_along_axis(member, np.argpartition(-near, 10, axis=1)[:, :11], 1.0, axis=1)
-    return np.stack([gradient, shifted, member @ member.T / 11])
+    np.put_along_axis(member, np.argpartition(-near, NEIGHBORS, axis=1)[:, : NEIGHBORS + 1], 1.0, axis=1)
+    shared = member @ member.T / (NEIGHBORS + 1)
+    return np.stack([*S, shared, *gp.learn.pairs.walk_similarities(near, NEIGHBORS)])
 
 
-def learn(X, same):
-    """Logistic regression on pairs."""
-    return gp.learn.LogisticRegression(sigma=10.0, intercept=True).fit(X, same)
+def learn_from_pairs(A, y):
+    """Logistic regression on all pairs, as if they were independent."""
+    pairs, same = gp.learn.pairs.training_pairs(y)
+    return gp.learn.LogisticRegression(sigma=10.0, intercept=True).fit(A[:, pairs[:, 0], pairs[:, 1]].T, same)
+
+
+def learn_from_partitions(A, y):
+    """Costs by which the true partitions of samples of elements are best, with a margin."""
+    X, same, pairs = [], [], []
+    for sample in gp.learn.pairs.cut_into_problems(y, number=50, size=60, seed=0):
+        place, decisions = gp.learn.pairs.training_pairs(y[sample])
+        u, v = sample[place].T
+        X.append(A[:, u, v].T)
+        same.append(decisions)
+        pairs.append(place)
+    return gp.learn.MaxMarginPartition(start=None, intercept=True, seed=0).fit(X, same, pairs)
+
+
+LEARNERS = {"max margin": learn_from_partitions, "logistic": learn_from_pairs}
+
+
+def cost_matrix(model, A):
+    """The learned costs of all pairs."""
+    C = -np.tensordot(model.theta_[:-1], A, 1) - model.theta_[-1]
+    np.fill_diagonal(C, 0.0)
+    return (C + C.T) / 2
 
 
 def partition(C):
@@ -82,52 +113,51 @@ def average_linkage(C):
     return cut.fit_predict(distance)
 
 
-METHODS = {"partition": partition, "components": components, "average linkage": average_linkage}
+def chosen_threshold(learner, S, y):
+    """The threshold that suits known classes that were left out."""
 
+    def costs(learn, held):
+        parts = [attributes(S[:, at[:, None], at]) for at in (learn, held)]
+        return cost_matrix(learner(parts[0], y[learn]), parts[1])
 
-def costs_out_of_sample(X, pairs, same, y):
-    """The matrix of the costs of all pairs, each by a model learned without the classes of the pair."""
-    C = np.zeros((len(y), len(y)))
-    u, v = y[pairs].T
-    for i, j in itertools.combinations_with_replacement(np.unique(y).tolist(), 2):
-        at = ((u == i) & (v == j)) | ((u == j) & (v == i))
-        others = ~np.isin(u, (i, j)) & ~np.isin(v, (i, j))
-        C[tuple(pairs[at].T)] = learn(X[others], same[others]).costs(X[at])
-    return C + C.T
-
-
-def tuned(method, known, y, C):
-    """The labels by a method with the threshold that suits known classes best, and this threshold."""
-    scores = {t: gp.metrics.adjusted_rand_index(y, method(known - t)) for t in THRESHOLDS}
-    best = max(THRESHOLDS, key=lambda t: (scores[t], -abs(t)))
-    return method(C - best), best
+    return gp.learn.cross_validate_threshold(costs, y, splits=10).threshold
 
 
 def learn_and_partition(images, y, known, seed=0):
     """Adjusted Rand indices by method on the classes that are not known, and what else the table shows."""
     learned_on = np.isin(y, known)
-    start = time.perf_counter()
-    S = similarities(images[learned_on])
-    pairs, same = gp.learn.pairs.training_pairs(y[learned_on])
-    X = S[:, pairs[:, 0], pairs[:, 1]].T
-    model = learn(X, same)
     new, truth = images[~learned_on], y[~learned_on]
-    C = -np.tensordot(model.theta_[:-1], similarities(new), 1) - model.theta_[-1]
-    result = gp.partition.kernighan_lin(gp.SetPartition.from_matrix(C))
-    seconds = time.perf_counter() - start
+    row = {"n": len(new), "images": new, "thresholds": {}, "seconds": {}}
+    labels = {}
+    start = time.perf_counter()
+    S, S_new = similarities(images[learned_on]), similarities(new)
+    A, A_new = attributes(S), attributes(S_new)
+    preparing = time.perf_counter() - start
+    for name, learner in LEARNERS.items():
+        start = time.perf_counter()
+        C = cost_matrix(learner(A, y[learned_on]), A_new)
+        t = chosen_threshold(learner, S, y[learned_on])
+        shifted = C - t
+        np.fill_diagonal(shifted, 0.0)
+        result = gp.partition.kernighan_lin(gp.SetPartition.from_matrix(shifted))
+        row["seconds"][name] = preparing + time.perf_counter() - start
+        row["thresholds"][name] = t
+        row.setdefault("result", result)
+        labels[f"{name}: partition at 0"] = partition(C)
+        labels[f"{name}: partition"] = result.labels
+        labels[f"{name}: average linkage at 0"] = average_linkage(C)
+        labels[f"{name}: average linkage"] = average_linkage(shifted)
+        labels[f"{name}: components"] = components(C)
 
-    tuning = costs_out_of_sample(X, pairs, same, y[learned_on])
     pixels, k = new.reshape(len(new), -1), len(np.unique(truth))
-    labels = {"partition": result.labels}
-    thresholds = {}
-    for name, method in METHODS.items():
-        labels.setdefault(name, method(C))
-        labels[f"{name}, tuned"], thresholds[name] = tuned(method, tuning, y[learned_on], C)
+    start = time.perf_counter()
+    model = LearnedPartition().fit(images[learned_on].reshape(-1, pixels.shape[1]), y[learned_on])
+    labels["pixels: LearnedPartition()"] = model.predict(pixels)
+    row["seconds"]["pixels"] = time.perf_counter() - start
     labels["pixels: average linkage"] = AgglomerativeClustering(k, linkage="average").fit_predict(pixels)
     labels["pixels: k-means"] = KMeans(k, n_init=10, random_state=seed).fit_predict(pixels)
-    row = {name: gp.metrics.adjusted_rand_index(truth, found) for name, found in labels.items()}
-    row |= {"n": len(new), "subsets": result.subsets, "seconds": seconds, "thresholds": thresholds}
-    return row | {"result": result, "images": new}
+    row |= {name: gp.metrics.adjusted_rand_index(truth, found) for name, found in labels.items()}
+    return row | {"subsets": row["result"].subsets}
 
 
 def classifiers(images, y):
@@ -182,6 +212,20 @@ def study(quick=False, figure=None):
     return rows, classifiers(images[::step], y[::step])
 
 
+def _table(rows, columns, timed):
+    """One line for each split, and their mean."""
+    heads = [*(f"{name}: threshold" for name in timed if name != "pixels"), *(f"{name}: seconds" for name in timed)]
+    print("| learned on | images | subsets |", " | ".join([*columns, *heads]), "|")
+    print("|---" * (len(columns) + len(heads) + 3) + "|")
+    for known, row in zip(SPLITS, rows, strict=False):
+        values = [f"{row[name]:.3f}" for name in columns]
+        values += [f"{row['thresholds'][name]:.2f}" for name in timed if name != "pixels"]
+        values += [f"{row['seconds'][name]:.1f}" for name in timed]
+        print(f"| {' '.join(map(str, known))} | {row['n']} | {row['subsets']} |", " | ".join(values), "|")
+    means = [f"{np.mean([row[name] for row in rows]):.3f}" for name in columns] + [""] * len(heads)
+    print("| mean | | |", " | ".join(means), "|\n")
+
+
 def main(argv=None):
     """Print the tables in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -189,17 +233,11 @@ def main(argv=None):
     parser.add_argument("--figure", metavar="PNG")
     args = parser.parse_args(argv)
     rows, accuracies = study(args.quick, args.figure)
-    columns = [*METHODS, "pixels: average linkage", "pixels: k-means"]
-    print("| learned on | images | subsets |", " | ".join(columns), "| seconds |")
-    print("|---" * (len(columns) + 4) + "|")
-    for known, row in zip(SPLITS, rows, strict=False):
-        values = " | ".join(f"{row[name]:.3f}" for name in columns)
-        print(f"| {' '.join(map(str, known))} | {row['n']} | {row['subsets']} | {values} | {row['seconds']:.1f} |")
-    print("\n| learned on |", " | ".join(f"{name}, tuned (threshold)" for name in METHODS), "|")
-    print("|---" * (len(METHODS) + 1) + "|")
-    for known, row in zip(SPLITS, rows, strict=False):
-        values = " | ".join(f"{row[f'{name}, tuned']:.3f} ({row['thresholds'][name]:g})" for name in METHODS)
-        print(f"| {' '.join(map(str, known))} | {values} |")
+    _table(rows, ["max margin: partition", "max margin: average linkage", "logistic: partition",
+                  "logistic: average linkage", "max margin: components"], ["max margin", "logistic"])  # fmt: skip
+    _table(rows, ["max margin: partition at 0", "max margin: average linkage at 0", "logistic: partition at 0",
+                  "logistic: average linkage at 0"], [])  # fmt: skip
+    _table(rows, ["pixels: LearnedPartition()", "pixels: average linkage", "pixels: k-means"], ["pixels"])
     print("\n| model of binarised pixels | accuracy |\n|---|---|")
     for name, accuracy in accuracies.items():
         print(f"| {name} | {accuracy:.3f} |")

@@ -23,7 +23,13 @@ from graphpart.errors import (
     TimeLimitReached,
 )
 from graphpart.io import read, read_labels, write, write_labels
-from graphpart.partition.problem import SetPartition, costs_from_probabilities
+from graphpart.partition.problem import (
+    SetPartition,
+    costs_from_probabilities,
+    from_cpm,
+    from_editing,
+    from_modularity,
+)
 from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve
 from graphpart.stopping import Stopping
@@ -31,6 +37,7 @@ from graphpart.stopping import Stopping
 if TYPE_CHECKING:
     from graphpart import crf, generate, io, learn, metrics, partition, plotting, testing
     from graphpart.crf.problem import FactorGraph
+    from graphpart.reporting import report
 
 __version__ = "0.2.0"
 
@@ -56,6 +63,9 @@ __all__ = [
     "TimeLimitReached",
     "costs_from_probabilities",
     "crf",
+    "from_cpm",
+    "from_editing",
+    "from_modularity",
     "generate",
     "io",
     "learn",
@@ -64,6 +74,7 @@ __all__ = [
     "plotting",
     "read",
     "read_labels",
+    "report",
     "solve",
     "testing",
     "write",
@@ -81,6 +92,7 @@ LAZY = (
     "metrics",
     "partition",
     "plotting",
+    "reporting",
     "testing",
 )
 
@@ -89,6 +101,8 @@ def __getattr__(name: str) -> Any:
     """Import a part of the package when it is first used."""
     if name == "FactorGraph":
         return import_module("graphpart.crf.problem").FactorGraph
+    if name == "report":
+        return import_module("graphpart.reporting").report
     if name in LAZY:
         return import_module(f"graphpart.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -98,6 +98,8 @@ METHODS: tuple[Method, ...] = (
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
            "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL),
+    Method("multilevel", "partition", "graphpart.partition.local_search.multilevel:multilevel",
+           "moves of elements, then of sets of them, level by level, as Louvain and Leiden do", LOCAL | {"seed"}),
     Method("search", "partition", "graphpart.partition.anytime_search.search:search",
            "simulated annealing, recombination and populations, for as long as there is time", LOCAL | {"seed"},
            anytime=True),

@@ -38,13 +38,14 @@ ALLOWED = {
     "learn": SHARED | {"partition", "crf", "metrics"},
     "solve": SHARED | {"partition", "crf"},
     "plotting": {"display", "errors", "result", "files", "partition", "crf"},
+    "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
     "distributed": SHARED | {"partition", "solve"},
     "cli": SHARED
-    | {"distributed"}
-    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "graphpart"},
+    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "reporting", "distributed"}
+    | {"graphpart"},
     "__main__": {"cli"},
 }
 # Within a kind of problem, rooms build on those before them.
@@ -70,6 +71,7 @@ ROOMS = {
         "reduction",
         "exact_solvers",
         "bucket_elimination",
+        "approximate_inference",
         "branch_and_bound",
         "anytime_search",
         "confidence",

@@ -63,6 +63,27 @@ def test_segmentation(tmp_path):
             assert r["comparison"] == gp.metrics.compare(parts["things"][marked], r["result"].labels[marked])
 
 
+def test_sequences(tmp_path):
+    pytest.importorskip("matplotlib")
+    study = example("sequences")
+    rows = study.study(quick=True, figure=tmp_path / "sequences.png")
+    assert (tmp_path / "sequences.png").stat().st_size > 1000
+    by_name = {name: shares for name, *shares in rows}
+    assert by_name["tables by place"][2] < by_name["single images and places"][2] / 2  # what is no date
+    assert 0 < by_name["ChainCRF"][0] < by_name["single images"][0]
+    assert [study.is_date([int(c) for c in text]) for text in ("29021952", "30021952", "01011949")] == [True, False, False]
+
+
+def test_learned_costs_restore_pictures(tmp_path):
+    pytest.importorskip("matplotlib")
+    study = example("restore_image")
+    rows, shown = study.learn(24, 32, 0.2, 0.6, 1, quick=True)
+    study.draw_learned(shown, tmp_path / "learned.png")
+    assert (tmp_path / "learned.png").stat().st_size > 1000
+    wrong = {name: np.mean(shares) for name, shares, _ in rows}
+    assert wrong["pseudolikelihood, 3 x 3 pixels"] < wrong["by hand, 0.6"]
+
+
 def test_average_linkage_of_the_records_study_is_scipys():
     pytest.importorskip("scipy")
     from scipy.cluster.hierarchy import fcluster, linkage

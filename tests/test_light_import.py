@@ -6,6 +6,7 @@ import sys
 import pytest
 
 HEAVY = (
+    "bokeh",
     "highspy",
     "igraph",
     "matplotlib",

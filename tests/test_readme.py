@@ -1,9 +1,11 @@
-"""What the README says is so: its examples run, its tables list what there is, its commands are where CI looks."""
+"""What the README and the site say is so: examples run, tables list what there is, commands are where CI looks."""
 
 import doctest
 import re
 import shlex
+import textwrap
 import tomllib
+import types
 from importlib import import_module
 from pathlib import Path
 
@@ -11,11 +13,17 @@ import pytest
 
 import graphpart
 from graphpart.cli import COMMANDS, main
-from graphpart.io import FORMATS
+from graphpart.files.source import opened
+from graphpart.io import FORMATS, Format
 from graphpart.methods import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+DOCS = ROOT / "docs"
+PAGE = {"commands": "command-line", "status": "results"}  # of the reference, where it is not named as the table is
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in DOCS.rglob("*.md") if "tutorials" not in path.parts)
+WITH_EXAMPLES = [page for page in PAGES if ">>> " in (ROOT / page).read_text("utf-8")]
+LONGEST = 150  # lines of the front page
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -26,10 +34,16 @@ def block(marker):
     return found.group(1)
 
 
+def page_of(marker):
+    """The page of the site that has the table with this marker."""
+    return DOCS / "reference" / f"{PAGE.get(marker, marker)}.md"
+
+
 def rows(marker):
     """The rows of the table after a marker, without its header, as lists of cells."""
-    found = re.search(rf"^<!-- {marker} -->\n\n((?:\|.*\n)+)", README, re.MULTILINE)
-    assert found, f"README.md has no table after <!-- {marker} -->"
+    page = page_of(marker)
+    found = re.search(rf"^<!-- {marker} -->\n\n((?:\|.*\n)+)", page.read_text("utf-8"), re.MULTILINE)
+    assert found, f"{page} has no table after <!-- {marker} -->"
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in found.group(1).splitlines()[2:]]
 
 
@@ -39,10 +53,52 @@ def test_examples_in_python():
     assert results.attempted >= 10
 
 
+def test_the_front_page_is_short():
+    assert len(README.splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES)
+def test_examples_of_the_site(page):
+    if "scikit-learn" in page:
+        pytest.importorskip("sklearn")
+    results = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
+    assert results.failed == 0
+    assert results.attempted >= 3
+
+
+def test_the_pages_with_examples_are_found():
+    assert len(WITH_EXAMPLES) >= 7
+
+
+def test_the_example_of_a_new_format(tmp_path):
+    """What the guide says to write reads and writes a problem, and points at what is wrong."""
+    text = (DOCS / "how-to" / "add-a-format.md").read_text("utf-8")
+    (code,) = re.findall(r"^   ```python\n(   \"\"\"Triples.*?)^   ```$", text, re.MULTILINE | re.DOTALL)
+    (line,) = re.findall(r"^ +(Format\(.*\))$", text, re.MULTILINE)
+    module = types.ModuleType("graphpart.io.triples")
+    exec(textwrap.dedent(code), module.__dict__)  # as the guide has it
+    known = eval(line, {"Format": Format})
+    assert module.sniff(b"triples\n0 1 2.0\n") and not module.sniff(b"MULTICUT\n")
+    p = graphpart.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.5, 1.0])
+    path = tmp_path / f"small{known.suffixes[0]}"
+    with path.open("wb") as stream:
+        module.write(p, stream)
+    with opened(path) as source:
+        q = module.read(source)
+    assert [column.tolist() for column in q.pairs()] == [column.tolist() for column in p.pairs()]
+    path.write_text("triples\n0 1\n")
+    with (
+        opened(path) as source,
+        pytest.raises(graphpart.FormatError, match=r"small.triples:2: '0 1': expected i j cost"),
+    ):
+        module.read(source)
+
+
 def test_examples_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "instances").symlink_to(ROOT / "instances")
-    session = re.search(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL).group(1)
+    text = page_of("commands").read_text("utf-8")
+    session = re.search(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL).group(1)
     steps = re.findall(r"^\$ graphpart (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE)
     assert len(steps) == session.count("$ graphpart")
     checker = doctest.OutputChecker()
@@ -66,21 +122,39 @@ def test_the_table_of_formats():
     assert listed == {(f"`{f.name}`", ", ".join(f"`{suffix}`" for suffix in f.suffixes)) for f in FORMATS}
 
 
+def test_the_table_of_status_values():
+    assert [row[0] for row in rows("status")] == [f"`{status.value}`" for status in graphpart.Status]
+
+
+def test_the_table_of_errors():
+    errors = [graphpart.__dict__[row[0].strip("`")] for row in rows("errors")]
+    base = graphpart.GraphPartError
+    assert set(errors) == {e for e in vars(graphpart).values() if isinstance(e, type) and issubclass(e, base)} - {base}
+    for error, (_, also, when) in zip(errors, rows("errors"), strict=True):
+        assert f"`{error.__bases__[1].__name__}`" == also
+        assert error.__doc__.startswith(when.removesuffix("..."))
+
+
 @pytest.mark.parametrize("marker", ["the first command", "the test command"])
 def test_commands_are_one_line_and_need_nothing_but_a_clone(marker):
     (line,) = block(marker).splitlines()
     assert line.startswith("python3 -m venv .venv && .venv/bin/python -m pip install ")
 
 
-def test_links_lead_somewhere():
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *PAGES])
+def test_links_lead_somewhere(page):
+    path = ROOT / page
+    for target in re.findall(r"\]\((?!https?:)([^)#\s]+)\)", path.read_text("utf-8")):
+        made = re.sub(r"tutorials/(\w+)\.rst$", r"gallery/\1.py", target)  # the site's page is made from the script
+        assert (path.parent / made).exists(), target
 
 
 def test_there_is_one_version():
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert re.search(r"^## (\S+)", changelog, re.MULTILINE).group(1) == graphpart.__version__ == project["version"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert "version" not in settings["project"] and "version" in settings["project"]["dynamic"]
+    assert settings["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "graphpart.__version__"}
+    assert re.search(r"^## (\S+)", changelog, re.MULTILINE).group(1) == graphpart.__version__
 
 
 def test_the_house_is_drawn_as_it_is():
@@ -104,13 +178,14 @@ def write_tables():
         "commands": [("command", "what it does"), *commands],
         "methods": [("method", "for", "what it does"), *methods],
     }
-    text = README
     for marker, (header, *body) in tables.items():
+        page = page_of(marker)
         lines = ["|".join(["", *(f" {cell} " for cell in row), ""]) for row in (header, *body)]
         lines.insert(1, "|" + "---|" * len(header))
         table = f"<!-- {marker} -->\n\n" + "\n".join(lines) + "\n"
+        text = page.read_text("utf-8")
         text = re.sub(rf"<!-- {marker} -->\n(\n(?:\|.*\n)+)?", lambda _, new=table: new, text)
-    (ROOT / "README.md").write_text(text, "utf-8")
+        page.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -26,12 +26,12 @@ import graphpart
 from graphpart.cli import arguments
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
-from graphpart.cli.files import check_writable, read_problem, write_text
+from graphpart.cli.files import check_reports, check_writable, read_problem, write_benchmark, write_text
 from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import columns, is_factor_graph, record, size
 from graphpart.cli.manifest import Manifests, instances_in
 from graphpart.cli.summary import Summary, family_of
-from graphpart.errors import GraphPartWarning
+from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.methods import methods_for
 from graphpart.result import Status
 from graphpart.solve import problem_kind
@@ -39,6 +39,7 @@ from graphpart.solve import problem_kind
 NAME = "bench"
 HELP = "run methods on a folder of instances and compare the costs with the best known"
 COLUMNS = ["elements", "pairs", "method:", "cost.", "best known.", "gap", "subsets", "seconds"]
+KINDS = ("set partition", "factor graphs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_limits(parser, time_limit=1)
     parser.add_argument("-v", "--verbose", action="store_true", help="print a line for each run as well")
     parser.add_argument("--csv", metavar="FILE", help="write the table to this file as well")
+    parser.add_argument("--report", metavar="PATH", help="write a report, .html, for any browser")
     arguments.add_json(parser)
 
 
@@ -58,6 +60,11 @@ def run(args: argparse.Namespace) -> int:
     """Run each method on each instance; one that fails does not lose the others."""
     if args.csv is not None:
         check_writable(args.csv)
+    if args.report is not None:
+        if args.report == "-":
+            raise InvalidOption("--report -: standard output has the table: expected a file")
+        check_reports()
+        check_writable(args.report)
     files = instances_in(args.paths)
     rows: list[dict[str, Any]] = []
     try:
@@ -65,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
     finally:
         if args.csv is not None:
             write_table(args.csv, rows)
+        if args.report is not None:
+            write_benchmark(rows, args.report, args.time_limit)
 
 
 def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str, Any]]) -> int:
@@ -96,7 +105,8 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                         facts = record(file, result)
                         best, gap = manifests.compare(file, problem, result.cost)
                         row = facts | {"elements": problem.n, "pairs": problem.m, "method": method}
-                        row |= {"instance": file, "best known": best, "gap": gap}
+                        row |= {"instance": file, "best known": best, "gap": gap, "family": families[file]}
+                        row |= {"kind": KINDS[is_factor_graph(problem)], "history": result.history}
                         rows.append(row)
                         if args.json:
                             emit_json(facts)

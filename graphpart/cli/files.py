@@ -17,6 +17,7 @@ from graphpart.solve import problem_kind
 
 __all__ = [
     "check_input",
+    "check_reports",
     "check_writable",
     "labels_files",
     "read_certificate",
@@ -26,11 +27,13 @@ __all__ = [
     "read_old",
     "read_problem",
     "read_start",
+    "write_benchmark",
     "write_certificate",
     "write_doubts",
     "write_labels",
     "write_model",
     "write_problem",
+    "write_report",
     "write_text",
     "writing",
 ]
@@ -136,6 +139,29 @@ def write_doubts(problem: Any, result: Any, path: str, time_limit: float | None)
         with writing(name):
             write_table(getattr(found, table), name)
     say(repr(found).replace("\n ", ";"))
+
+
+def check_reports() -> None:
+    """Raise MissingDependency before any work is done, if reports cannot be made here."""
+    from graphpart.reporting import check_report
+
+    check_report()
+
+
+def write_report(problem: Any, result: Any, path: str, title: str, time_limit: float | None) -> None:
+    """Write a report on a result, called like the file of its instance."""
+    from graphpart.reporting import report
+
+    with writing(path):
+        report(problem, result, path, title="standard input" if title == "-" else title, time_limit=time_limit)
+
+
+def write_benchmark(runs: Sequence[Mapping[str, Any]], path: str, time_limit: float) -> None:
+    """Write a report on a benchmark."""
+    from graphpart.reporting import report_benchmark
+
+    with writing(path):
+        report_benchmark(runs, path, time_limit=time_limit)
 
 
 def is_folder(path: str) -> bool:

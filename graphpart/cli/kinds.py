@@ -121,6 +121,8 @@ def describe_partition(problem: Any) -> dict[str, Any]:
         finite = problem.matrix[~np.eye(n, dtype=bool) & np.isfinite(problem.matrix)]
     else:
         costs = problem.cost
+        if problem.background is not None:  # of the pairs that are listed
+            costs = costs + problem.background.of_pairs(problem.u, problem.v)
         finite = costs[np.isfinite(costs)]
     possible = n * (n - 1) // 2
     sizes = np.bincount(problem.components()) if n else np.zeros(0, np.int64)
@@ -129,6 +131,7 @@ def describe_partition(problem: Any) -> dict[str, Any]:
         "pairs": problem.m,
         "density": np.count_nonzero(costs) / times / possible if possible else None,
         "storage": "matrix" if problem.is_dense else "pairs",
+        **({} if problem.background is None else {"background": repr(problem.background)}),
         "lowest_cost": float(finite.min()) if len(finite) else None,
         "highest_cost": float(finite.max()) if len(finite) else None,
         "attractive": int(np.count_nonzero(finite < 0)) // times,

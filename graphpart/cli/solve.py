@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from pathlib import Path
 from typing import Any
 
 import graphpart
@@ -40,6 +41,7 @@ from graphpart.cli import arguments, distributed
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import (
+    check_reports,
     check_writable,
     is_folder,
     labels_files,
@@ -50,6 +52,7 @@ from graphpart.cli.files import (
     write_certificate,
     write_doubts,
     write_labels,
+    write_report,
 )
 from graphpart.cli.interrupt import Interrupt
 from graphpart.cli.kinds import columns, record, size
@@ -101,6 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--certificate", metavar="PATH", help="write a lower bound with its proof, .json or .npz; one FILE only"
     )
+    parser.add_argument("--report", metavar="PATH", help="write a report, .html, for any browser; one FILE only")
     arguments.add_options(parser)
     arguments.add_json(parser)
     arguments.add_columns(parser)
@@ -128,7 +132,16 @@ def run(args: argparse.Namespace) -> int:
     if args.doubts == "-" and (args.json or "-" in outputs):
         other = "--json" if args.json else "-o -"
         raise InvalidOption(f"{other} and --doubts - both write to standard output: expected one of them")
-    for flag, path in (("--plot", args.plot), ("--certificate", args.certificate), ("--doubts", args.doubts)):
+    if args.report == "-" and (args.json or args.doubts == "-" or "-" in outputs):
+        other = "--json" if args.json else "--doubts -" if args.doubts == "-" else "-o -"
+        raise InvalidOption(f"{other} and --report - both write to standard output: expected one of them")
+    one_only = {
+        "--plot": args.plot,
+        "--certificate": args.certificate,
+        "--doubts": args.doubts,
+        "--report": args.report,
+    }
+    for flag, path in one_only.items():
         if path is not None:
             if len(args.files) > 1:
                 raise InvalidOption(f"{flag} takes one FILE: expected not {len(args.files)}")
@@ -138,6 +151,8 @@ def run(args: argparse.Namespace) -> int:
         check_picture(args.plot)
     if args.certificate is not None:
         check_name(args.certificate)
+    if args.report is not None:
+        check_reports()
     manifests = Manifests()
     shown = COLUMNS.copy()
     if any(manifests.value(file) is not None for file in args.files):
@@ -167,6 +182,9 @@ def run(args: argparse.Namespace) -> int:
                 if args.certificate is not None:
                     with batch.guard(args.certificate):
                         result = write_certificate(problem, result, args.certificate, args.time_limit)
+                if args.report is not None:
+                    with batch.guard(args.report):
+                        write_report(problem, result, args.report, Path(file).name, args.time_limit)
                 if result.cost == math.inf:
                     batch.fail(file, result.message)
                 facts = record(file, result)

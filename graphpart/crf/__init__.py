@@ -2,12 +2,14 @@
 
 `problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
 `branch_and_bound` find labelings, and `anytime_search` and `binary_quadratic` do as long as there is time; `bounds` and
-`certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all;
+`certificates` prove how good they are; `reduction` is what is known beforehand;
+`approximate_inference` has marginals where exact ones are out of reach. `auto` chooses among all;
 `hard_component` is what it does where nothing is exact; `evidence` solves with some labels given; `confidence` says how
 sure a labeling is.
 """
 
 from graphpart.crf.anytime_search.search import search
+from graphpart.crf.approximate_inference.loopy import ApproximateMarginals, approximate_marginals
 from graphpart.crf.auto import auto
 from graphpart.crf.bounds.lower_bound import lower_bound
 from graphpart.crf.bounds.message_passing import message_passing
@@ -30,6 +32,7 @@ from graphpart.crf.problem import FactorGraph
 from graphpart.crf.reduction.persistency import LabelingReduction, Persistency, persistency, reduce
 
 __all__ = [
+    "ApproximateMarginals",
     "Certificate",
     "EliminationOrder",
     "FactorGraph",
@@ -40,6 +43,7 @@ __all__ = [
     "Messages",
     "Persistency",
     "RoofDuality",
+    "approximate_marginals",
     "auto",
     "brute_force",
     "doubts",

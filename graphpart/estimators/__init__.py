@@ -1,8 +1,8 @@
-"""Partitions behind the interface of scikit-learn.
+"""Partitions, and labels of sequences and pictures, behind the interface of scikit-learn.
 
 `CorrelationClustering` turns distances or similarities into costs by a threshold; `LearnedPartition` learns costs of
 pairs from elements of known classes, and partitions other elements, whose classes it may never have seen. Neither is
-told the number of subsets.
+told the number of subsets. `ChainCRF` and `GridCRF` label sequences and pictures.
 """
 
 from graphpart.errors import MissingDependency
@@ -12,8 +12,10 @@ try:
 except ImportError:
     raise MissingDependency("scikit-learn", "learn", "graphpart.estimators") from None
 
+from graphpart.estimators.chain_crf import ChainCRF
 from graphpart.estimators.correlation_clustering import CorrelationClustering
+from graphpart.estimators.grid_crf import GridCRF
 from graphpart.estimators.learned_partition import LearnedPartition
-from graphpart.estimators.thresholds import otsu_threshold
+from graphpart.estimators.thresholds import otsu_threshold, path_threshold
 
-__all__ = ["CorrelationClustering", "LearnedPartition", "otsu_threshold"]
+__all__ = ["ChainCRF", "CorrelationClustering", "GridCRF", "LearnedPartition", "otsu_threshold", "path_threshold"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import squareform
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.estimators.seeds import seed
-from graphpart.estimators.thresholds import otsu_threshold
+from graphpart.estimators.thresholds import otsu_threshold, path_threshold
 from graphpart.learn import pairs
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 from graphpart.partition.problem.misreadings import check_values
@@ -33,9 +33,13 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         sparse one, only the stored values are used, all other pairs cost 0.
     kind : {"distance", "similarity", "cost"}
         What the values are. Costs must be precomputed.
-    threshold : float or "otsu"
-        Where attraction turns into repulsion. ``"otsu"`` splits the values of all pairs into two groups of smallest
-        variance (Otsu 1979), which suits well separated clusters; what counts as near in your data is better.
+    threshold : float, "auto" or "otsu"
+        Where attraction turns into repulsion. ``"auto"`` walks a path of 40 thresholds, and takes the one whose
+        *partition* tells near from far best: between the pairs that it joins and those that it cuts lies the largest
+        share of the variance of the logarithm of the distance (:func:`graphpart.estimators.path_threshold`; on at most
+        500 elements). ``"otsu"`` asks the same of the pairs below and above the threshold, whether or not they make a
+        partition (Otsu 1979), and fails where clusters are many or near each other. What counts as near in your data
+        is better than both.
     n_neighbors : int, optional
         Only pairs of which one is among the nearest neighbours of the other get a cost; for distances that are not
         precomputed. Default: all pairs.
@@ -69,7 +73,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         metric: Any = "euclidean",
         *,
         kind: str = "distance",
-        threshold: float | str = "otsu",
+        threshold: float | str = "auto",
         n_neighbors: int | None = None,
         method: str = "auto",
         time_limit: float | None = None,
@@ -100,7 +104,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidOption("kind is 'cost' but metric is not 'precomputed': expected a matrix of costs")
         if self.n_neighbors is not None and (precomputed or self.kind != "distance"):
             raise InvalidOption("n_neighbors is given: expected distances that are not precomputed")
-        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr" if precomputed else False)
+        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr")
         problem = self._sparse(X) if self.n_neighbors is not None else self._dense(X, precomputed)
         if self.kind == "cost":
             check_values(problem)
@@ -112,22 +116,60 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.cost_, self.lower_bound_ = result.cost, result.lower_bound
         return self
 
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """The adjusted Rand index of a partition of X, by the threshold that was found in `fit`, against true classes.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, V), or (n, n) if precomputed
+            Not necessarily the elements of `fit`.
+        y : array_like, shape (n,)
+
+        Notes
+        -----
+        Thus `GridSearchCV` compares options on elements that the threshold was not chosen on.
+        """
+        from sklearn.metrics import adjusted_rand_score
+
+        return float(adjusted_rand_score(y, self.predict(X)))
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Partition elements by the threshold that was found in `fit`.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, V), or (n, n) if precomputed
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Labels 0, 1, ... in order of first appearance. They name subsets of this call: an element's label depends
+            on the other elements, and says nothing about subsets of `fit`.
+        """
+        check_is_fitted(self)
+        validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)  # complains of other attributes
+        other = clone(self)
+        if self.kind != "cost":
+            other.set_params(threshold=self.threshold_)
+        labels: NDArray[np.int64] = other.fit(X).labels_
+        return labels
+
     def _sparse(self, X: Any) -> SetPartition:
         candidates = pairs.nearest_neighbors(X, self.n_neighbors, self.metric)  # type: ignore[arg-type]
         distances = np.empty(len(candidates))
-        ends = np.searchsorted(candidates[:, 0], np.arange(len(X)), side="right")
+        ends = np.searchsorted(candidates[:, 0], np.arange(X.shape[0]), side="right")
         first = 0
         for a, last in enumerate(ends.tolist()):  # candidates are sorted by their first element
             if last > first:
                 near = X[candidates[first:last, 1]]
                 distances[first:last] = pairwise_distances(X[a : a + 1], near, metric=self.metric)[0]
             first = last
-        return SetPartition.from_pairs(len(X), candidates, self._costs(distances))
+        return SetPartition.from_pairs(X.shape[0], candidates, self._costs(distances, candidates, X.shape[0]))
 
     def _dense(self, X: Any, precomputed: bool) -> SetPartition:
         if not precomputed:
             try:
-                check_matrix_fits(len(X), copies=2)
+                check_matrix_fits(X.shape[0], copies=2)
             except InvalidProblem as error:
                 if self.kind != "distance":
                     raise
@@ -141,22 +183,29 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         elif hasattr(X, "tocoo"):
             stored = X.tocoo()
             off = stored.row != stored.col
-            costs = self._costs(stored.data[off])
+            ends = np.stack([stored.row[off], stored.col[off]], axis=1)
+            costs = self._costs(stored.data[off], ends, X.shape[0])
             matrix = type(stored)((costs, (stored.row[off], stored.col[off])), shape=stored.shape)
             return SetPartition.from_matrix(matrix)
         else:
             values = X
         return SetPartition.from_matrix(self._costs(values))
 
-    def _costs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _costs(
+        self, values: NDArray[np.float64], listed: Any = None, n: int | None = None
+    ) -> NDArray[np.float64]:
+        """Costs of all pairs, from a matrix, or of listed ones."""
         if self.kind == "cost":
             self.threshold_ = float("nan")
             return values
         if isinstance(self.threshold, str):
-            if self.threshold != "otsu":
-                raise InvalidOption(f"threshold is {self.threshold!r}: expected a number or 'otsu'")
-            among = values if values.ndim == 1 else squareform(values, checks=False)  # without the diagonal
-            self.threshold_ = otsu_threshold(among)
+            if self.threshold == "otsu":
+                among = values if values.ndim == 1 else squareform(values, checks=False)  # without the diagonal
+                self.threshold_ = otsu_threshold(among)
+            elif self.threshold == "auto":
+                self.threshold_ = path_threshold(values, listed, n, similarity=self.kind == "similarity")
+            else:
+                raise InvalidOption(f"threshold is {self.threshold!r}: expected a number, 'auto' or 'otsu'")
         else:
             self.threshold_ = float(self.threshold)
         costs: NDArray[np.float64] = values - self.threshold_
@@ -166,5 +215,5 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
         tags.input_tags.pairwise = precomputed
-        tags.input_tags.sparse = precomputed
+        tags.input_tags.sparse = True
         return tags

@@ -9,44 +9,73 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.estimators.seeds import seed
-from graphpart.learn import LogisticRegression, pairs
+from graphpart.learn import LogisticRegression, MaxMarginPartition, pairs
 from graphpart.learn.attributes import total_width
+from graphpart.learn.rich_attributes import NAMES, RichAttributes
+from graphpart.learn.thresholds import ThresholdSelection, cross_validate_threshold
 from graphpart.partition.problem import SetPartition
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 Labels = NDArray[np.int64]
+Model = LogisticRegression | MaxMarginPartition
+PROBLEMS, SIZE = 50, 60  # samples of training elements that are partitions to learn from
+SPLITS = 5  # sets of classes left out to choose the threshold
 
 
 class LearnedPartition(BaseEstimator):  # type: ignore[misc]
     """Learn costs of pairs from elements of known classes, then partition elements of any classes.
 
+    Without options: elements are standardised and mapped such that classes are compact; pairs have distances and
+    cosines in this map as attributes, and how alike random walks among neighbours are from both ends; costs are learned
+    such that the true partitions of many samples are best, with a margin; and the threshold on costs is the one that
+    suits classes best that were left out of learning.
+
     Parameters
     ----------
-    kind : str, callable, or sequence of these
-        How attributes of a pair are made from those of its elements, see :func:`graphpart.learn.pairs.pair_attributes`.
-    sigma : float
-        Standard deviation of the Gaussian prior of each parameter.
+    kind : "auto", str, callable, or sequence of these
+        How attributes of a pair are made from those of its elements: as said, see
+        :mod:`graphpart.learn.rich_attributes`; or see :func:`graphpart.learn.pairs.pair_attributes`.
+    loss : {"max-margin", "logistic"}
+        Whether costs are learned from whole partitions, by `MaxMarginPartition` on 50 samples of 60 elements, or from
+        pairs as if these were independent, by `LogisticRegression`.
+    sigma : float, optional
+        Standard deviation of the Gaussian prior of each parameter. Default: 10 for max-margin, 1 for logistic.
+    threshold : "cross-validated" or float
+        Subtracted from the costs. By default chosen by :func:`graphpart.learn.cross_validate_threshold`, on training
+        classes only; 0 where there are fewer than 3 of these.
     intercept : bool
         Whether pairs get a constant attribute.
     max_pairs : int, optional
-        Learn from so many pairs drawn at random, half of them joins, weighted as if all had been taken. Default: all.
+        For the logistic loss: learn from so many pairs drawn at random, half of them joins, weighted as if all had been
+        taken. Default: all.
+    max_elements : int, optional
+        Learn from so many elements drawn at random. None: from all; memory and time for the walks of ``kind="auto"``
+        grow with their square.
     n_neighbors : int, optional
         In `predict`, only pairs of which one is among the nearest neighbours of the other get a cost. Default: all.
     method, time_limit
         As for :func:`graphpart.solve`.
     random_state : int, RandomState or None
-        For the draw of pairs, and for methods that draw random numbers.
+        For draws, and for methods that draw random numbers. None: 0 for samples, so that fits can be repeated.
     progress : bool
         Show progress on a terminal or in a notebook, as :func:`graphpart.solve` does.
 
     Attributes
     ----------
-    model_ : LogisticRegression
+    model_ : MaxMarginPartition or LogisticRegression
         The parameters of the costs.
+    threshold_ : float
+    selection_ : ThresholdSelection or None
+        The scores of all thresholds on classes left out.
+    attributes_ : RichAttributes or None
+        The map, if `kind` is ``"auto"``.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -58,18 +87,21 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
     >>> y = np.repeat(np.arange(12), 15)
     >>> X = centers[y] + rng.normal(size=(180, 2))
     >>> known = y < 8
-    >>> model = LearnedPartition(sigma=10.0).fit(X[known], y[known])
+    >>> model = LearnedPartition().fit(X[known], y[known])
     >>> model.score(X[~known], y[~known])
     1.0
     """
 
     def __init__(
         self,
-        kind: Any = "absolute-difference",
+        kind: Any = "auto",
         *,
-        sigma: float = 1.0,
+        loss: str = "max-margin",
+        sigma: float | None = None,
+        threshold: float | str = "cross-validated",
         intercept: bool = True,
         max_pairs: int | None = None,
+        max_elements: int | None = 3000,
         n_neighbors: int | None = None,
         method: str = "auto",
         time_limit: float | None = None,
@@ -77,52 +109,156 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         progress: bool = False,
     ) -> None:
         self.kind = kind
+        self.loss = loss
         self.sigma = sigma
+        self.threshold = threshold
         self.intercept = intercept
         self.max_pairs = max_pairs
+        self.max_elements = max_elements
         self.n_neighbors = n_neighbors
         self.method = method
         self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
 
-    def fit(self, X: Any, y: ArrayLike) -> LearnedPartition:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LearnedPartition:
         """Learn the costs.
 
         Parameters
         ----------
-        X : array_like, shape (n, V)
+        X : array_like, sparse matrix or data frame, shape (n, V)
             Attributes of elements.
         y : array_like, shape (n,)
             Their classes: integers, strings, or anything else that scikit-learn takes for classes.
+        sample_weight : array_like, shape (n,), optional
+            How much each element counts, at least 0; a pair counts as the product of its two.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        if self.loss not in ("max-margin", "logistic"):
+            raise InvalidOption(f"loss is {self.loss!r}: expected max-margin or logistic")
+        if isinstance(self.threshold, str) and self.threshold != "cross-validated":
+            raise InvalidOption(f"threshold is {self.threshold!r}: expected a number or 'cross-validated'")
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
+        X = _dense(X)
         check_classification_targets(y)
         y = column_or_1d(y, warn=True)
-        drawn_by = seed(self.random_state) if self.max_pairs is not None else None
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if weights is not None and not (weights >= 0).all():
+            at = int(np.argmax(~(weights >= 0)))
+            raise InvalidProblem(f"weight {at} is {weights[at]}: expected a number of at least 0")
+        drawn_by = seed(self.random_state)
+        chosen = np.arange(len(X)) if weights is None else np.flatnonzero(weights > 0)
+        if self.max_elements is not None and len(chosen) > self.max_elements:
+            rng = np.random.default_rng(drawn_by or 0)
+            chosen = np.sort(rng.choice(chosen, self.max_elements, replace=False))
+        X, y, weights = X[chosen], y[chosen], None if weights is None else weights[chosen]
+
+        self.attributes_, self.model_ = self._learn(X, y, weights, drawn_by)
+        self.threshold_, self.selection_ = self._threshold(X, y, weights, drawn_by)
+        return self
+
+    def _learn(
+        self, X: Array, y: NDArray[Any], weights: Array | None, drawn_by: int | None
+    ) -> tuple[RichAttributes | None, Model]:
+        """Attributes and costs from elements of known classes."""
+        rich = RichAttributes().fit(X, y, weights) if self._automatic else None
+        names = None
+        if rich is not None:
+            names = list(NAMES)
+        elif hasattr(self, "feature_names_in_"):
+            names = pairs.attribute_names(self.kind, self.feature_names_in_.tolist())
+        if self.loss == "max-margin":
+            samples = pairs.cut_into_problems(y, PROBLEMS, SIZE, seed=drawn_by or 0, missing=None)
+            if samples:
+                return rich, self._learn_from_partitions(X, y, weights, samples, rich, names)
         train, same = pairs.training_pairs(y, self.max_pairs, seed=drawn_by, missing=None)
-        weights = None
+        w = self._pair_weights(y, train, same, weights)
+        model = LogisticRegression(1.0 if self.sigma is None else self.sigma, intercept=self.intercept)
+        if rich is not None:
+            return rich, model.fit(rich.of_pairs(X, train), same, w, attributes=names)
+        blocks = pairs.sample_blocks(X, train, same, self.kind, w)
+        return None, model.fit_blocks(blocks, total_width(self.kind, X), attributes=names)
+
+    def _learn_from_partitions(
+        self,
+        X: Array,
+        y: NDArray[Any],
+        weights: Array | None,
+        samples: list[Indices],
+        rich: RichAttributes | None,
+        names: list[str] | None,
+    ) -> MaxMarginPartition:
+        places, decisions = [], []
+        for sample in samples:
+            place, same = pairs.training_pairs(y[sample], missing=None)
+            places.append(place)
+            decisions.append(same)
+        starts = np.cumsum([0, *(len(place) for place in places)])
+        every = np.concatenate([sample[place] for sample, place in zip(samples, places, strict=True)])
+        rows = pairs.pair_attributes(X, every, self.kind) if rich is None else rich.of_pairs(X, every)
+        number = np.repeat(np.arange(len(samples)), np.diff(starts))
+        w = None if weights is None else weights[every].prod(axis=1)
+        # 0 is the mean of the prior: parameters of logistic regression do worse as one, as they count evidence twice.
+        model = MaxMarginPartition(
+            10.0 if self.sigma is None else self.sigma, start=None, intercept=self.intercept, seed=0
+        )
+        return model.fit(rows, np.concatenate(decisions), every, number, w, attributes=names)
+
+    def _pair_weights(self, y: NDArray[Any], train: Indices, same: NDArray[np.int8], weights: Array | None) -> Any:
+        """Weights of training pairs: of their elements, and such that drawn pairs count as all."""
+        w = None if weights is None else weights[train].prod(axis=1)
         if self.max_pairs is not None:
             sizes = np.unique(y, return_counts=True)[1].astype(np.float64)
             joins = float((sizes * (sizes - 1) / 2).sum())
-            cuts = len(X) * (len(X) - 1) / 2 - joins
+            cuts = len(y) * (len(y) - 1) / 2 - joins
             drawn = max(1, int(same.sum())), max(1, int((1 - same).sum()))
-            weights = np.where(same == 1, joins / drawn[0], cuts / drawn[1])
-        width = total_width(self.kind, X)
-        names = None
-        if hasattr(self, "feature_names_in_"):
-            names = pairs.attribute_names(self.kind, self.feature_names_in_.tolist())
-        self.model_ = LogisticRegression(self.sigma, intercept=self.intercept).fit_blocks(
-            pairs.sample_blocks(X, train, same, self.kind, weights), width, attributes=names
-        )
-        return self
+            scale = np.where(same == 1, joins / drawn[0], cuts / drawn[1])
+            w = scale if w is None else w * scale
+        return w
+
+    def _threshold(
+        self, X: Array, y: NDArray[Any], weights: Array | None, drawn_by: int | None
+    ) -> tuple[float, ThresholdSelection | None]:
+        if not isinstance(self.threshold, str):
+            return float(self.threshold), None
+
+        def costs(learn: Indices, held: Indices) -> Array:
+            w = None if weights is None else weights[learn]
+            return self._cost_matrix(X[held], *self._learn(X[learn], y[learn], w, drawn_by))
+
+        found = cross_validate_threshold(costs, y, splits=SPLITS, seed=drawn_by or 0, missing=None)
+        return found.threshold, found
+
+    @property
+    def _automatic(self) -> bool:
+        return isinstance(self.kind, str) and self.kind == "auto"
+
+    def _cost_matrix(self, X: Array, rich: RichAttributes | None, model: Model) -> Array:
+        """Learned costs of all pairs, without the threshold."""
+        if rich is None:
+            return pairs.cost_matrix(X, model, self.kind)
+        theta, constant = (model.theta_[:-1], model.theta_[-1]) if self.intercept else (model.theta_, 0.0)
+        return rich.cost_matrix(X, theta, float(constant))
+
+    def _pair_costs(self, X: Array, candidates: Any) -> Array:
+        if self.attributes_ is None:
+            return pairs.pair_costs(X, candidates, self.model_, self.kind) - self.threshold_
+        listed = pairs.pair_indices(candidates, len(X))
+        return self.model_.costs(self.attributes_.of_pairs(X, listed)) - self.threshold_
+
+    def _elements(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return _dense(validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False))
 
     def problem(self, X: Any) -> SetPartition:
         """The set partition problem over new elements, with learned costs."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        candidates = None if self.n_neighbors is None else pairs.nearest_neighbors(X, self.n_neighbors)
-        return pairs.problem(X, self.model_, self.kind, pairs=candidates)
+        X = self._elements(X)
+        if self.n_neighbors is not None:
+            candidates = pairs.nearest_neighbors(X, self.n_neighbors)
+            return SetPartition.from_pairs(len(X), candidates, self._pair_costs(X, candidates))
+        C = self._cost_matrix(X, self.attributes_, self.model_)
+        C -= self.threshold_
+        np.fill_diagonal(C, 0.0)
+        return SetPartition.from_matrix(C)
 
     def partition(self, X: Any) -> PartitionResult:
         """The partition of new elements with its cost, its lower bound, and why the solver stopped."""
@@ -141,7 +277,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array_like, shape (n, V)
+        X : array_like, sparse matrix or data frame, shape (n, V)
             Elements of classes that need not be those of the training data.
 
         Returns
@@ -153,7 +289,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         return self.partition(X).labels.astype(np.int64)
 
     def predict_pairs(self, X: Any, candidates: ArrayLike) -> Labels:
-        """Independent decisions: 1 for each pair that is more likely in the same subset than not, else 0.
+        """Independent decisions: 1 for each pair with a negative cost, else 0.
 
         Parameters
         ----------
@@ -165,9 +301,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         ndarray of int64, shape (m,)
             They need not be consistent: a with b and b with c does not imply a with c.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return (pairs.pair_costs(X, candidates, self.model_, self.kind) < 0).astype(np.int64)
+        return (self._pair_costs(self._elements(X), candidates) < 0).astype(np.int64)
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """The adjusted Rand index of :meth:`predict` against true classes."""
@@ -178,4 +312,10 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = True
         return tags
+
+
+def _dense(X: Any) -> Array:
+    dense: Array = X.toarray() if hasattr(X, "toarray") else X
+    return dense

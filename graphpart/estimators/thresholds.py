@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
+from graphpart.learn.thresholds import threshold_path
+from graphpart.partition.problem import SetPartition
+
+ELEMENTS = 500  # on so many, at most, the path is walked
+QUANTILES = np.linspace(0.01, 0.9, 40)  # of the values of pairs: the thresholds tried
+SHORTEST = 0.01  # share of the mean distance below which distances count as equal
 
 
 def otsu_threshold(values: NDArray[np.float64], bins: int = 1024) -> float:
@@ -44,3 +52,82 @@ def otsu_threshold(values: NDArray[np.float64], bins: int = 1024) -> float:
     split = np.square(sums[:-1] / below - (sums[-1] - sums[:-1]) / above) * below * above
     best = np.flatnonzero(split >= split.max() * (1 - 1e-12))
     return float(0.5 * (edges[best[0] + 1] + edges[best[-1] + 1]))
+
+
+def path_threshold(values: NDArray[np.float64], listed: Any = None, n: int | None = None, *, similarity: bool = False) -> float:
+    """The threshold whose partition tells near from far best.
+
+    For 40 thresholds, quantiles of the values, elements are partitioned with costs value - threshold (of similarities,
+    threshold - value). The partition is taken between whose joined pairs and whose cut pairs lies the largest share of
+    the variance of the logarithm of the distance: Otsu's criterion (1979), but of decisions that are those of a
+    partition, and where distances that are twice as large differ as much whatever they are. Similarities s become
+    distances max(s) - s.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n, n) or (m,)
+        Distances or similarities of all pairs, or of listed ones.
+    listed : ndarray of int, shape (m, 2), optional
+        The pairs that have a value.
+    n : int, optional
+        The number of elements, if pairs are listed.
+    similarity : bool
+
+    Returns
+    -------
+    float
+        The value itself if all are equal; 0 if there are none.
+
+    Notes
+    -----
+    Of more than 500 elements with all distances, 500 are drawn, always the same.
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 0.1, 0.2, 2.0, 2.2, 9.0, 9.1, 9.2])
+    >>> threshold = path_threshold(np.abs(x[:, None] - x))
+    >>> bool(0.2 < threshold < 1.8)
+    True
+    """
+    if listed is None:
+        if len(values) > ELEMENTS:
+            drawn = np.sort(np.random.default_rng(0).choice(len(values), ELEMENTS, replace=False))
+            values = values[np.ix_(drawn, drawn)]
+        n = len(values)
+        u, v = np.triu_indices(n, 1)
+        among = values[u, v]
+    else:
+        u, v = np.asarray(listed).T
+        among = values
+    if not among.size:
+        return 0.0
+    if not np.isfinite(among).all():
+        raise InvalidProblem("a value is not finite: expected finite ones for a threshold")
+    distances = float(among.max()) - among if similarity else among
+    low, high = float(distances.min()), float(distances.max())
+    if low == high:
+        return float(among[0])
+    grid = np.unique(np.quantile(distances, QUANTILES))
+    if listed is None:
+        matrix = np.zeros((n, n))  # type: ignore[arg-type]
+        matrix[u, v] = matrix[v, u] = distances
+        problem = SetPartition.from_matrix(matrix)
+    else:
+        problem = SetPartition.from_pairs(n, np.stack([u, v], axis=1), distances)
+    least = SHORTEST * float(np.abs(distances).mean())
+    logs = np.log(np.maximum(distances, least))
+    shares = [_explained(logs, labels[u] == labels[v]) for labels in threshold_path(problem, grid)]
+    best = float(grid[int(np.argmax(shares))])
+    return float(among.max()) - best if similarity else best
+
+
+def _explained(values: NDArray[np.float64], joined: NDArray[np.bool_]) -> float:
+    """The share of the variance that lies between the two groups; -1 if one is empty."""
+    share = float(joined.mean())
+    variance = float(values.var())
+    if not 0 < share < 1 or variance <= 0:
+        return -1.0
+    between = float(values[joined].mean()) - float(values[~joined].mean())
+    if between > 0:  # joined pairs are farther apart than others
+        return -1.0
+    return share * (1 - share) * between**2 / variance

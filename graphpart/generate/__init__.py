@@ -9,12 +9,14 @@ from graphpart.generate.factor_tree import factor_tree
 from graphpart.generate.families import FAMILIES, Family, Parameter, find_family
 from graphpart.generate.grid import grid
 from graphpart.generate.instance import FactorInstance, Instance
+from graphpart.generate.machine_parts import machine_parts
 from graphpart.generate.max_cut import max_cut
 from graphpart.generate.modularity import modularity
 from graphpart.generate.noisy_image import noisy_image
 from graphpart.generate.planted_partition import planted_partition
 from graphpart.generate.qubo import qubo
 from graphpart.generate.scene import scene
+from graphpart.generate.soft_requirements import soft_requirements
 from graphpart.generate.sparse_random import sparse_random
 from graphpart.generate.spin_glass import spin_glass
 from graphpart.generate.uniform_integers import uniform_integers
@@ -33,12 +35,14 @@ __all__ = [
     "factor_tree",
     "find_family",
     "grid",
+    "machine_parts",
     "max_cut",
     "modularity",
     "noisy_image",
     "planted_partition",
     "qubo",
     "scene",
+    "soft_requirements",
     "sparse_random",
     "spin_glass",
     "uniform_integers",

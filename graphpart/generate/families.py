@@ -22,12 +22,14 @@ from graphpart.generate.factor_grid import factor_grid
 from graphpart.generate.factor_tree import factor_tree
 from graphpart.generate.grid import grid
 from graphpart.generate.instance import FactorInstance, Instance
+from graphpart.generate.machine_parts import machine_parts
 from graphpart.generate.max_cut import max_cut
 from graphpart.generate.modularity import modularity
 from graphpart.generate.noisy_image import noisy_image
 from graphpart.generate.planted_partition import planted_partition
 from graphpart.generate.qubo import qubo
 from graphpart.generate.scene import scene
+from graphpart.generate.soft_requirements import soft_requirements
 from graphpart.generate.sparse_random import sparse_random
 from graphpart.generate.spin_glass import spin_glass
 from graphpart.generate.uniform_integers import uniform_integers
@@ -118,6 +120,8 @@ FAMILIES: tuple[Family, ...] = (
     Family("correlations", correlations),
     Family("modularity", modularity),
     Family("digits", digits),
+    Family("machine-parts", machine_parts),
+    Family("soft-requirements", soft_requirements),
     Family("factor-tree", factor_tree),
     Family("factor-chain", factor_chain),
     Family("factor-grid", factor_grid),

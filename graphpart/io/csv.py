@@ -8,7 +8,10 @@
 
 Costs of equal pairs add up. A cost ``-inf`` (weight ``inf``) is a pair that must be joined, the opposite one that
 must be cut. Elements are named by the text of their fields; what is written like an integer is an integer. A line
-``u,,`` names an element without giving a pair. If all names are integers then the elements ascend, else they come in
+``u,,`` names an element without giving a pair. In a file of costs, a line ``,,beta`` begins a term of the background,
+which all pairs pay, listed or not: beta times the weights of both elements, 1 if not given otherwise by lines
+``u,,weight`` after it; lines ``,u,weight`` make it a term of two vectors, x by the former and y by the latter, and
+the cost beta (x[a] y[b] + y[a] x[b]). If all names are integers then the elements ascend, else they come in
 the order of their first appearance. Fields may be quoted as usual (RFC 4180); line ends may be LF or CRLF.
 """
 
@@ -74,6 +77,7 @@ def read(source: Source) -> SetPartition:
     else:
         lines.finish()
     line_of = lines.line_of
+    tail = None
     if lines.rest is not None:
         line, rest = lines.line, lines.take_rest()
         head = lines.arrays()
@@ -98,7 +102,24 @@ def read(source: Source) -> SetPartition:
     offset = float(np.count_nonzero(value > 0)) if signs else 0.0
     if kind != "cost":
         value = np.subtract(0.0, value)
-    return SetPartition.of_pairs(nodes, u, v, value, offset=offset)
+    terms = tail.terms if tail is not None else []
+    if terms and kind != "cost":
+        raise source.error(terms[0].line, f"found a background in a file of {kind or 'sign'}: expected the header u,v,cost")
+    background = [term.of(nodes) for term in terms] or None
+    return SetPartition.of_pairs(nodes, u, v, value, offset=offset, background=background)
+
+
+class _Term:
+    """A term of the background, as the lines of a file give it."""
+
+    def __init__(self, line: int, beta: float) -> None:
+        self.line = line
+        self.beta = beta
+        self.weights: tuple[dict[Hashable, float], dict[Hashable, float]] = ({}, {})
+
+    def of(self, nodes: Any) -> tuple[Any, ...]:
+        x, y = (np.array([weights.get(node, 1.0) for node in nodes], np.float64) for weights in self.weights)
+        return (self.beta, x, y) if self.weights[1] else (self.beta, x)
 
 
 class _Rows:
@@ -113,6 +134,7 @@ class _Rows:
         self.v: list[int] = []
         self.value: list[float] = []
         self.lines: list[int] = []
+        self.terms: list[_Term] = []
 
     def read(self, head: tuple[NDArray[Any], ...], rest: bytes) -> list[Hashable] | None:
         """Read all rows; `head` holds those before, with integers as names. Returns the nodes in order."""
@@ -150,18 +172,33 @@ class _Rows:
         if row[1].strip() == "" and row[2].strip() == "" and names[0] is not None:
             self._add(names[0], names[0], np.nan)
             return
+        if names[0] is None and names[1] is None and row[2].strip() != "":
+            self.terms.append(_Term(self.line, self._number(row[2], finite=True)))
+            return
+        if self.terms and (names[0] is None) != (names[1] is None):
+            name, weights = (names[0], self.terms[-1].weights[0])
+            if name is None:
+                name, weights = (names[1], self.terms[-1].weights[1])
+            if name in weights:
+                raise self.source.error(self.line, f"found a second weight of {name!r}: expected one in each term")
+            weights[name] = self._number(row[2], finite=True)
+            self._add(name, name, np.nan)
+            return
         for name in names:
             if name is None:
                 raise self.source.error(self.line, "found an empty name: expected u,v,number")
         if names[0] == names[1]:
             raise self.source.error(self.line, f"{names[0]!r} is paired with itself: expected two different elements")
-        text = row[2].strip()
-        if not NUMBER.fullmatch(text):
-            raise self.source.error(self.line, f"found {text[:40]!a}: expected a number")
+        self._add(names[0], names[1], self._number(row[2]))
+
+    def _number(self, field: str, finite: bool = False) -> float:
+        text = field.strip()
+        if not NUMBER.fullmatch(text) or (finite and "inf" in text.lower()):
+            raise self.source.error(self.line, f"found {text[:40]!a}: expected a {'finite ' * finite}number")
         value = float(text)
         if np.isinf(value) and "inf" not in text.lower():
             raise self.source.error(self.line, f"found {text[:40]!a}: expected a number of a magnitude below 1.8e308")
-        self._add(names[0], names[1], value)
+        return value
 
     def _name(self, field: str) -> Hashable:
         if field == "":
@@ -233,11 +270,25 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
         stream.write("".join([f"{name},,\n" for name in alone[start : start + ROWS]]).encode())
     if names is None:
         write_rows(stream, ",", u, v, cost)
+        _write_background(problem, [str(a) for a in range(n)] if problem.background is not None else [], stream)
         return
     for start in range(0, len(u), ROWS):
         part = slice(start, start + ROWS)
         rows = zip(u[part].tolist(), v[part].tolist(), numbers(cost[part]), strict=True)
         stream.write("".join([f"{names[a]},{names[b]},{c}\n" for a, b, c in rows]).encode())
+    _write_background(problem, names, stream)
+
+
+def _write_background(problem: SetPartition, names: list[str], stream: BinaryIO) -> None:
+    if problem.background is None:
+        return
+    for beta, *vectors in problem.background.terms:
+        stream.write(f",,{numbers(np.array([beta]))[0]}\n".encode())
+        for k, vector in enumerate(vectors):
+            if (vector == 1.0).all() and len(vectors) == 1:
+                continue
+            form = (f"{{}},,{{}}\n", f",{{}},{{}}\n")[k].format
+            stream.write("".join(map(form, names, numbers(vector))).encode())
 
 
 def _texts(problem: SetPartition) -> list[str]:

@@ -207,8 +207,10 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
 
     kind = "crf" if isinstance(problem, FactorGraph) else "partition"
     if kind == "partition":
-        problem = as_problem(problem)
+        problem = as_problem(problem, background=True)
     known = format_of_target(path, kind) if format is None else find_format(format)
+    if kind == "partition" and known.name not in ("csv", "json", "npz", "pace"):
+        problem = as_problem(problem)
     if not known.holds(kind):
         names = ", ".join(other.name for other in FORMATS if other.holds(kind))
         raise InvalidProblem(f"format {known.name} does not hold a {type(problem).__name__}: expected one of {names}")

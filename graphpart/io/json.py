@@ -6,7 +6,8 @@ The object that ``json.dump(networkx.node_link_data(G), file)`` writes: ``nodes`
 ``edges`` (before networkx 3.6 ``links``) one of objects with ``source``, ``target`` and ``cost``. A cost
 ``-Infinity`` (a number as Python writes it, or this text, or "-inf") is a pair that must be joined, ``Infinity`` one
 that must be cut; in a multigraph parallel edges add up. `offset` and `sense` of ``objective`` are attributes of the
-graph. Nodes may be text, numbers, null, and lists of those (tuples in networkx).
+graph, and so is `background`, a list of terms that all pairs pay: ``[beta]``, a constant; ``[beta, w]``, with a weight
+for each node, for ``beta w[a] w[b]``; or ``[beta, x, y]`` for ``beta (x[a] y[b] + y[a] x[b])``. Nodes may be text, numbers, null, and lists of those (tuples in networkx).
 """
 
 from __future__ import annotations
@@ -91,8 +92,29 @@ def read(source: Source) -> SetPartition | FactorGraph:
         if isinstance(sense, bool) or not isinstance(sense, int):
             raise source.error(None, f"the sense of the graph is {shown(sense)}: expected 1 or -1")
     n = len(index)
+    background = None
+    if isinstance(attributes, dict) and "background" in attributes:
+        background = _background(source, attributes["background"], n)
     nodes = range(n) if list(index) == list(range(n)) and all(type(x) is int for x in index) else list(index)
-    return SetPartition.of_pairs(nodes, u, v, cost, offset=offset, sense=sense)
+    dense = None if background is None else False
+    return SetPartition.of_pairs(
+        nodes, u, v, cost, dense=dense, offset=offset, sense=sense, background=background
+    )
+
+
+def _background(source: Source, terms: object, n: int) -> list[tuple[object, ...]] | None:
+    """The terms of a background, checked."""
+    what = "the background of the graph"
+    if not isinstance(terms, list) or not all(isinstance(term, list) and 1 <= len(term) <= 3 for term in terms):
+        raise source.error(None, f"{what} is {shown(terms)}: expected a list of lists [beta], [beta, w] or [beta, x, y]")
+    found: list[tuple[object, ...]] = []
+    for beta, *vectors in terms:
+        for vector in vectors:
+            if not isinstance(vector, list) or len(vector) != n:
+                raise source.error(None, f"{what} has weights {shown(vector)}: expected a list of {n} numbers")
+        arrays = [np.array([number(source, w, f"a weight in {what}") for w in vector]) for vector in vectors]
+        found.append((number(source, beta, f"a factor in {what}"), *(arrays or [np.ones(n)])))
+    return found or None
 
 
 def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
@@ -105,7 +127,14 @@ def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
         raise InvalidProblem("format json writes two nodes the same: expected nodes that differ as JSON")
     u, v, cost = stored_pairs(problem)
     multigraph = len(problem.must_join) > 0
-    attributes = {"offset": problem.offset, "sense": problem.sense} if problem.offset or problem.sense != 1 else {}
+    attributes: dict[str, object] = {}
+    if problem.offset or problem.sense != 1:
+        attributes = {"offset": problem.offset, "sense": problem.sense}
+    if problem.background is not None:
+        attributes["background"] = [
+            [beta] if len(vectors) == 1 and (vectors[0] == 1.0).all() else [beta, *(x.tolist() for x in vectors)]
+            for beta, *vectors in problem.background.terms
+        ]
     head = f'{{"directed": false, "multigraph": {json.dumps(multigraph)}, "graph": {json.dumps(attributes)},\n'
     stream.write(head.encode() + b'"nodes": [')
     separator = "\n"

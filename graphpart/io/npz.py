@@ -1,6 +1,7 @@
 """NumPy arrays in a zip archive: ``matrix``, or ``n, u, v, cost``; ``offset, sense, nodes, must_join`` if needed.
 
-All that a problem has is kept, if its nodes are all integers or all text: pairs of indices from 0 with ``cost``
+A background has the arrays ``beta`` (k), ``x`` and ``y`` (k, n): each pair pays ``beta x[a] x[b]`` in terms where both
+are equal, else ``beta (x[a] y[b] + y[a] x[b])``. All that a problem has is kept, if its nodes are all integers or all text: pairs of indices from 0 with ``cost``
 (``inf``: must be cut, ``-inf``: must be joined), `offset` and `sense` of ``objective``, and `must_join`, pairs that
 must be joined whatever they cost. Nothing is ever unpickled.
 """
@@ -22,7 +23,7 @@ from graphpart.partition.problem.inputs import names_of
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
-KEYS = ("matrix", "n", "u", "v", "cost", "offset", "sense", "nodes", "must_join")
+KEYS = ("matrix", "n", "u", "v", "cost", "offset", "sense", "nodes", "must_join", "beta", "x", "y")
 
 
 def sniff(head: bytes) -> bool:
@@ -50,6 +51,8 @@ def _arrays(source: Source, archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]
             raise source.error(None, f"found the array {name} twice: expected it once")
     if not ("matrix" in names or {"n", "u", "v", "cost"} <= set(names)):
         raise source.error(None, f"found the arrays {', '.join(names) or 'none'}: expected matrix, or n, u, v, cost")
+    if {"beta", "x", "y"} & set(names) and not ({"beta", "x", "y"} <= set(names) and "matrix" not in names):
+        raise source.error(None, f"found the arrays {', '.join(names)}: expected beta, x, y together, and no matrix")
     headers = {}
     for name, entry in zip(names, archive.infolist(), strict=True):
         with archive.open(entry) as stream:
@@ -72,18 +75,18 @@ def _arrays(source: Source, archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]
 
 
 def _check(source: Source, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    kinds = {"matrix": "fiub", "cost": "fiub", "offset": "fiu", "nodes": "iuU"}.get(name, "iu")
+    kinds = {"matrix": "fiub", "cost": "fiub", "beta": "fiub", "x": "fiub", "y": "fiub", "offset": "fiu", "nodes": "iuU"}.get(name, "iu")
     if dtype.kind not in kinds:
         expected = {"fiub": "real numbers", "fiu": "a real number", "iuU": "integers or text", "iu": "integers"}[kinds]
         raise source.error(None, f"{name} has dtype {dtype}: expected {expected}")
-    dimensions = {"matrix": 2, "u": 1, "v": 1, "cost": 1, "nodes": 1, "must_join": 2}.get(name, 0)
+    dimensions = {"matrix": 2, "u": 1, "v": 1, "cost": 1, "nodes": 1, "must_join": 2, "beta": 1, "x": 2, "y": 2}.get(name, 0)
     fits = len(shape) == dimensions
     if fits and name == "matrix":
         fits = shape[0] == shape[1]
     if fits and name == "must_join":
         fits = shape[1] == 2
     if not fits:
-        expected = {"matrix": "(n, n)", "must_join": "(k, 2)"}.get(name, ("()", "(k,)")[min(1, dimensions)])
+        expected = {"matrix": "(n, n)", "must_join": "(k, 2)", "x": "(k, n)", "y": "(k, n)"}.get(name, ("()", "(k,)")[min(1, dimensions)])
         raise source.error(None, f"{name} has shape {shape}: expected {expected}")
 
 
@@ -107,6 +110,13 @@ def _problem(source: Source, arrays: dict[str, NDArray[Any]]) -> SetPartition:
     if "matrix" in arrays:
         matrix = np.ascontiguousarray(arrays["matrix"], np.float64)
         return SetPartition.from_matrix(matrix, nodes, copy=False, **options)
+    if "beta" in arrays:
+        beta, x, y = (arrays[key].astype(np.float64, copy=False) for key in ("beta", "x", "y"))
+        if not x.shape == y.shape == (len(beta), n):
+            raise source.error(None, f"x and y have shapes {x.shape} and {y.shape}: expected ({len(beta)}, {n})")
+        rows = zip(beta.tolist(), x, y, strict=True)
+        options["background"] = [(b, p) if (p == q).all() else (b, p, q) for b, p, q in rows]
+        options["dense"] = False
     cost = arrays["cost"].astype(np.float64, copy=False)
     return SetPartition.of_pairs(names_of(nodes, n), arrays["u"], arrays["v"], cost, **options)
 
@@ -120,6 +130,9 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
         arrays["matrix"] = problem.matrix
     else:
         arrays |= {"n": np.int64(problem.n), "u": problem.u, "v": problem.v, "cost": problem.cost}
+    if problem.background is not None:
+        arrays["beta"] = problem.background.beta
+        arrays["x"], arrays["y"] = (np.stack([pair[k] for pair in problem.background.vectors]) for k in (0, 1))
     if problem.offset or problem.sense != 1:
         arrays |= {"offset": np.float64(problem.offset), "sense": np.int64(problem.sense)}
     if len(problem.must_join):

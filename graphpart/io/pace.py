@@ -1,24 +1,29 @@
 """Cluster editing graphs of the PACE 2021 challenge: ``p cep n m``, then m lines ``u v``, elements from 1.
 
 Lines that start with ``c`` are comments. It means: insert and delete as few edges as possible, such that each
-component is a clique. Hence the cost is -1 for an edge and +1 for any other pair, and ``objective = cost + m``
-(Bansal, Blum & Chawla 2004; Kellerhals et al. 2021).
+component is a clique. Hence the cost is -1 for an edge and +1 for any other pair, and ``objective = cost + m``; what
+is larger than a matrix is worth is read with the +1 as a background, which takes memory for edges only (Bansal, Blum & Chawla 2004; Kellerhals et al. 2021).
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from graphpart import machine
 from graphpart.errors import InvalidProblem
 from graphpart.files._text import Pairs
 from graphpart.files.text import write_rows
 from graphpart.partition.problem import SetPartition, check_matrix_fits
+from graphpart.partition.problem.pair_costs import DENSE_FROM
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
+LARGEST_MATRIX = 5000  # elements: 200 MB
+BYTES = 100  # for each element, in the course of reading
 HEADER = "p cep n m"
 
 
@@ -35,7 +40,9 @@ def read(source: Source) -> SetPartition:
     """Read a problem."""
     n, m = _header(source)
     at = source.line - 1
-    check_matrix_fits(n)
+    if BYTES * n > machine.memory():  # a header costs nothing
+        raise source.error(at, f"{n} elements announced: expected a problem that fits into memory")
+    dense = n <= LARGEST_MATRIX or (m >= DENSE_FROM * (n * (n - 1) // 2) and check_matrix_fits(n))
     lines = Pairs(source.name, "u v", source.line, low=1, high=n, valued=False, comment="c")
     for block in source.blocks():
         lines.feed(block)
@@ -45,6 +52,12 @@ def read(source: Source) -> SetPartition:
     if lines.size != m:
         raise source.error(at, f"{m} edges announced, {lines.size} found: expected equal numbers")
     u, v = lines.arrays()
+    if not dense:
+        p = SetPartition.of_pairs(range(n), u, v, np.full(m, -1.0), dense=False, offset=float(m), missing=1.0)
+        if p.m != m:
+            k = _second(u, v)
+            raise source.error(lines.line_of(k), f"edge {u[k] + 1} {v[k] + 1} is there twice: expected each edge once")
+        return p
     matrix = np.ones((n, n))
     for a, b in ((u, v), (v, u)):
         matrix[a, b] = -1.0
@@ -81,6 +94,10 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
     """Write a problem all of whose pairs cost -1 or +1."""
     n = problem.n
     u, v, cost = problem.pairs()
+    background = 0.0
+    if problem.background is not None:
+        cost = cost + problem.background.of_pairs(u, v)
+        background = problem.background.constant or math.nan
     wrong = np.flatnonzero(np.abs(cost) != 1.0)
     what = ""
     if len(problem.must_join):
@@ -88,7 +105,9 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
     elif len(wrong):
         a, b = (problem.nodes[i] for i in (int(u[wrong[0]]), int(v[wrong[0]])))
         what = f"the cost of {a!r} and {b!r} is {float(cost[wrong[0]])!r}"
-    elif problem.m < n * (n - 1) // 2:
+    elif problem.background is not None and background != 1.0:
+        what = f"the background is {problem.background!r}"
+    elif problem.background is None and problem.m < n * (n - 1) // 2:
         what = f"only {problem.m} of {n * (n - 1) // 2} pairs have a cost"
     if what:
         raise InvalidProblem(f"format pace cannot hold this problem: {what}; expected the cost -1 or +1 for every pair")

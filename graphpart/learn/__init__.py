@@ -6,9 +6,27 @@ from typing import Any
 from graphpart.learn import pairs, unary
 from graphpart.learn.kernel_kmeans import kernel_kmeans
 from graphpart.learn.logistic import LogisticRegression
+from graphpart.learn.max_margin import MaxMarginPartition
+from graphpart.learn.model_files import load_model
+from graphpart.learn.random_fields import ConditionalRandomField, Structure, chain, grid
+from graphpart.learn.thresholds import cross_validate_threshold, threshold_path
 from graphpart.learn.unary import unary_costs
 
-__all__ = ["LogisticRegression", "kernel_kmeans", "pairs", "unary", "unary_costs"]
+__all__ = [
+    "ConditionalRandomField",
+    "LogisticRegression",
+    "MaxMarginPartition",
+    "Structure",
+    "chain",
+    "cross_validate_threshold",
+    "grid",
+    "kernel_kmeans",
+    "load_model",
+    "pairs",
+    "threshold_path",
+    "unary",
+    "unary_costs",
+]
 if find_spec("sklearn"):  # otherwise, `from graphpart.learn import *` has to work without
     __all__ += ["LinearMetric"]
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency
 from graphpart.metrics import label_codes
 
-__all__ = ["equal_keys", "nearest_neighbors", "training_pairs"]
+__all__ = ["cut_into_problems", "equal_keys", "nearest_neighbors", "training_pairs"]
 
 Pairs = NDArray[np.int64]
 
@@ -77,6 +77,59 @@ def training_pairs(
     same = np.repeat(np.array([1, 0], np.int8), [len(part) for part in parts])
     at = np.lexsort((pairs[:, 1], pairs[:, 0]))
     return pairs[at], same[at]
+
+
+def cut_into_problems(
+    y: ArrayLike,
+    number: int = 50,
+    size: int = 60,
+    *,
+    classes: int | None = None,
+    seed: int | None = None,
+    missing: Any = -1,
+) -> list[NDArray[np.int64]]:
+    """Samples of labelled elements, each a training problem of its own.
+
+    Parameters
+    ----------
+    y : array_like, shape (n,)
+        Labels of elements.
+    number : int
+        Of samples.
+    size : int
+        Elements of a sample, at most.
+    classes : int, optional
+        So many classes, drawn at random, are in a sample. Default: between 2 and all, drawn for each sample, so that
+        learned costs fit problems with few classes and with many.
+    seed : int, optional
+    missing : any
+        The label of elements without one, which are in no sample; None and NaN always count as missing.
+
+    Returns
+    -------
+    list of ndarray of int64
+        Indices in ascending order; of at least two elements each. Empty if there are no two labelled elements.
+
+    Examples
+    --------
+    >>> [sample.tolist() for sample in cut_into_problems(["x", "y", None, "x"], 1)]
+    [[0, 1, 3]]
+    """
+    if number < 1 or size < 2 or (classes is not None and classes < 1):
+        raise InvalidOption(
+            f"number is {number}, size is {size}, classes is {classes}: expected at least 1, 2 and 1"
+        )
+    codes = label_codes(y, missing)
+    known = np.unique(codes[codes >= 0])
+    rng = np.random.default_rng(seed)
+    samples = []
+    for _ in range(number if len(known) else 0):
+        least = min(2, len(known))
+        many = int(rng.integers(least, len(known) + 1)) if classes is None else min(classes, len(known))
+        among = np.flatnonzero(np.isin(codes, rng.choice(known, many, replace=False)))
+        if len(among) > 1:
+            samples.append(np.sort(rng.choice(among, min(size, len(among)), replace=False)))
+    return samples
 
 
 def _draw(rng: np.random.Generator, population: int, size: int) -> NDArray[np.int64]:

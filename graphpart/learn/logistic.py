@@ -12,7 +12,6 @@ subsets; without the constraint that decisions form a partition, y = 1 where f >
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -21,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import FormatError, InvalidOption, InvalidProblem, warn
-from graphpart.files.source import opened, replacing
+from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.learn.descent import Trace, newton, steepest_descent
-from graphpart.learn.objective import LN2, Array, Blocks, Objective, check_lengths, float_rows
+from graphpart.learn.linear_costs import NUMBERS, LinearCosts, content_of, rows_of_matrix
+from graphpart.learn.objective import LN2, Array, Blocks, Objective, check_lengths
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -33,11 +32,9 @@ __all__ = ["LogisticRegression"]
 SOLVERS = {"newton": newton, "steepest-descent": steepest_descent}
 LIMITS = {"newton": 200, "steepest-descent": 10_000}
 FORMAT = "graphpart logistic regression"
-ROWS = 8192  # scored at a time
-NUMBERS = 1 << 22  # of a sparse matrix made dense at a time
 
 
-class LogisticRegression:
+class LogisticRegression(LinearCosts):
     """l2-regularised logistic regression with base 2.
 
     Parameters
@@ -159,7 +156,7 @@ class LogisticRegression:
         """
         if attributes is None and hasattr(X, "columns"):
             attributes = [str(name) for name in X.columns]
-        X, y, dense = _rows(X), np.asanyarray(y), not hasattr(X, "tocsr")
+        X, y, dense = rows_of_matrix(X), np.asanyarray(y), not hasattr(X, "tocsr")
         weights = None if sample_weight is None else np.asanyarray(sample_weight)
         if X.ndim != 2:
             raise InvalidProblem(f"X has shape {X.shape}: expected (samples, attributes)")
@@ -232,31 +229,6 @@ class LogisticRegression:
         if self.solver not in SOLVERS:
             raise InvalidOption(f"solver is {self.solver!r}: expected {' or '.join(SOLVERS)}")
 
-    # --------------------------------------------------------------------------------------------------- inference
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """f = <theta, x> for each row of X, shape (n,). O(n V)"""
-        if not hasattr(self, "theta_"):
-            raise InvalidOption("the model is not fitted: call fit first")
-        X, dense = _rows(X), not hasattr(X, "tocsr")
-        columns = len(self.theta_) - self.intercept
-        if X.ndim != 2 or X.shape[1] != columns:
-            raise InvalidProblem(f"X has shape {X.shape}: expected (pairs, {columns})")
-        scores = np.empty(X.shape[0])
-        step = ROWS if dense else min(ROWS, max(1, NUMBERS // max(1, columns)))
-        for first in range(0, len(scores), step):
-            part = slice(first, first + step)
-            block = X[part] if dense else X[part].toarray()
-            np.matmul(float_rows(block, first), self.theta_[:columns], out=scores[part])
-        if self.intercept:
-            scores += self.theta_[-1]
-        return scores
-
-    def costs(self, X: Any) -> NDArray[np.float64]:
-        """-<theta, x>, the cost of joining each pair, shape (n,)."""
-        scores = self.decision_function(X)
-        return np.negative(scores, out=scores)
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """P(y = 0 | x) and P(y = 1 | x), shape (n, 2)."""
         scores = self.decision_function(X) * LN2
@@ -265,33 +237,11 @@ class LogisticRegression:
         joins = scores >= 0
         return np.stack([np.where(joins, smaller, larger), np.where(joins, larger, smaller)], axis=1)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Independent decisions: 1 where f > 0, shape (n,)."""
-        return (self.decision_function(X) > 0).astype(np.int64)
-
-    def score(self, X: Any, y: ArrayLike) -> float:
-        """The share of decisions that :meth:`predict` makes as in `y`."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
-
     # ------------------------------------------------------------------------------------------------------- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a JSON file, with all digits; ``"-"`` is standard output."""
-        if not hasattr(self, "theta_"):
-            raise InvalidOption("the model is not fitted: call fit first")
-        content = {
-            "format": FORMAT,
-            "version": 1,
-            "sigma": self.sigma,
-            "intercept": self.intercept,
-            "attributes": self.attributes_,
-            "theta": self.theta_.tolist(),
-            "objective": self.objective_,
-            "samples": self.n_samples_,
-            "status": str(self.status_),
-        }
-        with replacing(path) as stream:
-            stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+        self._write(path, FORMAT, {"status": str(getattr(self, "status_", ""))})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LogisticRegression:
@@ -302,45 +252,10 @@ class LogisticRegression:
         FormatError
             If the file is not such a model.
         """
-        try:
-            with opened(path) as source:
-                content = json.loads(source.read().decode("utf-8"))
-        except UnicodeDecodeError:
-            raise FormatError(path, None, "not UTF-8 text: expected a model in JSON") from None
-        except json.JSONDecodeError as error:
-            raise FormatError(path, error.lineno, f"{error.msg} in column {error.colno}: expected JSON") from None
-        except RecursionError:
-            raise FormatError(path, None, "nested too deeply: expected a model in JSON") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise FormatError(path, None, f'no "format": "{FORMAT}" at the top: expected a model that graphpart wrote')
-        if content.get("version") != 1:
-            raise FormatError(path, None, f"version is {content.get('version')!r}: expected 1")
-        names = ("theta", "sigma", "intercept", "attributes", "objective", "samples")
-        values: list[Any] = [content.get(name) for name in names]
-        theta, sigma, intercept, attributes, objective, samples = values
-        if not isinstance(theta, list) or not theta or not all(_is_number(x) for x in theta):
-            raise FormatError(path, None, "theta is not a list of finite numbers")
-        if not _is_number(sigma) or not sigma > 0:
-            raise FormatError(path, None, f"sigma is {sigma!r}: expected a finite number > 0")
-        if not isinstance(intercept, bool):
-            raise FormatError(path, None, f"intercept is {intercept!r}: expected true or false")
-        if attributes is not None:
-            if not isinstance(attributes, list) or not all(isinstance(name, str) for name in attributes):
-                raise FormatError(path, None, "attributes is neither null nor a list of names")
-            if len(attributes) != len(theta) - intercept:
-                raise FormatError(path, None, f"{len(attributes)} attributes for {len(theta) - intercept} parameters")
-        model = cls(sigma, intercept=intercept)
-        model.theta_ = np.array(theta, np.float64)
-        model.attributes_ = None if attributes is None else tuple(attributes)
-        model.objective_ = float(objective) if _is_number(objective) else math.nan
-        model.n_samples_ = samples if isinstance(samples, int) else 0
+        return cls._of(path, content_of(path, FORMAT))
+
+    @classmethod
+    def _of(cls, path: Any, content: dict[str, Any]) -> LogisticRegression:
+        model = cls()
+        model._take(path, content)
         return model
-
-
-def _rows(X: Any) -> Any:
-    """Attributes as an array, or as a sparse matrix by rows."""
-    return X.tocsr() if hasattr(X, "tocsr") else np.asanyarray(X)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e308

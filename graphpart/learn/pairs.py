@@ -31,21 +31,25 @@ from graphpart.learn.attributes import (
     unit_rows,
     width,
 )
-from graphpart.learn.candidates import equal_keys, nearest_neighbors, training_pairs
+from graphpart.learn.candidates import cut_into_problems, equal_keys, nearest_neighbors, training_pairs
 from graphpart.learn.objective import Blocks
+from graphpart.learn.rich_attributes import walk_similarities
 from graphpart.machine import processors
 from graphpart.partition.problem import SetPartition, check_matrix_fits
 
 __all__ = [
     "attribute_names",
     "cost_matrix",
+    "cut_into_problems",
     "equal_keys",
     "nearest_neighbors",
     "pair_attributes",
     "pair_costs",
+    "pair_indices",
     "problem",
     "sample_blocks",
     "training_pairs",
+    "walk_similarities",
 ]
 
 

@@ -3,23 +3,32 @@
 `problem` is the room that all others build on; `local_search`, `anytime_search` and `exact_solvers` find partitions;
 `bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all;
 `confidence` says how sure a partition is; `extending` takes an old one to a problem that has changed.
+
+They are imported when they are first used, so that `import graphpart` stays quick.
 """
 
-from graphpart.partition.anytime_search.search import search
-from graphpart.partition.auto import auto
-from graphpart.partition.bounds.lower_bound import lower_bound
-from graphpart.partition.certificates.certificate import Certificate
-from graphpart.partition.confidence.doubts import Doubts, doubts
-from graphpart.partition.exact_solvers.brute_force import brute_force
-from graphpart.partition.exact_solvers.exact import exact
-from graphpart.partition.exact_solvers.ilp import ilp
-from graphpart.partition.extending.extend import ExtendedResult, extend
-from graphpart.partition.local_search.greedy_joining import greedy_joining
-from graphpart.partition.local_search.greedy_moving import greedy_moving
-from graphpart.partition.local_search.kernighan_lin import kernighan_lin
-from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
-from graphpart.partition.problem import SetPartition
-from graphpart.partition.reduction.persistency import persistency, reduce
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphpart.partition.anytime_search.search import search
+    from graphpart.partition.auto import auto
+    from graphpart.partition.bounds.lower_bound import lower_bound
+    from graphpart.partition.certificates.certificate import Certificate
+    from graphpart.partition.confidence.doubts import Doubts, doubts
+    from graphpart.partition.exact_solvers.brute_force import brute_force
+    from graphpart.partition.exact_solvers.exact import exact
+    from graphpart.partition.exact_solvers.ilp import ilp
+    from graphpart.partition.extending.extend import ExtendedResult, extend
+    from graphpart.partition.local_search.greedy_joining import greedy_joining
+    from graphpart.partition.local_search.greedy_moving import greedy_moving
+    from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+    from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
+    from graphpart.partition.local_search.multilevel import multilevel
+    from graphpart.partition.problem import SetPartition
+    from graphpart.partition.reduction.persistency import persistency, reduce
 
 __all__ = [
     "Certificate",
@@ -37,7 +46,53 @@ __all__ = [
     "kernighan_lin",
     "kernighan_lin_pairs",
     "lower_bound",
+    "multilevel",
     "persistency",
     "reduce",
     "search",
 ]
+WHERE = {
+    "Certificate": "certificates.certificate",
+    "Doubts": "confidence.doubts",
+    "ExtendedResult": "extending.extend",
+    "SetPartition": "problem",
+    "auto": "auto",
+    "brute_force": "exact_solvers.brute_force",
+    "doubts": "confidence.doubts",
+    "exact": "exact_solvers.exact",
+    "extend": "extending.extend",
+    "greedy_joining": "local_search.greedy_joining",
+    "greedy_moving": "local_search.greedy_moving",
+    "ilp": "exact_solvers.ilp",
+    "kernighan_lin": "local_search.kernighan_lin",
+    "kernighan_lin_pairs": "local_search.kernighan_lin_pairs",
+    "lower_bound": "bounds.lower_bound",
+    "multilevel": "local_search.multilevel",
+    "persistency": "reduction.persistency",
+    "reduce": "reduction.persistency",
+    "search": "anytime_search.search",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used."""
+    if name not in WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """`auto` is a module and the function in it: imports set the former, users mean the latter."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in WHERE and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -5,14 +5,14 @@
    result is never worse than that of Kernighan-Lin by name.)
 2. The problem falls apart into the connected components of its non-zero pairs. Where the cost of a component equals
    the sum of its negative costs, it is optimal.
-3. Other components, the smallest first: those with at most 14 elements are solved by brute force; larger ones by
-   branch and cut, as far as they are small and time allows, even if only a bound comes of it. Two rounds of the anytime
-   search (see search.py) come before that where a component has 60 elements or more. For the rest a packing of
-   conflicted cycles gives the bound, or, where no time is left, the sum of negative costs.
-4. With a time limit, proofs get 30% of the time that is left for them. If not all is proven then, the anytime search
-   takes the rest.
+3. Other components, the smallest first: those with at most 14 elements are solved by brute force; larger ones by a
+   short search (see search.py), then by branch and cut and search in turn: every now and then, branch and cut pauses
+   for a search from the best partition known, and takes what that finds, on the problem that its reduction left. So it
+   goes on until the component is proven or its share of the time is over. Components of very many pairs are only
+   searched; a packing of conflicted cycles gives their bound, or, where no time is left, the sum of negative costs.
+4. With a time limit, all of it is used until all is proven: what proofs leave over goes to the search.
 5. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing, and 1 is repeated
-   until no subset is.
+   until no subset is (as all methods do, see problem/finish.py).
 """
 
 from __future__ import annotations
@@ -28,28 +28,30 @@ import numpy as np
 from graphpart.common.finishing import MESSAGES
 from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.search import better_start, search
+from graphpart.partition.auto_background import auto_by_levels
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.exact_solvers.brute_force import LARGEST, brute_force
-from graphpart.partition.exact_solvers.exact import exact
+from graphpart.partition.exact_solvers.exact import branch_and_cut
 from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.components import split
-from graphpart.partition.problem.derived import connected_subsets
-from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.explicit import explicit
+from graphpart.partition.problem.finish import finish, settled
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
-PATIENCE = 5.0  # seconds for proofs in all, without a time limit
-SHARE = 0.3  # of the time that is left, for proofs, with a time limit
-LARGEST_EXACT = 60_000  # pairs with a cost in a component that is worth branch and cut
-SEARCHED = 60  # elements from which on search comes before branch and cut,
-ROUNDS = 2  # with so many rounds,
-SEARCH_SHARE = 0.2  # in this share of the time for proofs at most
-
+PATIENCE = 5.0  # seconds for proofs and search in all, without a time limit
+LARGEST_EXACT = 100_000  # pairs with a cost in a component that is worth branch and cut,
+LARGEST_SPARSE = 400_000  # or that many, where elements have few neighbours
+FEW = 50  # neighbours on average
+SEARCHED = 30  # elements from which on there is search beside branch and cut,
+ROUNDS, LATER_ROUNDS = 2, 12  # with so many rounds at first, and later: more if the last of them still found something
+SEARCH_SHARE = 0.2  # of the time of a component, for the search before the proof
+TURN, LONGER = 0.5, 1.5  # seconds of branch and cut, after which it is the turn of the search for as long; grows
 
 @interruptible
 def auto(
@@ -71,11 +73,12 @@ def auto(
     initial : Result, labels, mapping or list of sets, optional
         The partition to start from; the result is not worse. Elements that it leaves out start alone.
     time_limit : float, optional
-        Seconds. Without a limit, local search runs to its end, and proofs take at most 5 seconds in all.
+        Seconds, all of which are used unless the result is proven before. Without a limit, local search runs to its
+        end, and search and proofs take about 5 seconds in all.
     target : float, optional
         Stop as soon as the cost is at most this.
     seed : int, optional
-        Of the random numbers of the search that fills a time limit; default 0.
+        Of the random numbers of the search; default 0.
     checkpoint : str or path-like, optional
         A file of labels that the search keeps up to date, see :func:`~graphpart.partition.search`. If it exists, the
         result is not worse than it. At the end it holds the result, and ``checkpoint.bound`` beside it the best lower
@@ -87,7 +90,8 @@ def auto(
     -------
     PartitionResult
         With status ``optimal`` if all components are proven, else ``local_optimum``; the lower bound is the sum over
-        the components. `message` says what was done, `iterations` counts the rounds of local search.
+        the components. `message` says what was done and, if that is not all, how far the bound is away and what would
+        help; `iterations` counts the rounds of local search.
 
     Raises
     ------
@@ -102,7 +106,10 @@ def auto(
     >>> r.partition, r.cost, r.message
     ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
     """
-    p = as_problem(problem)
+    given = as_problem(problem, background=True)
+    p = explicit(given)
+    if p is None:
+        return auto_by_levels(given, initial, time_limit, target, seed, checkpoint, callback)
     stopping = Stopping(time_limit, None, target, callback)
     found = improve_in_turn(p, better_start(p, initial, checkpoint), stopping)
     if stopping.reason is not None:
@@ -114,8 +121,10 @@ def auto(
     proof.run()
     labels = proof.labels[blocks]
     if proof.open and time_limit is not None and not stopping.check(p.evaluate_labels(labels)):
+        started = stopping.seconds
         labels = _searched(p, labels, seed, checkpoint, stopping)
-    labels = in_pieces(p, labels, stopping)
+        proof.searching += stopping.seconds - started
+    labels = settled(p, labels, lambda pieces: improve_in_turn(p, pieces, stopping), stopping)
     result = finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM)
     status = Status.OPTIMAL if proof.open == 0 else result.status
     bound = p.evaluate_labels(blocks) + proof.bound
@@ -125,7 +134,18 @@ def auto(
         lower_bound=result.cost if status == Status.OPTIMAL else min(bound, result.cost),
         message=f"{MESSAGES[status]} ({proof.report()})",
     )
+    if status != Status.OPTIMAL:
+        result = replace(result, message=f"{result.message}; {_advice(result, proof, time_limit)}")
     return saved(p, result, checkpoint)
+
+
+def _advice(result: PartitionResult, proof: Proof, time_limit: float | None) -> str:
+    """How far the bound is away, what the time went into, and what would help."""
+    share = (result.cost - result.lower_bound) / abs(result.cost) if result.cost else np.inf
+    away = f"the bound is {100 * share:.2g}% below" if np.isfinite(share) else "the bound says little"
+    spent = f"{proof.searching:.1f} s of search, {proof.proving:.1f} s of proofs"
+    more = 10 * max(1.0, PATIENCE if time_limit is None else time_limit)
+    return f"{away} after {spent}; more of both with time_limit={more:.0f}"
 
 
 def _searched(
@@ -148,17 +168,6 @@ def _searched(
     return found.labels
 
 
-def in_pieces(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-    """Labels that cost no more, in which non-zero pairs or required joins connect every subset."""
-    while True:
-        pieces = connected_subsets(p, labels)
-        if pieces.max(initial=0) == labels.max(initial=0) or stopping.reason is not None:
-            return pieces
-        labels = improve_in_turn(p, pieces, stopping)
-        if not p.evaluate_labels(labels) < p.evaluate_labels(pieces):
-            return pieces
-
-
 def improve_in_turn(p: SetPartition, initial: Any, stopping: Stopping) -> Labels:
     """The fixed point of joining and Kernighan-Lin in turn, hence of moving; the best so far if stopped."""
     labels, cost = p.blocks() if initial is None else initial, math.inf
@@ -177,24 +186,32 @@ def improve_in_turn(p: SetPartition, initial: Any, stopping: Stopping) -> Labels
 
 
 class Proof:
-    """Components of a problem without required joins: better labels where proofs find them, and a lower bound."""
+    """Components of a problem without required joins: better labels where search or proofs find them, and a bound."""
 
     def __init__(self, p: SetPartition, labels: Labels, stopping: Stopping, seed: int | None) -> None:
-        self.p, self.seed = p, seed
+        self.p, self.seed = p, seed or 0
         self.labels = labels
         self.cost = p.evaluate_labels(labels)
         self.bound = 0.0
         self.stopping = stopping
-        self.until = stopping.seconds + (PATIENCE if stopping.remaining is None else SHARE * stopping.remaining)
+        self.until = stopping.seconds + (PATIENCE if stopping.remaining is None else stopping.remaining)
         self.proven_by = {"negative costs": 0, "brute force": 0, "exact": 0}
         self.open = 0
+        self.searching = self.proving = 0.0  # seconds
+        self.searches = 0
 
     def run(self) -> None:
         """Prove what is within reach, the smallest components first."""
-        for elements, part in sorted(self._unproven(), key=lambda one: one[1].n):
+        parts = sorted(self._unproven(), key=lambda one: one[1].n)
+        pairs = sum(part.m for _, part in parts)
+        for elements, part in parts:
+            share = part.m / max(1, pairs) * self._left()  # what the smaller ones leave over goes to the larger ones
+            pairs -= part.m
             mine = canonical(self.labels[elements])
-            better = self._searched(part, mine)
-            found = self._prove(part, better)
+            better = mine
+            if part.n >= SEARCHED:
+                better = self._search(part, mine, mine, min(SEARCH_SHARE * share, self._left()), ROUNDS)
+            found = self._prove(part, better, share)
             if found is None:
                 self.open += 1
                 self.bound += self._bound(part)
@@ -236,7 +253,8 @@ class Proof:
         self.proven_by["negative costs"] = int(np.count_nonzero(~is_open & (sizes > 1)))
         return split(p, component, is_open)
 
-    def _prove(self, part: SetPartition, labels: Labels) -> PartitionResult | None:
+    def _prove(self, part: SetPartition, labels: Labels, share: float) -> PartitionResult | None:
+        """Brute force, or branch and cut with the search as its partner, in a share of the time."""
         if self.stopping.check(self.cost):
             return None
         remaining = self.stopping.remaining
@@ -245,26 +263,64 @@ class Proof:
             if found.status != Status.OPTIMAL:
                 self.stopping.stop(found.status)
             return found
-        if self._left() <= 0 or np.count_nonzero(part.pairs()[2]) > LARGEST_EXACT:
+        pairs = np.count_nonzero(part.pairs()[2])
+        until = min(self.stopping.seconds + share, self.until)
+        few = 2 * pairs <= FEW * part.n
+        if until <= self.stopping.seconds or pairs > (LARGEST_SPARSE if few else LARGEST_EXACT):
             return None
-        found = exact(part, initial=labels, time_limit=self._left(), callback=self._callback(part, labels))
+        started, searched = self.stopping.seconds, self.searching
+        partner = self._partner(part, labels, until) if part.n >= SEARCHED else None
+        limit = until - started
+        found = branch_and_cut(part, labels, limit, callback=self._callback(part, labels), partner=partner)
+        self.proving += self.stopping.seconds - started - (self.searching - searched)
         if found.status == Status.INTERRUPTED:
             self.stopping.stop(found.status)
         return found
 
-    def _searched(self, part: SetPartition, labels: Labels) -> Labels:
-        """What a short search makes of the labels of a component that is large, and not too large for a proof."""
-        left = self._left()
-        if part.n < SEARCHED or left <= 0 or self.stopping.check(self.cost):
+    def _partner(
+        self, part: SetPartition, labels: Labels, until: float
+    ) -> Callable[[SetPartition, Labels], Labels | None]:
+        """What branch and cut asks after each round: nothing most times, a search when it is its turn."""
+        turn, last = TURN, self.stopping.seconds
+
+        def partner(q: SetPartition, best: Labels) -> Labels | None:
+            nonlocal turn, last
+            if self.stopping.seconds < last + turn or q.n < SEARCHED:
+                return None
+            limit = min(turn, until - self.stopping.seconds)
+            better = self._search(q, best, labels, limit, LATER_ROUNDS, part) if limit > 0 else None
+            turn, last = LONGER * turn, self.stopping.seconds
+            return better
+
+        return partner
+
+    def _search(
+        self,
+        part: SetPartition,
+        labels: Labels,
+        known: Labels,
+        limit: float,
+        rounds: int,
+        of: SetPartition | None = None,
+    ) -> Labels:
+        """What a short search makes of labels. Each has random numbers of its own."""
+        if limit <= 0 or self.stopping.check(self.cost):
             return labels
-        if np.count_nonzero(part.pairs()[2]) > LARGEST_EXACT:
-            return labels
-        callback = self._callback(part, labels)
-        share = SEARCH_SHARE * left
-        found = search(part, labels, max_iterations=ROUNDS, time_limit=share, seed=self.seed, callback=callback)
-        if found.status == Status.INTERRUPTED:
-            self.stopping.stop(found.status)
-        return found.labels
+        started = self.stopping.seconds
+        seed = self.seed + self.searches
+        self.searches += 1
+        callback = self._callback(of or part, known)
+        while True:
+            left = limit - (self.stopping.seconds - started)
+            found = search(part, labels, max_iterations=rounds, time_limit=left, seed=seed, callback=callback)
+            if found.status == Status.INTERRUPTED:
+                self.stopping.stop(found.status)
+            improved = found.cost < part.evaluate_labels(labels)
+            labels, seed = found.labels, seed + 1000
+            if not improved or found.status != Status.ITERATION_LIMIT:
+                break
+        self.searching += self.stopping.seconds - started
+        return labels
 
     def _callback(self, part: SetPartition, labels: Labels) -> Callable[[float, float], object] | None:
         """The callback for what solves a component: it gets the cost of the whole."""

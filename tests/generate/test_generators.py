@@ -21,6 +21,8 @@ SMALL = {
     "correlations": {"n": 15},
     "modularity": {"graph": "karate-club"},
     "digits": {"n": 40},
+    "machine-parts": {"machines": 6, "parts": 9},
+    "soft-requirements": {"n": 15},
     "factor-tree": {"n": 20, "arity": 3},
     "factor-chain": {"n": 9, "labels": 3},
     "factor-grid": {"height": 4, "width": 5},
@@ -64,6 +66,8 @@ CHECKSUMS = {
     "correlations": ({"n": 60, "rows": 150}, "fb844876b2fc8bed"),
     "modularity": ({"graph": "karate-club"}, "454848aee01bc516"),
     "digits": ({"n": 40}, "f8c4df59acbfb8bc"),
+    "machine-parts": ({"machines": 14, "parts": 24}, "da92b53731302538"),
+    "soft-requirements": ({"n": 45}, "afe04d682fe4da0c"),
     "factor-tree": ({"n": 900, "arity": 4}, "1c17a5abf68a2ffc"),
     "factor-chain": ({"n": 900, "labels": 3}, "24e634daafb926c1"),
     "factor-grid": ({"height": 40, "width": 50, "labels": 3}, "d3ff0fb969478832"),
@@ -146,6 +150,49 @@ def test_uniform_integers_hit_every_value_alike():
     values, counts = np.unique(cost, return_counts=True)
     assert values.tolist() == [-3, -2, -1, 0, 1, 2, 3]
     assert abs(counts / len(cost) - 1 / 7).max() < 0.02
+
+
+@given(machines=st.integers(1, 5), parts=st.integers(1, 6), seed=st.integers(0, 99))
+def test_machine_parts_objective_counts_exceptions_and_voids(machines, parts, seed):
+    p, truth = gp.generate.machine_parts(machines, parts, min(machines, parts), 0.8, 0.3, seed=seed)
+    kind = np.arange(p.n) < machines
+    matrix = np.zeros((p.n, p.n))
+    u, v, cost = p.pairs()
+    matrix[u, v] = matrix[v, u] = cost
+    assert not matrix[np.equal.outer(kind, kind)].any() and set(matrix[np.not_equal.outer(kind, kind)]) <= {-1.0, 1.0}
+    works = matrix[:machines, machines:] < 0
+    together = np.equal.outer(truth[:machines], truth[machines:])
+    assert p.objective(p.evaluate(truth)) == (works != together).sum()
+    assert len(set(truth[:machines])) == len(set(truth[machines:])) == min(machines, parts)
+
+
+def test_machine_parts_follow_their_shares():
+    p, truth = gp.generate.machine_parts(100, 150, 5, 0.6, 0.1, seed=4)
+    u, v, cost = p.pairs()
+    mixed = (u < 100) & (v >= 100)
+    same = truth[u] == truth[v]
+    assert abs((cost[mixed & same] < 0).mean() - 0.6) < 0.03 and abs((cost[mixed & ~same] < 0).mean() - 0.1) < 0.01
+
+
+def test_soft_requirements_follow_their_shares():
+    cost = gp.generate.soft_requirements(200, largest=10, attracting=0.7, apart=0.2, penalty=50, seed=3).problem.pairs()[2]
+    assert set(cost.tolist()) == {*range(-10, 11), 50}
+    assert abs((cost == 50).mean() - 0.2) < 0.01 and abs((cost < 0).mean() - 0.7 * 10 / 11) < 0.02
+    assert not (gp.generate.soft_requirements(9, attracting=0, apart=0, largest=0).problem.pairs()[2]).any()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: gp.generate.machine_parts(3, 5, cells=4), "cells is 4: expected at most"),
+        (lambda: gp.generate.machine_parts(3, 5, cells=0), "cells is 0: expected an integer at least 1"),
+        (lambda: gp.generate.soft_requirements(5, attracting=0.9, apart=0.2), "expected a sum of at most 1"),
+        (lambda: gp.generate.soft_requirements(5, penalty=-1), "penalty is -1: expected"),
+    ],
+)
+def test_wrong_options_of_machine_parts_and_soft_requirements(call, message):
+    with pytest.raises(gp.InvalidOption, match=message):
+        call()
 
 
 @given(n=st.integers(0, 9), p=st.sampled_from([0.0, 0.3, 1.0]), seed=st.integers(0, 99))

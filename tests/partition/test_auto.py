@@ -11,7 +11,7 @@ from strategies import is_close, partitions
 
 import graphpart as gp
 from graphpart.partition import auto
-from graphpart.partition.auto import improve_in_turn, in_pieces
+from graphpart.partition.auto import improve_in_turn
 from graphpart.stopping import Stopping
 
 
@@ -158,8 +158,9 @@ def test_subsets_hang_together(p):
 def test_what_comes_apart_is_improved_again():
     # 0 and 1 cost nothing together, 2 repels 0 by as much as it attracts 1: apart, 1 and 2 join.
     p = gp.SetPartition.from_pairs(3, [(0, 2), (1, 2)], [1.0, -1.0])
-    labels = in_pieces(p, np.array([0, 0, 1], np.int32), Stopping())
-    assert labels.tolist() == [0, 1, 1]
+    start = np.array([0, 0, 1], np.int32)
+    for method in (auto, gp.partition.greedy_joining, gp.partition.greedy_moving, gp.partition.kernighan_lin):
+        assert method(p, initial=start).labels.tolist() == [0, 1, 1]
 
 
 def test_larger_components_are_searched_before_the_proof(monkeypatch):

@@ -21,6 +21,10 @@ FAMILIES = {
         nx.gnm_random_graph(int(rng.integers(3, 9)), int(rng.integers(3, 12)), seed=seed), weight=None
     ),
     "digits": lambda rng, seed: gp.generate.digits(int(rng.integers(2, 9)), seed=seed),
+    "machine-parts": lambda rng, seed: gp.generate.machine_parts(
+        int(rng.integers(2, 5)), int(rng.integers(2, 6)), cells=2, outside=float(rng.choice([0.1, 0.4])), seed=seed
+    ),
+    "soft-requirements": lambda rng, seed: gp.generate.soft_requirements(int(rng.integers(2, 9)), seed=seed),
     "grid": lambda rng, seed: gp.generate.grid(2, int(rng.integers(2, 5)), seed=seed),
     "sparse-random": lambda rng, seed: gp.generate.sparse_random(8, int(rng.integers(1, 20)), seed=seed),
 }

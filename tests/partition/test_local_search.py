@@ -15,6 +15,7 @@ from strategies import is_close, partitions, problem_and_start
 
 import graphpart as gp
 from graphpart.partition import greedy_joining, greedy_moving, kernighan_lin
+from graphpart.partition.problem.derived import connected_subsets
 
 SEARCHES = {"greedy_joining": greedy_joining, "greedy_moving": greedy_moving, "kernighan_lin": kernighan_lin}
 each_search = pytest.mark.parametrize("name", SEARCHES)
@@ -41,9 +42,23 @@ def test_same_trajectory_as_the_naive_reference(name, case):
     steps = [start, *itertools.islice(getattr(reference, name)(p, start), 12)]
     for k, expected in enumerate(steps):
         result = SEARCHES[name](p, start, max_iterations=k)
-        assert result.labels.tolist() == expected
+        # One that is not stopped before its end goes on if a subset comes apart there.
+        assert result.labels.tolist() == pieces(p, expected) or k == len(steps) - 1
     if len(steps) <= 12:
-        assert SEARCHES[name](p, start).labels.tolist() == steps[-1]
+        check_end(p, SEARCHES[name](p, start), steps[-1])
+
+
+def pieces(p, labels):
+    """Labels with subsets divided where no non-zero pair connects them."""
+    return connected_subsets(p, np.array(labels, np.int32)).tolist()
+
+
+def check_end(p, result, last):
+    """A result ends where the naive reference does; where a subset comes apart there, it ends there or lower."""
+    if pieces(p, last) == last:
+        assert result.labels.tolist() == last
+    else:
+        assert result.cost <= p.evaluate(last) + p.tolerance * p.n
 
 
 @each_search
@@ -55,7 +70,7 @@ def test_same_end_as_the_naive_reference_on_larger_problems(name, dense, seed):
         p = gp.SetPartition.from_matrix(np.round(4 * p.matrix), dense=True)  # ties in plenty
     start = p.labels(np.random.default_rng(seed).integers(0, 5, p.n)).tolist()
     *_, last = [start, *getattr(reference, name)(p, start)]
-    assert SEARCHES[name](p, start).labels.tolist() == last
+    check_end(p, SEARCHES[name](p, start), last)
 
 
 @each_search

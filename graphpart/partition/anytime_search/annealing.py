@@ -55,7 +55,7 @@ class Annealer:
             costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
         else:
             costs = p.pairs()[2][:: max(1, p.m // SAMPLES)]
-        self.unit = _weighted_median(np.abs(costs[np.isfinite(costs)]))
+        self.unit = _unit(costs[np.isfinite(costs)])
 
     def work(self, labels: Labels) -> float:
         """About how many nanoseconds a sweep takes."""
@@ -130,6 +130,11 @@ class Annealer:
         own[keys[mine] // k] = sums[mine]
         alone = np.where(size[labels[a]] > 1, -own, 0.0)
         return np.append((sums - own[keys // k])[~mine], alone), len(a)
+
+
+def _unit(costs: NDArray[np.float64]) -> float:
+    """The weighted median of what attracts, or of what repels if nothing attracts; see above."""
+    return _weighted_median(-costs if (costs < 0).any() else costs)
 
 
 def _weighted_median(values: NDArray[np.float64]) -> float:

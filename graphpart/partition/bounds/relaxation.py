@@ -24,11 +24,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds import _cuts, _primal_dual
+from graphpart.common.groups import group
+from graphpart.partition.bounds import _cuts, _cycle_cuts, _primal_dual
 from graphpart.partition.bounds.message_passing import ROUNDS, pass_messages
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, WHEEL, Inequalities
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
 __all__ = ["Relaxation", "solve_relaxation"]
@@ -42,6 +44,8 @@ FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, SETS, WHEELS = 4.0, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
 LARGEST = 12  # elements in a 2-partition
+NOTHING = 1e-6  # pairs that are not longer count as of no length
+REACH, FARTHER = 50, 4  # elements looked at for cycles through one; so many times more where few are added
 SCALE = 0.2  # of prices to variables
 LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
 IDLE, PATIENCE = 12, 60  # so many in turn are the last, if the finest violations count, or in any case
@@ -94,6 +98,7 @@ class Relaxation:
         self.rounds = 0
         self.violation = np.inf
         self.tolerance = VIOLATED
+        self.reach = REACH
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the pairs ``{a, b}`` with keys ``a * n + b`` stand among the variables."""
@@ -163,11 +168,18 @@ class Relaxation:
         rows.keep((rows.prices > 0) | (rows.rhs - rows.left(self.y) < SLACK))
         tolerance = self.tolerance
         added = rows.add(self._dense_cuts(tolerance) if self.complete else self._cycles(tolerance))
-        if added <= few:
+        if added <= few and not self.complete and self.reach < self.n:
+            self.reach = min(FARTHER * self.reach, self.n)
+        elif added <= few:
             self.tolerance = max(tolerance / 2, FINEST)
             if self.complete and not added:  # odd wheels take longer to find, and add little to the others
                 added += rows.add(self._odd_wheels(tolerance))
         return added
+
+    @property
+    def is_thorough(self) -> bool:
+        """Whether separation looks at all elements."""
+        return bool(self.complete or self.reach >= self.n)
 
     def _matrix(self) -> Floats:
         Y = np.zeros((self.n, self.n))
@@ -193,29 +205,50 @@ class Relaxation:
         return found.take(_most(amounts, WHEELS * len(self.cost)))
 
     def _cycles(self, tolerance: float) -> Inequalities:
-        length = np.maximum(1.0 - self.y, 0.0) + 1e-7
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import dijkstra
+        """Conflicted cycles: a pair that repels, or is cut, closes a path of pairs that attract, or are joined.
 
-        graph = csr_array((length, (self.u, self.v)), shape=(self.n, self.n))
-        rows: list[tuple[int, int, list[int]]] = []
-        open_pairs = np.flatnonzero(1.0 - self.y > tolerance)
-        starts = np.searchsorted(self.u[open_pairs], np.arange(self.n + 1))
-        self.violation = 0.0
-        for a in np.unique(self.u[open_pairs]).tolist():
-            if self.stopping.check(np.inf):
-                break
-            mine = open_pairs[starts[a] : starts[a + 1]]
-            distance, before = dijkstra(graph, directed=False, indices=a, return_predecessors=True, limit=1.0)
-            excess = 1.0 - self.y[mine] - distance[self.v[mine]]
-            for e in mine[excess > tolerance].tolist():
-                nodes = [int(self.v[e])]
-                while nodes[-1] != a:
-                    nodes.append(int(before[nodes[-1]]))
-                if len(nodes) > 2:
-                    rows.append((0, 0, nodes))
-                    self.violation = max(self.violation, float(1.0 - self.y[e] - distance[self.v[e]]))
-        return Inequalities.of(rows)
+        If these hold, all cycle inequalities do for a point that costs no more: pairs that attract can be raised to
+        what paths demand (Lange, Karrenbauer & Andres 2018).
+        """
+        joins = np.flatnonzero(((self.cost < 0) | (self.lower > 0)) & (self.y > tolerance))
+        cuts = np.flatnonzero(((self.cost > 0) | (self.upper < 1)) & (self.y < 1.0 - tolerance))
+        length = np.maximum(1.0 - self.y, 0.0)
+        if self.reach > REACH:
+            cuts = self._close(joins, cuts, length, tolerance)
+        ends, others = np.concatenate([self.u[joins], self.v[joins]]), np.concatenate([self.v[joins], self.u[joins]])
+        order, starts = group(ends, self.n)
+        _, closing = group(self.u[cuts], self.n)  # variables stand in order of their first elements
+        found = _cycle_cuts.cycles(
+            starts, others[order], length[np.concatenate([joins, joins])][order],
+            closing, self.v[cuts], length[cuts], tolerance, self.reach, self.stopping,
+        )  # fmt: skip
+        self.violation = float(found[2].max(initial=0.0))
+        return Inequalities.cycles(found[0], found[1])
+
+    def _close(
+        self, joins: NDArray[np.int64], cuts: NDArray[np.int64], length: Floats, tolerance: float
+    ) -> NDArray[np.int64]:
+        """Those of the pairs `cuts` that a path of `joins` is shorter than.
+
+        Found among the sets of elements that pairs of no length connect: where these are large, few are left to look
+        for paths between.
+        """
+        none = joins[length[joins] < NOTHING]
+        cluster = connected(self.n, self.u[none], self.v[none])
+        count = int(cluster.max(initial=-1)) + 1
+        a, b = cluster[self.u], cluster[self.v]
+        across = joins[a[joins] != b[joins]]
+        order, starts = group(np.concatenate([a[across], b[across]]), count)
+        others = np.concatenate([b[across], a[across]])[order]
+        apart = cuts[a[cuts] != b[cuts]]
+        by_cluster, closing = group(a[apart], count)
+        apart = apart[by_cluster]
+        found = _cycle_cuts.cycles(
+            starts, others, length[np.concatenate([across, across])][order],
+            closing, b[apart], length[apart], tolerance - NOTHING, count, self.stopping,
+        )  # fmt: skip
+        inside = cuts[a[cuts] == b[cuts]]
+        return np.sort(np.concatenate([inside, apart[found[3]]]))
 
 
 def _most(amounts: Floats, limit: float) -> NDArray[np.int64]:
@@ -234,7 +267,7 @@ def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities,
         relaxation.round()
         relaxation.separate()
         if float(relaxation.cost @ relaxation.y) - relaxation.bound <= LITTLE * abs(relaxation.bound):
-            if tolerance == FINEST and relaxation.violation <= FINEST:
+            if tolerance == FINEST and relaxation.violation <= FINEST and relaxation.is_thorough:
                 break  # this point violates nothing and costs no more
             relaxation.tolerance = FINEST
         idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0

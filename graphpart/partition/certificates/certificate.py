@@ -171,7 +171,7 @@ def seal_of(certificate: Certificate) -> str:
 
 
 def fingerprint(p: SetPartition) -> str:
-    """SHA-256 of n, the pairs whose cost is not zero with their costs, and the required joins. O(m)
+    """SHA-256 of n, the pairs whose cost is not zero with their costs, the required joins, and a background. O(m)
 
     The same for a problem stored as a matrix and as pairs.
     """
@@ -189,6 +189,11 @@ def fingerprint(p: SetPartition) -> str:
     for stream in streams:
         whole.update(stream.digest())
     whole.update(np.ascontiguousarray(p.must_join, "<i4").data)
+    if p.background is not None:
+        for beta, *vectors in p.background.terms:
+            whole.update(np.array([beta, len(vectors)], "<f8").data)
+            for vector in vectors:
+                whole.update(np.ascontiguousarray(vector, "<f8").data)
     return whole.hexdigest()
 
 

@@ -49,7 +49,8 @@ def brute_force(
     -------
     PartitionResult
         With status ``optimal`` and ``lower_bound == cost``. Of partitions whose costs differ by no more than
-        `SetPartition.tolerance`, the one with the lexicographically first labels. `iterations` counts the nodes of the
+        `SetPartition.tolerance`, the one with the lexicographically first labels, its subsets divided into pieces
+        where no non-zero pair connects them. `iterations` counts the nodes of the
         search. When stopped early, the lower bound is the sum of negative costs.
 
     Raises

@@ -30,6 +30,7 @@ from graphpart.common.finishing import MESSAGES
 from graphpart.errors import InvalidOption
 from graphpart.partition.exact_solvers.tree import Tree, Work
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.components import Part, split
 from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit
@@ -40,6 +41,8 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["exact"]
 
+Partner = Callable[[SetPartition, Labels], Labels | None]
+BY_PAIRS = 16  # neighbours on average, below which Kernighan-Lin on pairs of subsets is fast, and ends lower
 LOGGER = logging.getLogger("graphpart.partition.exact")
 
 
@@ -100,6 +103,24 @@ def exact(
     p = as_problem(problem)
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+    return branch_and_cut(p, initial, time_limit, threads, target, callback)
+
+
+def branch_and_cut(
+    p: SetPartition,
+    initial: Any,
+    time_limit: float | None,
+    threads: int = 1,
+    target: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+    partner: Partner | None = None,
+) -> PartitionResult:
+    """See `exact`.
+
+    After each round of a relaxation, ``partner(problem, labels)`` gets the problem of the component that is worked on
+    (smaller than that of the caller: what is known beforehand is contracted) and the best partition of it, and returns
+    a better one, or None; so others can search and prove in turn.
+    """
     search: Search | None = None
 
     def tell(seconds: float, cost: float) -> object:  # kernels of bounds know no cost
@@ -114,9 +135,8 @@ def exact(
         stopping.stop(start.status)
     small = reduce(p, time_limit=stopping.remaining)
     q, exponent = in_fitting_unit(cut_huge(small.problem))
-    # The start need not agree with the one optimal partition that the smaller problem keeps.
-    labels = kernighan_lin(q, time_limit=stopping.remaining).labels
-    search = Search(q, labels, stopping, threads, small.constant, 2.0**exponent)
+    labels = _start_of(q, start.labels, small.persistency.labels, stopping)
+    search = Search(q, labels, stopping, threads, small.constant, 2.0**exponent, partner)
     search.run()
     found = finish(p, small.lift(search.labels), stopping, "exact", Status.OPTIMAL, start=(start.labels, start.cost))
     # What is proven does not depend on why the run ended.
@@ -133,13 +153,36 @@ def exact(
     )
 
 
+def _start_of(q: SetPartition, labels: Labels, merged: Labels, stopping: Stopping) -> Labels:
+    """A partition of the smaller problem: by local search from scratch, or from what labels say of one element of each
+    set, whichever is better. Labels need not agree with the one optimal partition that the smaller problem keeps.
+    """
+    own = kernighan_lin(q, time_limit=stopping.remaining)
+    if not q.is_dense and 2 * q.m < BY_PAIRS * q.n and not stopping.check(np.inf):
+        own = kernighan_lin_pairs(q, own, time_limit=stopping.remaining)
+    if not q.n:
+        return own.labels
+    given = canonical(labels[np.unique(merged, return_index=True)[1]])
+    if math.isfinite(q.evaluate_labels(given)):
+        better = kernighan_lin(q, given, time_limit=stopping.remaining)
+        return better.labels if better.cost < own.cost else own.labels
+    return own.labels
+
+
 class Search:
     """All components of a problem without required joins: the best labels, and cost and bound as sums."""
 
     def __init__(
-        self, p: SetPartition, labels: Labels, stopping: Stopping, threads: int, constant: float, unit: float
+        self,
+        p: SetPartition,
+        labels: Labels,
+        stopping: Stopping,
+        threads: int,
+        constant: float,
+        unit: float,
+        partner: Partner | None = None,
     ) -> None:
-        self.p, self.labels, self.stopping, self.threads = p, labels, stopping, threads
+        self.p, self.labels, self.stopping, self.threads, self.partner = p, labels, stopping, threads, partner
         self.constant, self.unit = constant, unit  # what partitions cost beside p, and in which unit p is
         self.work = Work()
         self.bounds: list[tuple[float, float]] = []
@@ -155,10 +198,12 @@ class Search:
         self.bound = self.constant + self.unit * math.fsum(tree.value for tree in self._trees)
 
     def run(self) -> None:
-        """Solve one component after the other."""
+        """Solve the components, the smallest first: the root of each, then what is left of each."""
         self.bounds.append((self.stopping.seconds, self.bound))
-        for tree in sorted(self._trees, key=lambda tree: tree.p.n):
-            tree.run()
+        trees = sorted(self._trees, key=lambda tree: tree.p.n)
+        for nodes in (1.0, math.inf):
+            for tree in trees:
+                tree.run(nodes)
         self._add_up()
         self.bounds = [(seconds, min(bound, self.bound)) for seconds, bound in self.bounds]
         self.bounds.append((self.stopping.seconds, self.bound))
@@ -168,6 +213,17 @@ class Search:
             labels[elements] = elements[first][tree.labels]
         self.labels = canonical(labels)
         self.proven = all(tree.proven for tree in self._trees)
+
+    def solve_rest(
+        self, p: SetPartition, labels: Labels, constant: float, tree: Tree
+    ) -> tuple[Labels, float, bool]:
+        """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
+        small = reduce(p, time_limit=self.stopping.remaining)
+        q = small.problem
+        start = _start_of(q, labels, small.persistency.labels, self.stopping)
+        rest = Rest(self, q, start, small.constant + constant)
+        rest.run()
+        return small.lift(rest.labels), rest.bound, rest.proven
 
     def note(self, cost: float, bound: float) -> None:
         """By how much a tree changed its cost and its bound, in its unit."""
@@ -188,6 +244,23 @@ class Search:
                 "%d s  cost %.10g  lower bound %.10g  gap %.3g%%  %d nodes, %d rounds, %d cuts",
                 second, self.cost, self.bound, gap, self.work.nodes, self.work.rounds, self.work.cuts,
             )  # fmt: skip
+
+
+class Rest(Search):
+    """What is left of the problem of one tree: counted as work of the whole, its cost and bound its own."""
+
+    def __init__(self, whole: Search, p: SetPartition, labels: Labels, constant: float) -> None:
+        self.whole = whole
+        super().__init__(p, labels, whole.stopping, whole.threads, constant, 1.0, whole.partner)
+        self.work = whole.work
+
+    def note(self, cost: float, bound: float) -> None:
+        """By how much a tree changed its cost and its bound; the whole learns that at the end."""
+        self.cost += cost
+        self.bound += max(bound, 0.0)
+
+    def log(self) -> None:
+        """The whole does."""
 
 
 def _attractive_parts(p: SetPartition) -> list[Part]:

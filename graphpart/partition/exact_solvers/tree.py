@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
-from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
@@ -32,6 +33,7 @@ IDLE = 4  # rounds without progress, after which a vertex is computed, or the no
 PROGRESS = 0.01  # share of the remaining gap that counts as progress
 VERTEX_TERMS = 3_000  # the simplex method takes on relaxations with at most so many terms
 INTEGRAL = 1e-6
+SHRUNK = 0.3  # of the pairs with a cost: if so many are fixed more than before, what is left is solved anew
 DIVE = 20  # every so many nodes, a dive begins
 
 
@@ -52,6 +54,12 @@ class Whole(Protocol):
     work: Work
     stopping: Stopping
     threads: int
+    partner: Callable[[SetPartition, Labels], Labels | None] | None
+
+    def solve_rest(
+        self, p: SetPartition, labels: Labels, constant: float, tree: Tree
+    ) -> tuple[Labels, float, bool]:
+        """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
 
     def note(self, cost: float, bound: float) -> None:
         """By how much the tree changed its cost and its bound."""
@@ -65,6 +73,7 @@ class Tree:
         self.cost = p.evaluate_labels(labels)
         if not self.cost <= 0:  # across components, all may be cut
             self.labels, self.cost = np.arange(p.n, dtype=np.int32), 0.0
+        self.open: list[tuple[float, int, Decisions]] = []
         self.step = common_step(p)
         finite = p.pairs()[2]
         largest = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
@@ -82,23 +91,20 @@ class Tree:
         """Whether a bound shows that."""
         return bound >= self.cost - self.resolution
 
-    def run(self) -> None:
-        """Improve partition and bound until they meet or the run is stopped."""
+    def run(self, nodes: float = math.inf) -> None:
+        """Improve partition and bound until they meet, the run is stopped, or so many nodes more are solved."""
         if self.proven or self.stopping.check(self.search.cost):
             return
-        self.relaxation = Relaxation(self.p, self.stopping)
-        self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
+        if not self.open:
+            self._begin()
+        nodes += self.search.work.nodes
         r = self.relaxation
-        r.start(*pass_messages(self.p, self.stopping, rounds=2))
-        self._raise(r.bound)
-        self.fixed = (r.lower.copy(), r.upper.copy())  # what holds for all better partitions
-        self.open: list[tuple[float, int, Decisions]] = [(self.bound, 0, ())]
-        count = 0
-        while self.open and not self.stopping.check(self.search.cost):
+        while self.open and self.search.work.nodes < nodes and not self.stopping.check(self.search.cost):
             bound, _, decisions = heapq.heappop(self.open)
             self._raise(bound)
             if self.closed(bound):
-                break  # so are all others
+                self.open.clear()  # so are all others
+                break
             dive = self.search.work.nodes % DIVE == DIVE - 1
             while True:
                 children = self._solve(decisions, bound)
@@ -107,12 +113,27 @@ class Tree:
                 if follow:
                     bound, decisions = children.pop()
                 for value, child in children:
-                    count += 1
-                    heapq.heappush(self.open, (value, -count, child))
+                    self._count += 1
+                    heapq.heappush(self.open, (value, -self._count, child))
                 if not follow:
                     break
             self._raise(min((entry[0] for entry in self.open), default=math.inf))
-        del self.relaxation, self.simplex  # there may be many trees
+        if not self.open or self.proven:
+            del self.relaxation, self.simplex, r  # there may be many trees
+
+    def _begin(self) -> None:
+        """The relaxation at the root."""
+        self.relaxation = Relaxation(self.p, self.stopping)
+        self.fixed_before = np.count_nonzero(
+            (self.relaxation.lower == self.relaxation.upper) & (self.relaxation.cost != 0)
+        )
+        self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
+        r = self.relaxation
+        r.start(*pass_messages(self.p, self.stopping, rounds=2))
+        self._raise(r.bound)
+        self.fixed = (r.lower.copy(), r.upper.copy())  # what holds for all better partitions
+        self.open = [(self.bound, 0, ())]
+        self._count = 0
 
     def _raise(self, bound: float) -> None:
         """A bound for all partitions that are better than the one known: for all up to the cost of that."""
@@ -154,6 +175,7 @@ class Tree:
                 self._raise(r.bound)
             if r.rounds % 5 == 1 or vertex:
                 self._round_point()
+            self._consult()
             if self.closed(r.bound) or not self._fix(not decisions):
                 return []
             if vertex:
@@ -172,7 +194,46 @@ class Tree:
                 vertex, idle = True, 0
         if self.closed(r.bound):
             return []
+        if not decisions and not r.complete and self._shrinks():
+            return self._start_again(max(known, r.bound))
         return self._divide(decisions, max(known, r.bound))
+
+    def _shrinks(self) -> bool:
+        """Whether so many pairs are fixed that a smaller problem is left."""
+        r = self.relaxation
+        fixed = np.count_nonzero((r.lower == r.upper) & (r.cost != 0)) - self.fixed_before
+        return bool(fixed > SHRUNK * (np.count_nonzero(r.cost) - self.fixed_before))
+
+    def _start_again(self, bound: float) -> list[tuple[float, Decisions]]:
+        """Solve what is left of the problem once pairs are fixed: contracted, reduced, and taken apart.
+
+        All partitions better than the one known are partitions of what is left, so its bound is one for them.
+        """
+        r, p = self.relaxation, self.p
+        merged = self._connected_bounds()
+        if not np.isfinite(p.evaluate_labels(merged)):
+            return []
+        q = p.contract(merged)
+        u, v, cost = q.pairs()
+        zeros = r.upper < HALF
+        cut = _keys(merged[r.u[zeros]], merged[r.v[zeros]], q.n)
+        if (merged[r.u[zeros]] == merged[r.v[zeros]]).any():
+            return []  # no better partition agrees with all that is fixed
+        keys = u.astype(np.int64) * q.n + v
+        dense = q.is_dense
+        q = SetPartition.of_pairs(range(q.n), u, v, np.where(np.isin(keys, cut), np.inf, cost), dense=dense)
+        constant = p.evaluate_labels(merged)
+        known = canonical(self.labels[np.unique(merged, return_index=True)[1]])
+        del self.relaxation  # the smaller problem has its own
+        labels, least, proven = self.search.solve_rest(q, known, constant, self)
+        found = labels[merged]
+        cost_found = p.evaluate_labels(found)
+        if cost_found < self.cost:
+            self._accept(found, cost_found)
+        self.relaxation = r
+        if proven or self.closed(least):
+            return []
+        return [(max(bound, least), ())]
 
     def _decide(self, decisions: Decisions) -> bool:
         """Bounds of the variables that follow from decisions; False if they contradict each other."""
@@ -217,6 +278,14 @@ class Tree:
             better = kernighan_lin(self.p, labels, time_limit=self.stopping.remaining)
             if better.cost < self.cost - 1e-12 * abs(self.cost):
                 self._accept(better.labels, better.cost)
+
+    def _consult(self) -> None:
+        """Take a better partition from a partner."""
+        offered = self.search.partner(self.p, self.labels) if self.search.partner else None
+        if offered is not None:
+            cost = self.p.evaluate_labels(offered)
+            if cost < self.cost:
+                self._accept(offered, cost)
 
     def _connected(self, threshold: float) -> Labels:
         r = self.relaxation

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _dense_joining, _sparse_joining
-from graphpart.partition.local_search.improve import improve
+from graphpart.partition.local_search import _background_joining, _dense_joining, _sparse_joining
+from graphpart.partition.local_search.improve import improve, repels
+from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
@@ -62,7 +63,9 @@ def greedy_joining(
 
     Notes
     -----
-    Dense problems: O(n^2) expected time and one copy of the matrix. Sparse ones: O(m log^2 m) time, O(n + m) memory.
+    Dense problems: O(n^2) expected time and one copy of the matrix. Sparse ones: O(m log^2 m) time, O(n + m) memory; also
+    with a background that repels, where only subsets that a stored pair links can be worth a join. With one that attracts
+    some pairs, any two subsets can, and the problem is made a matrix.
 
     Examples
     --------
@@ -74,7 +77,7 @@ def greedy_joining(
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     # The kernel joins from any partition; required joins need no care, because nothing separates what is together.
-    return improve(problem, initial, lambda p, _: p.blocks(), join, "greedy-joining", stopping)
+    return improve(problem, initial, lambda p, _: p.blocks(), join, "greedy-joining", stopping, repels)
 
 
 def joined(p: SetPartition, stopping: Stopping) -> Labels:
@@ -94,6 +97,11 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     cost = p.evaluate_labels(labels)
     if q.matrix is not None:
         joined = _dense_joining.join_dense(q.matrix, p.tolerance, cost, stopping)
+    elif q.background is not None:
+        w = terms_of(q)
+        joined = _background_joining.join_with_background(
+            q.n, q.u, q.v, q.cost, w.weights, w.partner, w.factor, p.tolerance, cost, stopping
+        )
     else:
         joined = _sparse_joining.join_sparse(q.n, q.u, q.v, q.cost, p.tolerance, cost, stopping)
     return joined if q is p else joined[labels]

@@ -1,6 +1,7 @@
 """What the local searches share: from a problem and an initial partition to a Result, with required pairs honoured.
 
 Required joins are contracted before a kernel runs, so kernels know only finite costs and ``inf`` for required cuts.
+Where a subset falls apart into pieces that no non-zero pair connects, the kernel goes on from these.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import numpy as np
 
 from graphpart.common.local_search import improved
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.finish import finish, settled
 from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["improve"]
+__all__ = ["improve", "repels"]
 
 Kernel = Callable[[SetPartition, Labels, Stopping], Labels]
+
+
+def repels(p: SetPartition) -> bool:
+    """Whether a problem has no background, or one that repels."""
+    return p.background is None or p.background.repels
 
 
 def improve(
@@ -29,6 +35,7 @@ def improve(
     kernel: Kernel,
     method: str,
     stopping: Stopping,
+    background: Callable[[SetPartition], bool] = lambda p: False,
 ) -> PartitionResult:
     """Run a kernel from an initial partition.
 
@@ -42,21 +49,30 @@ def improve(
         and canonical labels that satisfy its required cuts.
     method : str
     stopping : Stopping
+    background : callable
+        Whether the kernel, and the default, can do with the background of a problem; if not, it is made a matrix.
 
     Raises
     ------
     InvalidPartition
         If the initial partition does not fit the problem or violates a requirement.
     """
-    p = as_problem(problem)
+    p = as_problem(problem, background=True)
+    if not background(p):
+        p = as_problem(p)
     start = default(p, stopping) if initial is None else start_of(p, initial)
 
-    def run(labels: Labels, _: float) -> Labels:
-        if not len(p.must_join):
+    blocks = p.blocks() if len(p.must_join) else None
+    q = p if blocks is None else p.contract(blocks)
+    first = None if blocks is None else np.unique(blocks, return_index=True)[1]
+
+    def once(labels: Labels) -> Labels:
+        if first is None:
             return canonical(kernel(p, labels, stopping))
-        blocks = p.blocks()
-        first = np.unique(blocks, return_index=True)[1]
-        return canonical(kernel(p.contract(blocks), canonical(labels[first]), stopping)[blocks])
+        return canonical(kernel(q, canonical(labels[first]), stopping)[blocks])
+
+    def run(labels: Labels, _: float) -> Labels:
+        return settled(p, once(labels), once, stopping)
 
     labels, _ = improved(start, p.evaluate_labels, run, stopping)
     return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM)

@@ -42,12 +42,21 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
     if p.matrix is not None:
         return [(mine, p.restrict(mine)) for mine in members.values()]
     u, v, cost = p.pairs()
-    used = np.flatnonzero(chosen[component[u]] & (cost != 0))
+    wanted = chosen[component[u]]
+    if p.background is None:
+        wanted &= cost != 0
+    else:  # with it, pairs that do not attract may lead from one component to another
+        wanted &= component[u] == component[v]
+    used = np.flatnonzero(wanted)
     order, begin = group(component[u[used]], len(sizes))
     used = used[order]
     place = places_within(elements, first)
     parts = []
     for k, mine in members.items():
         pairs = used[begin[k] : begin[k + 1]]
-        parts.append((mine, SetPartition.of_pairs(range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs])))
+        background = None if p.background is None else p.background.restrict(mine)
+        q = SetPartition.of_pairs(
+            range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs], background=background
+        )
+        parts.append((mine, q))
     return parts

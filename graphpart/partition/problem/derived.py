@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.kernels import _pairs
+from graphpart.kernels import _background, _pairs
+from graphpart.partition.problem.inputs import check_matrix_fits
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
 Problem = TypeVar("Problem", bound=PairCosts)
@@ -27,11 +28,43 @@ def components(p: PairCosts) -> Labels:
 def connected_subsets(p: PairCosts, labels: Labels) -> Labels:
     """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect.
 
+    With a background that repels, only pairs that attract connect: no optimum joins what only repels, and to divide a
+    subset there lowers the cost or leaves it. With any other background, so do all pairs of elements with a weight.
+
     O(n + m); for a matrix O(n) if there are few zeros.
     """
+    if p.background is not None:
+        return _connected_by_background(p, labels)
     if p.matrix is not None:
         return _pairs.connected_subsets_of_dense(labels, p.must_join, p.matrix)
     return _pairs.connected_subsets_of_pairs(labels, p.must_join, *p.pairs())
+
+
+def _connected_by_background(p: PairCosts, labels: Labels) -> Labels:
+    assert p.background is not None and p.u is not None and p.v is not None and p.cost is not None
+    if p.background.repels:
+        wanted = p.cost + p.background.of_pairs(p.u, p.v) < 0
+        return _background.attractive_subsets(labels, p.must_join, p.u, p.v, wanted.view(np.int8))
+    weighted = np.zeros(p.n, bool)
+    for x, y in p.background.vectors:
+        weighted |= (x != 0) | (y != 0)
+    elements = np.flatnonzero(weighted).astype(np.int32)
+    first = np.full(p.n, -1, np.int32)  # of each subset, the last element with a weight
+    first[labels[elements]] = elements
+    u, v = np.concatenate([p.u, elements]), np.concatenate([p.v, first[labels[elements]]])
+    wanted = np.concatenate([p.cost != 0, np.ones(len(elements), bool)])
+    return _background.attractive_subsets(labels, p.must_join, u, v, wanted.view(np.int8))
+
+
+def to_dense(p: Problem) -> Problem:
+    """See SetPartition.to_dense."""
+    if p.matrix is not None:
+        return p
+    check_matrix_fits(p.n)
+    joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
+    q = p.of_matrix(p.nodes, matrix_of(p), joins, offset=p.offset, sense=p.sense)
+    q._implicit = p
+    return q
 
 
 def contract(p: Problem, labels: Labels) -> Problem:
@@ -44,7 +77,8 @@ def contract(p: Problem, labels: Labels) -> Problem:
     assert p.u is not None and p.v is not None and p.cost is not None
     a, b = labels[p.u], labels[p.v]
     across = a != b
-    return p.of_pairs(range(k), a[across], b[across], p.cost[across], joins, dense=False)
+    background = None if p.background is None else p.background.contract(labels, k)
+    return p.of_pairs(range(k), a[across], b[across], p.cost[across], joins, dense=False, background=background)
 
 
 def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
@@ -59,7 +93,8 @@ def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
     assert p.u is not None and p.v is not None and p.cost is not None
     a, b = place[p.u], place[p.v]
     kept = (a >= 0) & (b >= 0)
-    return p.of_pairs(names, a[kept], b[kept], p.cost[kept], joins, dense=False)
+    background = None if p.background is None else p.background.restrict(elements)
+    return p.of_pairs(names, a[kept], b[kept], p.cost[kept], joins, dense=False, background=background)
 
 
 HUGE = 2.0**20  # a cost that is so many times all that attracts an element would drown every tolerance
@@ -71,6 +106,7 @@ def cut_huge(p: Problem) -> Problem:
     A pair that costs more than all that attracts one of its elements is cut in every optimum, so optima stay the same.
     Tolerances then no longer follow a cost that nobody will pay.
     """
+    assert p.background is None
     u, v, cost = p.pairs()
     attraction = -(np.bincount(u, np.minimum(cost, 0.0), p.n) + np.bincount(v, np.minimum(cost, 0.0), p.n))
     limit = HUGE * float(attraction.max(initial=0.0))
@@ -88,6 +124,7 @@ def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
 
     For problems without required joins.
     """
+    assert p.background is None
     exponent = min(math.frexp(p.magnitude)[1], 1000)
     if abs(exponent) < EXTREME:
         return p, 0
@@ -105,4 +142,6 @@ def matrix_of(p: PairCosts) -> NDArray[np.float64]:
     matrix = np.zeros((p.n, p.n))
     matrix[u, v] = cost
     matrix[v, u] = cost
+    if p.background is not None:
+        p.background.add_to(matrix)
     return matrix

@@ -48,10 +48,13 @@ class FromData(PairCosts):
         must_join: Pairs = (),
         must_cut: Pairs = (),
         dense: bool | None = None,
+        missing: float = 0.0,
+        background: Any = None,
     ) -> Self:
         """Build a problem from a table with a row for each pair: two identifiers and what speaks for joining them.
 
-        A pair without a row costs 0, so joining it is free: keep the rows of pairs that do not match, too.
+        A pair without a row costs `missing`. By default that is 0, so joining it is free: keep the rows of pairs that do
+        not match, too, or say what the others cost.
 
         Parameters
         ----------
@@ -74,8 +77,8 @@ class FromData(PairCosts):
         nodes : iterable of hashables, optional
             All elements, in order, also those that are in no row. Default: integers ascend, other identifiers come in
             the order in which the rows name them.
-        must_join, must_cut, dense
-            As in the constructor.
+        must_join, must_cut, dense, missing, background
+            As in the constructor. `missing` is a cost, whatever kind of values the rows hold.
 
         Returns
         -------
@@ -122,7 +125,7 @@ class FromData(PairCosts):
         if kind == "cost":
             check_name(column, "column")
         costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
-        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense)
+        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background)
         if kind != "probability":
             check_requirements(p, costs)
         return p
@@ -140,15 +143,17 @@ class FromData(PairCosts):
         must_join: Pairs = (),
         must_cut: Pairs = (),
         dense: bool | None = None,
+        missing: float = 0.0,
+        background: Any = None,
     ) -> Self:
         """Build a problem from similarities: the cost of a pair is ``threshold - similarity``.
 
         Parameters
         ----------
         data : networkx.Graph or MultiGraph, igraph.Graph, matrix, or data frame
-            Pairs without an edge, and what a sparse matrix does not store, cost 0, so joining them is free. The rows
-            and columns of a square data frame are elements; with `left` and `right` each row is a pair, see
-            :meth:`from_frame`.
+            Pairs without an edge, and what a sparse matrix does not store, cost `missing`: 0 by default, so joining
+            them is free. The rows and columns of a square data frame are elements; with `left` and `right` each row is
+            a pair, see :meth:`from_frame`.
         weight : str
             The edge attribute, or column, that holds the similarity.
         threshold : float
@@ -157,7 +162,7 @@ class FromData(PairCosts):
             Names of the elements of a matrix, see :meth:`from_matrix`, or all elements of a data frame.
         left, right : str, optional
             The columns of a data frame that hold the two elements.
-        must_join, must_cut, dense
+        must_join, must_cut, dense, missing, background
             As in the constructor.
 
         Examples
@@ -170,7 +175,8 @@ class FromData(PairCosts):
         """
         if not isinstance(threshold, Real) or not math.isfinite(threshold):
             raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
-        required = {"must_join": must_join, "must_cut": must_cut, "dense": dense}
+        implicit = {"missing": missing, "background": background}
+        required = {"must_join": must_join, "must_cut": must_cut, "dense": dense, **implicit}
         if left is not None or right is not None:
             return cls.from_frame(
                 data,
@@ -183,12 +189,14 @@ class FromData(PairCosts):
             )
         if hasattr(data, "is_directed"):
             names, u, v, costs = arrays_of_graph(data, weight, lambda similarity: threshold - float(similarity))
-            p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense)
+            p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit)
             check_requirements(p, costs)
             return p
         if hasattr(data, "tocoo"):
             n, (u, v, values) = sparse_pairs(data)
-            return cls.of_pairs(names_of(nodes, n), u, v, threshold - values, must_join, must_cut, dense)
+            return cls.of_pairs(names_of(nodes, n), u, v, threshold - values, must_join, must_cut, dense, **implicit)
+        if missing or background is not None:
+            raise InvalidOption("a matrix lists all pairs: expected no missing or background beside it")
         if is_frame(data) and weight in list(data.columns) and len(data.columns) != len(data):
             raise InvalidOption(
                 "the data frame has a row for each pair: name the columns of its elements by left, right"
@@ -212,10 +220,12 @@ class FromData(PairCosts):
         must_join: Pairs = (),
         must_cut: Pairs = (),
         dense: bool | None = None,
+        missing: float = 0.0,
+        background: Any = None,
     ) -> Self:
         """Build a problem from a scipy.sparse matrix of costs, symmetric or with one triangle only.
 
-        What is not stored costs 0, so joining it is free. The diagonal is ignored.
+        What is not stored costs `missing`: 0 by default, so joining it is free. The diagonal is ignored.
 
         Parameters
         ----------
@@ -223,6 +233,8 @@ class FromData(PairCosts):
             Of costs; pass ``threshold - similarity`` of the stored entries (``matrix.data``) for similarities.
         nodes, must_join, must_cut, dense
             As for :meth:`from_matrix`.
+        missing, background
+            As in the constructor.
 
         Raises
         ------
@@ -240,7 +252,8 @@ class FromData(PairCosts):
         if not hasattr(matrix, "tocoo"):
             raise InvalidProblem(f"got {type(matrix).__name__}: expected a scipy.sparse matrix; see also from_matrix")
         n, (u, v, costs) = sparse_pairs(matrix, triangle=True)
-        p = cls.of_pairs(names_of(nodes, n), u, v, costs, must_join, must_cut, dense)
+        implicit = {"missing": missing, "background": background}
+        p = cls.of_pairs(names_of(nodes, n), u, v, costs, must_join, must_cut, dense, **implicit)
         check_requirements(p, costs)
         return p
 
@@ -253,24 +266,26 @@ class FromData(PairCosts):
         must_join: Pairs = (),
         must_cut: Pairs = (),
         dense: bool | None = None,
+        missing: float = 0.0,
+        background: Any = None,
     ) -> Self:
         """Build a problem from an igraph.Graph with a cost in an edge attribute.
 
         Parameters
         ----------
         graph : igraph.Graph
-            Elements are called by the vertex attribute ``name``, else 0, ..., n - 1. A pair without an edge costs 0,
-            so joining it is free.
+            Elements are called by the vertex attribute ``name``, else 0, ..., n - 1. A pair without an edge costs
+            `missing`.
         cost : str
             The edge attribute; for similarities see :meth:`from_similarity`.
-        must_join, must_cut, dense
+        must_join, must_cut, dense, missing, background
             As in the constructor.
         """
         if library(graph) != "igraph":
             raise InvalidProblem(f"got {type(graph).__name__}: expected an igraph.Graph")
         check_name(cost, "attribute")
         names, u, v, costs = arrays_of_graph(graph, cost, float)
-        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense)
+        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background)
         check_requirements(p, costs)
         return p
 
@@ -285,6 +300,7 @@ class FromData(PairCosts):
         prior: float = 0.5,
         clip: float | None = None,
         dense: bool | None = None,
+        missing: float = 0.0,
     ) -> Self:
         """Build a problem over the pixels of an image or the voxels of a volume, from what relates near ones.
 
@@ -300,15 +316,15 @@ class FromData(PairCosts):
             What the affinities are, see :meth:`from_frame`.
         threshold, prior, clip : float
             As for :meth:`from_frame`.
-        dense : bool, optional
+        dense, missing
             As in the constructor.
 
         Returns
         -------
         SetPartition
             Its elements are 0, ..., n - 1 in the order of the grid, the last axis fastest:
-            ``result.labels.reshape(shape)`` is the segmentation. Pairs at no offset cost 0, so joining them is free;
-            offsets of several pixels are how repulsion reaches over larger distances.
+            ``result.labels.reshape(shape)`` is the segmentation. Pairs at no offset cost `missing`: 0 by default, so
+            joining them is free; offsets of several pixels are how repulsion reaches over larger distances.
 
         Examples
         --------
@@ -323,7 +339,7 @@ class FromData(PairCosts):
         """
         shape, u, v, values = pairs_of_grid(affinities, offsets)
         costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)
-        p = cls.of_pairs(range(math.prod(shape)), u, v, costs, (), (), dense)
+        p = cls.of_pairs(range(math.prod(shape)), u, v, costs, (), (), dense, missing=missing)
         if kind != "probability":
             check_requirements(p, costs)
         return p

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
-from graphpart.kernels import _pairs
+from graphpart.kernels import _background, _pairs
+from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
 
 __all__ = ["DENSE_FROM", "Labels", "PairCosts"]
@@ -29,11 +30,13 @@ class PairCosts(Shown):
     """The arrays of a set partition problem; see :class:`SetPartition` for what its attributes mean."""
 
     __slots__ = (
+        "_implicit",
         "_index",
         "_magnitude",
         "_must_cut",
         "_rows",
         "_zeros",
+        "background",
         "cost",
         "matrix",
         "must_join",
@@ -51,6 +54,7 @@ class PairCosts(Shown):
     u: NDArray[np.int32] | None
     v: NDArray[np.int32] | None
     cost: NDArray[np.float64] | None
+    background: Background | None
     must_join: NDArray[np.int32]
     offset: float
     sense: int
@@ -69,10 +73,12 @@ class PairCosts(Shown):
         dense: bool | None = None,
         offset: float = 0.0,
         sense: int = 1,
+        missing: float = 0.0,
+        background: Any = None,
     ) -> Self:
         """From names without repetition, and arrays of pairs and costs of one length."""
         self = cls.__new__(cls)
-        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, offset, sense)
+        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, offset, sense, missing, background)
         return self
 
     @classmethod
@@ -101,22 +107,28 @@ class PairCosts(Shown):
         dense: bool | None,
         offset: float = 0.0,
         sense: int = 1,
+        missing: float = 0.0,
+        background: Any = None,
     ) -> None:
         n = len(nodes)
         self._start(nodes, offset, sense)
+        implicit = background_of(nodes, missing, background)
         low, high, costs, joins = tidy_pairs(n, u, v, costs, self._indices(must_join), self._indices(must_cut))
         if dense is None:
-            dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2)
+            dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2) or (implicit is not None and n <= SMALL)
         if dense:
-            matrix = np.zeros((n, n)) if check_matrix_fits(n) else None
+            matrix = np.full((n, n), float(missing)) if check_matrix_fits(n) else None
             assert matrix is not None
             matrix[low, high] = costs
             matrix[high, low] = costs
+            if implicit is not None:
+                (background_of(nodes, 0.0, background) or Background([])).add_to(matrix)
             self.matrix = frozen(matrix)
             if not costs.all():  # which a matrix does not tell from pairs that were not listed
                 self._zeros = frozen(np.stack([low[costs == 0], high[costs == 0]], 1))
         else:
-            self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs)
+            self.background = implicit  # which has the cost of a missing pair, so that only the difference is stored
+            self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs - missing if missing else costs)
         self._require(joins)
 
     def _set_matrix(
@@ -149,7 +161,8 @@ class PairCosts(Shown):
         if sense not in (1, -1):
             raise InvalidProblem(f"sense is {sense}: expected 1 (minimise) or -1 (maximise)")
         self.sense = sense
-        self.matrix = self.u = self.v = self.cost = None
+        self.matrix = self.u = self.v = self.cost = self.background = None
+        self._implicit: PairCosts | None = None  # the problem that this one is the matrix of
         self._index: dict[Hashable, int] | None = None
         self._magnitude: tuple[float, bool] | None = None
         self._must_cut: NDArray[np.int32] | None = None
@@ -216,7 +229,10 @@ class PairCosts(Shown):
 
     @property
     def magnitude(self) -> float:
-        """The largest sum of absolute costs over the pairs of one element; required cuts are left out."""
+        """The largest sum of absolute costs over the pairs of one element; required cuts are left out.
+
+        With a background, a number that is at least as large: the sum of that of listed pairs and that of the background.
+        """
         return self._measure()[0]
 
     @property
@@ -234,6 +250,9 @@ class PairCosts(Shown):
                 self._magnitude = _pairs.magnitude_of_dense(self.matrix)
             else:
                 self._magnitude = _pairs.magnitude_of_pairs(self.n, self.u, self.v, self.cost)
+            if self.background is not None:
+                more = float(self.background.sums(self.n).max(initial=0.0))
+                self._magnitude = (self._magnitude[0] + more, self._magnitude[1])
         return self._magnitude
 
     def index(self, node: Hashable) -> int:
@@ -248,7 +267,10 @@ class PairCosts(Shown):
             raise InvalidProblem(f"{node!r} is not a node of the problem") from None
 
     def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """The stored pairs ``(u, v, cost)`` in lexicographic order, each of shape (m,); all pairs if dense."""
+        """The stored pairs ``(u, v, cost)`` in lexicographic order, each of shape (m,); all pairs if dense.
+
+        Where there is a background, these costs are what is added to it.
+        """
         if self.matrix is None:
             assert self.u is not None and self.v is not None and self.cost is not None
             return self.u, self.v, self.cost
@@ -272,7 +294,7 @@ class PairCosts(Shown):
         return self._rows
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("n", "nodes", "matrix", "u", "v", "cost", "must_join", "offset", "sense")
+        kept = ("n", "nodes", "matrix", "u", "v", "cost", "background", "must_join", "offset", "sense")
         return {name: getattr(self, name) for name in kept} | {"zeros": self._zeros}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -280,6 +302,7 @@ class PairCosts(Shown):
         for name in ("matrix", "u", "v", "cost", "must_join"):
             array = state[name]
             setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
+        self.background = state.get("background")
         if "zeros" in state:
             self._zeros = frozen(state["zeros"])
 
@@ -288,8 +311,15 @@ class PairCosts(Shown):
         joins = self.must_join
         if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
             return math.inf
+        if self._implicit is not None:  # faster, and to the last digit the same as there
+            return self._implicit.evaluate_labels(labels)
         if self.matrix is not None:
             return float(_pairs.cost_of_dense(self.matrix, labels))
+        if self.background is not None:
+            if self.n and not 0 <= labels.min() <= labels.max() < self.n:
+                labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
+            terms = self.background
+            return _background.cost_of_background(self.u, self.v, self.cost, labels, terms.beta, terms.vectors)
         return float(_pairs.cost_of_pairs(self.u, self.v, self.cost, labels))
 
     def objective(self, cost: float) -> float:

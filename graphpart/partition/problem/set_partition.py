@@ -44,14 +44,24 @@ class SetPartition(FromData):
     ----------
     graph : networkx.Graph or MultiGraph, or igraph.Graph
         Nodes are the elements, in the order of the graph; each edge is a pair with a cost. Costs of parallel edges
-        add up. A pair without an edge costs 0, so joining it is free: give a cost above 0 to what should stay apart.
+        add up. A pair without an edge costs `missing`.
     cost : str
         The edge attribute that holds the cost: a finite number, ``inf`` for a pair that must be cut, ``-inf`` for a
         pair that must be joined.
     must_join, must_cut : iterable of pairs of nodes
         Pairs required in the same subset, and in different ones. The cost of a pair in `must_join` still counts.
     dense : bool, optional
-        Store the costs as a matrix, or as pairs. Default: a matrix if at least a quarter of all pairs is given.
+        Store the costs as a matrix, or as pairs. Default: a matrix if at least a quarter of all pairs is given, or if
+        there is a background and at most 1000 elements.
+    missing : float
+        The cost of a pair that is not listed. The default 0 makes joining it free; a positive cost keeps apart what
+        nothing is known of. A pair in `must_join` or with the cost ``-inf`` that is not listed with another cost costs
+        this, too.
+    background : tuple ``(beta, w)`` or ``(beta, x, y)``, or list of such tuples, optional
+        A cost of every pair, listed or not, that is added to the others: ``beta * w[a] * w[b]``, or
+        ``beta * (x[a] * y[b] + y[a] * x[b])``. Vectors are arrays with a weight for each element, or mappings from nodes
+        to weights. Neither `missing` nor this takes memory for pairs. See :func:`graphpart.from_modularity`. Default:
+        the graph attribute ``background``, as :attr:`graph` has it.
 
     Attributes
     ----------
@@ -68,7 +78,10 @@ class SetPartition(FromData):
     u, v : ndarray of int32, shape (m,), or None
         The stored pairs if sparse, ``u < v``, in lexicographic order; read-only.
     cost : ndarray of float64, shape (m,), or None
-        Their costs; ``inf`` for pairs that must be cut.
+        Their costs, without those of the background; ``inf`` for pairs that must be cut.
+    background : Background or None
+        The cost of every pair that is not stored, and part of that of those that are, if not 0 and not in the matrix;
+        with the attributes `terms`, `constant` (a number, or None) and `repels`.
     must_join : ndarray of int32, shape (k, 2)
         Pairs of indices required in the same subset.
     offset, sense : float, int
@@ -111,10 +124,14 @@ class SetPartition(FromData):
         must_join: Iterable[tuple[Hashable, Hashable]] = (),
         must_cut: Iterable[tuple[Hashable, Hashable]] = (),
         dense: bool | None = None,
+        missing: float = 0.0,
+        background: Any = None,
     ) -> None:
         nodes, u, v, costs = arrays_of_graph(graph, cost, float)
         check_name(cost, "attribute")
-        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense)
+        if background is None and isinstance(data := getattr(graph, "graph", None), dict):
+            background = data.get("background")
+        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background)
         check_requirements(self, costs)
 
     @classmethod
@@ -194,11 +211,13 @@ class SetPartition(FromData):
         dense: bool | None = None,
         offset: float = 0.0,
         sense: int = 1,
+        missing: float = 0.0,
+        background: Any = None,
     ) -> SetPartition:
         """Build a problem from pairs of elements and their costs; costs of equal pairs add up.
 
-        A pair that is not listed costs 0, so joining it is free. For identifiers that are no indices, see
-        :meth:`from_frame`.
+        A pair that is not listed costs `missing`: 0 by default, so joining it is free. For identifiers that are no
+        indices, see :meth:`from_frame`.
 
         Parameters
         ----------
@@ -210,7 +229,7 @@ class SetPartition(FromData):
             Finite, ``inf`` (cut) or ``-inf`` (join).
         nodes : iterable of n hashables, optional
             Names of the elements; default 0, ..., n - 1.
-        must_join, must_cut, dense
+        must_join, must_cut, dense, missing, background
             As in the constructor.
         offset, sense : float, int
             See :meth:`objective`.
@@ -229,6 +248,12 @@ class SetPartition(FromData):
         >>> p = SetPartition.from_pairs(1000, [(0, 1), (1, 0), (1, 2)], [-1.0, -1.0, 3.0])
         >>> p.m, p.is_dense, p.cost.tolist()
         (2, False, [-2.0, 3.0])
+
+        Where nothing is known of other pairs but that they are probably different:
+
+        >>> p = SetPartition.from_pairs(100_000, [(0, 1), (1, 2)], [-2.0, -1.0], missing=0.5)
+        >>> p.evaluate([0, 0, 0] + list(range(1, 99_998)))
+        -2.5
         """
         if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(p, np.ndarray) for p in pairs):
             u, v = pairs
@@ -252,7 +277,7 @@ class SetPartition(FromData):
         if u.ndim != 1 or u.shape != v.shape or weights.shape != u.shape:
             raise InvalidProblem(f"{len(u)} pairs but costs of shape {weights.shape}: expected one cost per pair")
         names = names_of(nodes, size_of(n))
-        p = cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense)
+        p = cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense, missing, background)
         check_requirements(p, weights)
         return p
 
@@ -260,7 +285,8 @@ class SetPartition(FromData):
     def graph(self) -> nx.Graph:
         """The problem as a new networkx graph with the edge attribute ``cost``; zero costs of a matrix have no edge.
 
-        Required pairs have the cost ``inf`` or ``-inf``.
+        Required pairs have the cost ``inf`` or ``-inf``. The graph attribute ``background`` holds a background, if there
+        is one, and edges then cost what is added to it; ``SetPartition(p.graph)`` is the same problem.
         """
         import networkx as nx
 
@@ -271,6 +297,8 @@ class SetPartition(FromData):
             stored = np.flatnonzero(cost)
             u, v, cost = u[stored], v[stored], cost[stored]
         names = self.nodes
+        if self.background is not None:
+            G.graph["background"] = self.background.terms
         G.add_weighted_edges_from(
             ((names[a], names[b], c) for a, b, c in zip(u.tolist(), v.tolist(), cost.tolist(), strict=True)), "cost"
         )
@@ -301,6 +329,8 @@ class SetPartition(FromData):
 
     def _title(self) -> str:
         stored = "as a matrix" if self.is_dense else "with a cost"
+        if self.background is not None:
+            stored += f", {self.background!r}"
         return f"{type(self).__name__}: {plural(self.n, 'element')}, {plural(self.m, 'pair')} {stored}"
 
     def _facts(self) -> dict[str, Any]:
@@ -308,6 +338,8 @@ class SetPartition(FromData):
         if self.m and self.m <= LOOK:
             costs = self.matrix if self.matrix is not None else self.cost
             assert costs is not None
+            if self.background is not None:
+                costs = costs + self.background.of_pairs(self.u, self.v)  # type: ignore[arg-type]
             times = 1 if self.matrix is None else 2
             facts = {"attract": np.count_nonzero(costs < 0) // times}
             facts |= {"repel": np.count_nonzero(costs > 0) // times - len(self.must_cut)}
@@ -322,6 +354,8 @@ class SetPartition(FromData):
         u, v, cost = (self.u, self.v, self.cost) if self.matrix is None else (None, None, None)
         if u is None or v is None or cost is None:
             return (), ()
+        if self.background is not None:
+            cost = cost[:ROWS] + self.background.of_pairs(u[:ROWS], v[:ROWS])
         rows = zip(u[:ROWS].tolist(), v[:ROWS].tolist(), cost[:ROWS].tolist(), strict=True)
         more = [("...", "...", "...")] if len(u) > ROWS else []
         return ("element", "element", "cost"), [*((self.nodes[a], self.nodes[b], c) for a, b, c in rows), *more]
@@ -352,7 +386,7 @@ class SetPartition(FromData):
         check_feasible(self, labels)
 
     def evaluate(self, partition: Any) -> float:
-        """The cost of a partition: the sum of the costs of all pairs within one subset. O(n^2) or O(m).
+        """The cost of a partition: the sum of the costs of all pairs within one subset. O(n^2) for a matrix, else O(n + m).
 
         Parameters
         ----------
@@ -371,7 +405,8 @@ class SetPartition(FromData):
     def components(self) -> Labels:
         """Canonical labels of the connected components of the graph of all pairs with a non-zero cost or a requirement.
 
-        Solving each component apart loses nothing.
+        Solving each component apart loses nothing. With a background that only repels, these are the components of pairs
+        that attract.
         """
         return derived.components(self)
 
@@ -387,13 +422,51 @@ class SetPartition(FromData):
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
 
+    def to_dense(self) -> SetPartition:
+        """The same problem with the costs of all pairs in a matrix, those of a background included; itself if it has one.
 
-def as_problem(problem: Any) -> SetPartition:
-    """A SetPartition as it is, that of an Instance, or one made from a graph with the edge attribute ``cost``."""
+        Raises
+        ------
+        InvalidProblem
+            If the matrix does not fit into memory.
+
+        Examples
+        --------
+        >>> p = SetPartition.from_pairs(3, [(0, 1)], [-2.0], missing=0.5, dense=False)
+        >>> p.to_dense().matrix.tolist()
+        [[0.0, -2.0, 0.5], [-2.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
+        """
+        return derived.to_dense(self)
+
+
+LARGEST_DENSE = 20_000  # elements of a problem with a background that is made a matrix for methods that need one: 3 GB
+
+
+def as_problem(problem: Any, background: bool = False) -> SetPartition:
+    """A SetPartition as it is, that of an Instance, or one made from a graph with the edge attribute ``cost``.
+
+    Parameters
+    ----------
+    problem : SetPartition, Instance or graph
+    background : bool
+        Whether the caller can do with a background. If not, a problem that has one is made a matrix.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is none of these, or too large for a matrix where one is needed.
+    """
     if isinstance(problem, SetPartition):
-        return problem
+        if problem.background is None or background:
+            return problem
+        if problem.n > LARGEST_DENSE:
+            raise InvalidProblem(
+                f"this needs the costs of all pairs as a matrix, which has {problem.n} rows because unlisted pairs cost "
+                f"something: expected at most {LARGEST_DENSE} elements, or method multilevel"
+            )
+        return problem.to_dense()
     if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):
-        return as_problem(problem.problem)  # type: ignore[attr-defined]
+        return as_problem(problem.problem, background)  # type: ignore[attr-defined]
     if hasattr(problem, "is_directed"):
-        return SetPartition(problem)
+        return as_problem(SetPartition(problem), background)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph{advice(problem)}")

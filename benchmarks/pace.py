@@ -1,0 +1,67 @@
+"""Cluster editing to the optimum: how many graphs of PACE 2021 are proven, and in how much time.
+
+    python benchmarks/pace.py                                  the graphs in ../shared/instances/pace, 20 s each
+    python benchmarks/pace.py FOLDER --seconds 5 --csv pace.csv
+
+Each graph is read and solved in turn by `graphpart.solve` with a time limit, as ``graphpart solve FOLDER --time-limit
+20`` does. Seconds are wall-clock, reading included. Graphs that the file of ``--csv`` has already are not
+solved again, and ``--at-most SECONDS`` ends early, so that a long run can be made in pieces; a summary of all rows
+comes at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from pathlib import Path
+
+import graphpart as gp
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances" / "pace"
+COLUMNS = ["graph", "vertices", "edits", "edits proven necessary", "status", "seconds"]
+
+
+def solve(path: Path, limit: float) -> dict[str, object]:
+    """One row of the table."""
+    start = time.perf_counter()
+    problem = gp.read(path)
+    result = gp.solve(problem, time_limit=limit)
+    seconds = time.perf_counter() - start
+    bound = problem.objective(result.lower_bound)
+    values = [path.stem, problem.n, round(result.objective), round(bound, 3), str(result.status), f"{seconds:.2f}"]
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=SHARED, metavar="FOLDER")
+    parser.add_argument("--seconds", type=float, default=20, help="limit for each graph; default: 20")
+    parser.add_argument("--csv", type=Path, help="rows are kept here, and read from here")
+    parser.add_argument("--at-most", type=float, default=float("inf"), metavar="SECONDS", help="begin no graph later")
+    options = parser.parse_args()
+    rows: dict[str, dict[str, object]] = {}
+    if options.csv is not None and options.csv.exists():
+        with options.csv.open(newline="", encoding="utf-8") as stream:
+            rows = {row["graph"]: dict(row) for row in csv.DictReader(stream)}
+    begin = time.perf_counter()
+    paths = sorted(options.folder.glob("*.gr*"))
+    for path in paths:
+        if path.stem in rows:
+            continue
+        if time.perf_counter() - begin > options.at_most:
+            break
+        rows[path.stem] = solve(path, options.seconds)
+        print(*rows[path.stem].values(), sep="\t", flush=True)
+        if options.csv is not None:
+            with options.csv.open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows[name] for name in sorted(rows))
+    proven = sum(row["status"] == "optimal" for row in rows.values())
+    seconds = sum(float(str(row["seconds"])) for row in rows.values())
+    print(f"{proven} of {len(rows)} graphs proven optimal, {seconds:.0f} s in all; {len(paths) - len(rows)} left to do")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Parts of the site that are made: the command line from its parser, tables from the files that benchmarks write."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives
+from sphinx.application import Sphinx
+
+from graphpart.cli import build_parser
+
+
+class CommandLine(Directive):
+    """``command-line``: a section for each command: what it does, how it is called, its arguments, its methods."""
+
+    def run(self) -> list[nodes.Node]:
+        parser = build_parser()
+        (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+        return [self.section(name, command) for name, command in commands.choices.items()]
+
+    def section(self, name: str, command: argparse.ArgumentParser) -> nodes.section:
+        command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=96)
+        usage = command.format_usage().removeprefix("usage: ")
+        section = nodes.section(ids=[f"graphpart-{name}"], names=[f"graphpart {name}"])
+        section += nodes.title(text=f"graphpart {name}")
+        for paragraph in (command.description or "").split("\n\n"):
+            section += nodes.paragraph(text=" ".join(paragraph.split()))
+        block = nodes.literal_block(text=textwrap.dedent(usage))
+        block["language"] = "text"
+        section += block
+        for group in command._action_groups:
+            shown = [action for action in group._group_actions if action.help is not argparse.SUPPRESS]
+            if not shown:
+                continue
+            title = {"positional arguments": "Arguments", "options": "Options"}.get(group.title or "", group.title)
+            section += nodes.rubric(text=title)
+            listed = nodes.definition_list()
+            for action in shown:
+                listed += self.item(action, command)
+            section += listed
+        if command.epilog:
+            methods = nodes.literal_block(text=command.epilog)
+            methods["language"] = "text"
+            section += methods
+        return section
+
+    def item(self, action: argparse.Action, command: argparse.ArgumentParser) -> nodes.definition_list_item:
+        value = action.metavar or ("" if action.nargs == 0 else (action.dest.upper()))
+        names = ", ".join(action.option_strings) or str(value)
+        if action.option_strings and action.nargs != 0:
+            names += f" {value}"
+        help = (action.help or "") % {**vars(action), "prog": command.prog, "default": action.default}
+        term = nodes.term("", "", nodes.literal(text=names))
+        return nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(text=help)))
+
+
+class Figures(Directive):
+    """``figures``: a table from a file of comma-separated values that a benchmark has written.
+
+    ``columns`` names those that are shown, in that order; ``where``, as ``column=text``, which rows.
+    """
+
+    required_arguments = 1
+    option_spec = {"columns": directives.unchanged, "where": directives.unchanged}  # noqa: RUF012
+
+    def run(self) -> list[nodes.Node]:
+        source = Path(self.state.document.current_source or ".").parent / self.arguments[0]
+        self.state.document.settings.record_dependencies.add(str(source))
+        if hasattr(self.state.document.settings, "env"):
+            self.state.document.settings.env.note_dependency(str(source))
+        with source.open(newline="", encoding="utf-8") as stream:
+            rows = list(csv.reader(stream))
+        header, body = rows[0], rows[1:]
+        if "where" in self.options:
+            column, _, text = self.options["where"].partition("=")
+            body = [row for row in body if row[header.index(column)] == text]
+        if "columns" in self.options:
+            wanted = [name.strip() for name in self.options["columns"].split(",")]
+            missing = [name for name in wanted if name not in header]
+            if missing:
+                raise self.error(f"{source} has no column {missing[0]!r}: expected one of {', '.join(header)}")
+            at = [header.index(name) for name in wanted]
+            header, body = wanted, [[row[k] for k in at] for row in body]
+        numeric = all(number(cell) for row in body for cell in row[1:])
+        return [table(header, body, "figures" if numeric else None)]
+
+
+def number(text: str) -> bool:
+    """Whether a cell is a number with at most a unit, or empty."""
+    head = text.strip().split(" ")[0].rstrip("%")
+    try:
+        float(head or "0")
+    except ValueError:
+        return False
+    return True
+
+
+def table(header: list[str], body: list[list[str]], kind: str | None) -> nodes.table:
+    """A table in docutils' terms."""
+    made: Any = nodes.table(classes=[kind] if kind else [])
+    group = nodes.tgroup(cols=len(header))
+    made += group
+    for _ in header:
+        group += nodes.colspec(colwidth=1)
+    head, rest = nodes.thead(), nodes.tbody()
+    group += [head, rest]
+    for part, rows in ((head, [header]), (rest, body)):
+        for row in rows:
+            line = nodes.row()
+            for cell in row:
+                line += nodes.entry("", nodes.paragraph("", "", *inline(cell)))
+            part += line
+    return made
+
+
+def inline(text: str) -> list[nodes.Node]:
+    """Text with what stands between backquotes as code."""
+    parts = text.split("`")
+    return [nodes.literal(text=part) if k % 2 else nodes.Text(part) for k, part in enumerate(parts) if part]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("command-line", CommandLine)
+    app.add_directive("figures", Figures)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,84 @@
+"""The site, built by Sphinx: ``sphinx-build -W docs build/site``. Nothing is fetched from a network."""
+
+import sys
+import warnings
+from pathlib import Path
+
+import graphpart
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "graphpart"
+author = "The graphpart developers"
+version = release = graphpart.__version__
+language = "en"
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
+    "from_code",
+]
+exclude_patterns = ["_build", "gallery"]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+default_role = "code"
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
+myst_heading_anchors = 3
+
+# the API, from docstrings
+autosummary_generate = True
+autosummary_imported_members = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# the tutorials, which run
+warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "tutorials",
+    "filename_pattern": r"/\d\d_",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "download_all_examples": False,
+    "image_scrapers": ("matplotlib",),
+    "min_reported_time": 0,
+    "plot_gallery": "True",
+    "write_computation_times": False,
+    "copyfile_regex": r".*\.(csv|png)",
+}
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "plain"
+bibtex_reference_style = "author_year"
+bibtex_foot_reference_style = "foot"
+suppress_warnings = ["config.cache"]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "graphpart"
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"studies": [], "benchmarks/index": []}
+copyright = "the graphpart developers, MIT licence"

@@ -1,0 +1,87 @@
+"""The pictures of the explanations and of the front page: ``python docs/figures/make.py``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+from matplotlib.figure import Figure
+
+import graphpart as gp
+from graphpart.plotting import plot_history
+
+HERE = Path(__file__).resolve().parent
+COSTS = {
+    ("a", "b"): -3, ("a", "c"): -2, ("b", "c"): -2, ("c", "d"): -1, ("b", "d"): 2, ("a", "d"): 2,
+    ("d", "e"): -3, ("d", "f"): -2, ("e", "f"): -1, ("c", "e"): 2,
+}  # fmt: skip
+PLACE = {"a": (0, 1), "b": (0, 0), "c": (1, 0.5), "d": (2, 0.5), "e": (3, 1), "f": (3, 0)}
+
+
+def draw(axis: Any, title: str, labels: dict[str, int], apart: bool = False) -> None:
+    """Elements, colored by subset, and their pairs; only those within subsets, or all."""
+    G = nx.Graph(list(COSTS))
+    colors = ["tab:blue", "tab:orange", "tab:green"]
+    for attracts, color, style in ((True, "tab:blue", "solid"), (False, "tab:red", "dashed")):
+        edges = [pair for pair, cost in COSTS.items() if (cost < 0) == attracts]
+        if apart:
+            edges = [(u, v) for u, v in edges if labels[u] == labels[v]]
+        widths = [abs(COSTS[pair]) for pair in edges]
+        nx.draw_networkx_edges(G, PLACE, edges, ax=axis, edge_color=color, style=style, width=widths)
+    shown = [colors[labels[v]] if labels else "white" for v in G]
+    nx.draw_networkx_nodes(G, PLACE, ax=axis, node_size=500, node_color=shown, edgecolors="black")
+    nx.draw_networkx_labels(G, PLACE, ax=axis, font_color="white" if labels else "black")
+    if not apart:
+        nx.draw_networkx_edge_labels(G, PLACE, COSTS, ax=axis, font_size=8, rotate=False)
+    axis.set_title(title, fontsize=11)
+    axis.margins(0.15)
+    axis.set_axis_off()
+
+
+def partition() -> None:
+    """What is given, what pairs want one by one, and the partition of least cost."""
+    pairs = [(ord(u) - 97, ord(v) - 97) for u, v in COSTS]
+    p = gp.SetPartition.from_pairs(6, pairs, list(COSTS.values()), nodes="abcdef")
+    r = gp.solve(p)
+    joined = p.evaluate([0] * 6)
+    figure = Figure(figsize=(11, 3), layout="constrained")
+    axes = figure.subplots(1, 3)
+    draw(axes[0], "given: what each pair costs together", {})
+    draw(axes[1], f"all that attracts joined: cost {joined:g}", dict.fromkeys("abcdef", 0), apart=True)
+    labels = dict(zip(r.nodes, r.labels.tolist(), strict=True))
+    draw(axes[2], f"least cost {r.cost:g}, {r.status}", labels, apart=True)
+    figure.savefig(HERE / "partition.png", dpi=100)
+
+
+def bounds() -> None:
+    """Cost and lower bound of branch and cut over time."""
+    p = gp.generate.planted_partition(60, 5, 2.4, seed=1).problem
+    r = gp.partition.exact(p, initial=[0] * 60, time_limit=60)
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    axis = figure.subplots()
+    plot_history(r, axis)
+    axis.set_ylim(1.5 * r.cost, 0.6 * r.cost)
+    axis.set_title(f"branch and cut on 60 elements: {r.status} after {r.seconds:.1f} s")
+    figure.savefig(HERE / "bounds.png", dpi=100)
+
+
+def front() -> None:
+    """A matrix of costs as it comes, and ordered by the clusters that were found and proven."""
+    made = gp.generate.planted_partition(120, 8, 1.5, seed=4)
+    r = gp.solve(made.problem, time_limit=60)
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    made.problem.plot(ax=left, kind="matrix")
+    r.plot(ax=right, kind="matrix")
+    left.set_title("costs of all pairs of 120 elements\n(blue attracts, red repels)")
+    right.set_title(
+        f"ordered by the {r.n_clusters} clusters found:\ncost {r.cost:.1f}, {r.status} after {r.seconds:.1f} s"
+    )
+    figure.savefig(HERE / "clusters.png", dpi=100)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ["partition", "bounds", "front"]:
+        globals()[name]()

@@ -1,0 +1,210 @@
+"""Loopy sum-product: marginals and log Z of factor graphs of any width, approximately.
+
+Messages of sum-product (Pearl 1988; Kschischang, Frey & Loeliger 2001) are passed along the factors until they change no
+more. On forests the answers are exact; on cycles, a fixed point is a stationary point of the Bethe free energy (Yedidia,
+Freeman & Weiss 2005). Reweighted by the shares of forests that contain each factor (Wainwright, Jaakkola & Willsky 2005),
+the fixed point is unique, and the messages, converged or not, prove an upper bound on log Z. Damping keeps a share of the
+old message.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphpart.crf.approximate_inference import _loopy
+from graphpart.crf.approximate_inference.upper_bound import forests_of, upper_bound
+from graphpart.crf.exact_solvers.min_sum import Marginals
+from graphpart.crf.problem import as_factor_graph
+from graphpart.crf.problem.labeling import LabelVectors, least_entries, places
+from graphpart.errors import InfeasibleProblem, InvalidOption
+from graphpart.result import Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["ApproximateMarginals", "approximate_marginals"]
+
+METHODS = ("sum-product", "tree-reweighted")
+MARGIN = 100.0  # by how much a forbidden labeling costs more than any allowed one
+
+
+@dataclass(frozen=True, repr=False)
+class ApproximateMarginals(Marginals):
+    """Approximate probabilities of labels, and what is known about how good they are.
+
+    Attributes
+    ----------
+    probabilities : mapping from names of variables to ndarray of float64
+    log_z : float
+        An estimate of ``log Z``: the negative Bethe free energy, or its reweighted form.
+    upper_bound : float
+        ``log Z`` is not larger, up to what is stated for rounding; ``inf`` unless tree-reweighted.
+    method : str
+    converged : bool
+        Whether no message changed by more than the tolerance in the last pass.
+    iterations : int
+        Passes over all factors.
+    change : float
+        The largest change of a message in the last pass, in natural logarithms.
+    status : Status
+        ``optimal`` where the answers are exact because there are no cycles and messages have converged, ``feasible``
+        where messages have converged, else why they have not.
+    seconds : float
+    """
+
+    upper_bound: float
+    method: str
+    converged: bool
+    iterations: int
+    change: float
+    status: Status
+    seconds: float
+
+    def _facts(self) -> dict[str, Any]:
+        facts = {"method": self.method, "converged": self.converged, "passes": self.iterations}
+        bound = {"upper bound on log Z": self.upper_bound} if self.upper_bound < math.inf else {}
+        return {**facts, **bound, **super()._facts()}
+
+
+@interruptible
+def approximate_marginals(
+    problem: Any,
+    method: str = "sum-product",
+    *,
+    damping: float = 0.3,
+    tol: float = 1e-6,
+    max_iterations: int = 1000,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> ApproximateMarginals:
+    """Approximate the probabilities of all labels under ``P(y) = exp(-H(y)) / Z``, and ``log Z``, for any factor graph.
+
+    Parameters
+    ----------
+    problem : FactorGraph or bipartite networkx.Graph
+    method : {"sum-product", "tree-reweighted"}
+        The latter's probabilities are less sure of themselves, and it proves an upper bound on ``log Z``.
+    damping : float
+        Share of the old message that is kept in each update, from 0 to less than 1. More of it converges where less
+        of it oscillates, and takes longer.
+    tol : float
+        Messages have converged when none changes by more in a pass, in natural logarithms.
+    max_iterations : int
+        Passes over all factors.
+    seed : int, optional
+        For the forests of tree-reweighted messages; default 0.
+    time_limit : float, optional
+        Seconds; the messages so far are used.
+    callback : callable, optional
+        ``callback(seconds, change)``; a true return value ends the run.
+
+    Returns
+    -------
+    ApproximateMarginals
+        It says which method was used and whether it converged.
+
+    Raises
+    ------
+    InvalidOption
+        If an option has no meaning.
+    InfeasibleProblem
+        If a factor or the unary factors of a variable forbid every labeling. That all labelings are forbidden for other
+        reasons is not noticed.
+
+    See Also
+    --------
+    marginals : exact, for factor graphs of small width
+
+    Notes
+    -----
+    O(size of all tables) and about one exponential for each entry in a pass. Forbidden labels cost so much that their
+    probability is negligible (``exp(-100)``), which keeps the upper bound valid. The bound adds ``2**-44`` of the sum of
+    the absolute entries of the tables for rounding.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> equal = [[0.0, 2.0], [2.0, 0.0]]
+    >>> f = gp.FactorGraph.from_arrays([2] * 3, [([[0, 1], [1, 2], [0, 2]], [equal] * 3), ([[0]], [[0.0, 1.0]])])
+    >>> gp.crf.marginals(f).probabilities[2].round(3), round(gp.crf.marginals(f).log_z, 3)
+    (array([0.714, 0.286]), 0.433)
+    >>> m = approximate_marginals(f, "tree-reweighted")
+    >>> m.converged, m.probabilities[2].round(3), round(m.upper_bound, 3)
+    (True, array([0.67, 0.33]), 0.446)
+    """
+    f = as_factor_graph(problem)
+    if method not in METHODS:
+        raise InvalidOption(f"method is {method!r}: expected {' or '.join(METHODS)}")
+    for name, value, most in (("damping", damping, 1.0), ("tol", tol, math.inf)):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < most:
+            limit = " and less than 1" if name == "damping" else ""
+            raise InvalidOption(f"{name} is {value!r}: expected a finite number of at least 0{limit}")
+    stopping = Stopping(time_limit, max_iterations, None, callback)
+    least_entries(f)
+    domains, scope_start, scope, table_start, tables = f._flat()
+    first, layout = places(f), f._layout()
+    if f.has_forbidden:
+        tables = _capped(tables, table_start)
+    base = np.zeros(int(first[-1]))
+    arity = np.diff(scope_start)
+    alone = np.flatnonzero(arity == 1)
+    sizes = table_start[alone + 1] - table_start[alone]
+    entries = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    labels = entries + np.repeat(first[scope[scope_start[alone]]], sizes)
+    entries += np.repeat(table_start[alone], sizes)
+    np.subtract.at(base, labels, tables[entries])
+    impossible = np.zeros(len(base), bool)
+    if f.has_forbidden:
+        impossible[labels[np.isposinf(f.tables[entries])]] = True
+        if f.n and (none := np.flatnonzero(np.logical_and.reduceat(impossible, first[:-1]))).size:
+            raise InfeasibleProblem(
+                f"every labeling is forbidden: no label of variable {f.variables[none[0]]!r} is possible"
+            )
+
+    larger = np.flatnonzero(arity > 1)
+    weight, forests = np.ones(f.m), []
+    if method == "tree-reweighted":
+        forests = forests_of(f, larger, seed)
+        weight[larger] = np.bincount(np.concatenate(forests), minlength=f.m)[larger] / len(forests)
+    edge_first = np.zeros(len(scope) + 1, np.int64)
+    np.cumsum(np.where(np.repeat(arity, arity) > 1, domains[scope], 0), out=edge_first[1:])
+    messages, beliefs = np.zeros(int(edge_first[-1])), np.empty(len(base))
+    graph = (domains, first, scope_start, scope, table_start, tables, weight, edge_first)
+    largest = (layout.largest_table, layout.largest_arity)
+    change = _loopy.passes(*graph, base, messages, beliefs, float(damping), float(tol), *largest, stopping)
+    converged = change <= tol
+    log_z = _loopy.log_z(*graph, messages, beliefs, *largest) - f.constant
+    bound = math.inf
+    if method == "tree-reweighted":
+        left = Stopping(stopping.remaining)
+        bound = upper_bound(f, tables, forests, weight, messages, edge_first, beliefs, first, left)
+    stopping.reraise()
+
+    if f.n:
+        beliefs -= np.repeat(np.maximum.reduceat(beliefs, first[:-1]), domains)
+    probabilities = np.exp(beliefs)
+    probabilities[impossible] = 0.0
+    if f.n:
+        probabilities /= np.repeat(np.add.reduceat(probabilities, first[:-1]), domains)
+    status = Status.FEASIBLE if converged else stopping.reason or Status.ITERATION_LIMIT
+    if converged and f.is_acyclic and not f.has_forbidden:
+        status = Status.OPTIMAL
+    return ApproximateMarginals(
+        LabelVectors(f, probabilities), log_z, bound, method, converged, stopping.iterations, change, status,
+        stopping.seconds,
+    )  # fmt: skip
+
+
+def _capped(tables: Any, table_start: Any) -> Any:
+    """Tables with a finite entry in place of inf, by which a labeling costs more than all allowed ones."""
+    forbidden = np.isposinf(tables)
+    finite = np.where(forbidden, -np.inf, tables)
+    highest = np.maximum.reduceat(finite, table_start[:-1])
+    lowest = np.minimum.reduceat(tables, table_start[:-1])
+    span = float((highest - lowest).sum())
+    owner = np.repeat(np.arange(len(table_start) - 1), np.diff(table_start))
+    return np.where(forbidden, highest[owner] + span + MARGIN, tables)

@@ -1,0 +1,97 @@
+"""What `ChainCRF` and `GridCRF` share: a conditional random field behind the interface of scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from graphpart.errors import InvalidProblem
+from graphpart.estimators.seeds import seed
+from graphpart.learn.random_fields import ConditionalRandomField, Structure
+
+Array = NDArray[np.float64]
+
+
+class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
+    """Structures made of samples, a model learned from them, labels in the shape of the samples."""
+
+    _noun = "sample"
+    model_: ConditionalRandomField
+
+    @abstractmethod
+    def __init__(self) -> None: ...
+
+    @abstractmethod
+    def _structure(self, sample: Any) -> Structure:
+        """The structure of one sample."""
+
+    @abstractmethod
+    def _model(self, seed: int | None) -> ConditionalRandomField:
+        """A model with the parameters of this estimator."""
+
+    def _structures(self, X: Any) -> list[Structure]:
+        if isinstance(X, str | bytes | dict) or not isinstance(X, Iterable):
+            raise InvalidProblem(f"X is {type(X).__name__}: expected a list of {self._noun}s, an array each")
+        out = []
+        for k, sample in enumerate(X):
+            try:
+                out.append(self._structure(sample))
+            except InvalidProblem as error:
+                raise InvalidProblem(f"{self._noun} {k}: {error}") from None
+        return out
+
+    def _labels(self, y: Any, X: Sequence[Any]) -> list[Any]:
+        """Labels of each sample as vectors; those of pictures have two axes."""
+        if y is None or isinstance(y, str | bytes | dict) or not isinstance(y, Iterable):
+            raise InvalidProblem(f"y is {type(y).__name__}: expected a list of labels, an array for each {self._noun}")
+        return list(y)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from samples whose labels are known.
+
+        Parameters
+        ----------
+        X : list of array_like
+        y : list of array_like
+            A label for each element of each sample: integers, texts, anything that can be sorted.
+        """
+        samples = list(X) if isinstance(X, Iterable) and not isinstance(X, str | bytes | dict) else X
+        structures = self._structures(samples)
+        if not structures:
+            raise InvalidProblem(f"X is empty: expected at least one {self._noun}")
+        model = self._model(seed(self.random_state))
+        model._noun = self._noun
+        model.fit(structures, self._labels(y, samples), time_limit=self.time_limit, progress=self.progress)
+        self.model_, self.classes_, self.n_iter_ = model, model.classes_, model.n_iter_
+        self.n_features_in_ = model._template.columns
+        return self
+
+    def _predict(self, X: Any) -> list[NDArray[Any]]:
+        check_is_fitted(self)
+        return self.model_.predict(self._structures(X), time_limit=self.time_limit)
+
+    def _predict_marginals(self, X: Any) -> list[Array]:
+        check_is_fitted(self)
+        return self.model_.predict_marginals(self._structures(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of labels, of all samples together, that :meth:`predict` gets right."""
+        check_is_fitted(self)
+        samples = list(X)
+        structures = self._structures(samples)
+        if not any(s.n for s in structures):
+            return math.nan
+        return self.model_.score(structures, self._labels(y, samples))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = False
+        return tags

@@ -1,0 +1,11 @@
+"""Conditional random fields: parameters of factor templates learned from labelled structures.
+
+`structures` are what is given, `templates` the shared parameters, `objective` the likelihood and the pseudolikelihood of
+labels with their gradients (kernels `_forest`, `_pseudolikelihood`), which `descent` minimises; `max_margin` is for
+`frank_wolfe` and the solvers of `inference`. `model` is the face, `labels` turns labels of any type into indices.
+"""
+
+from graphpart.learn.random_fields.model import ConditionalRandomField
+from graphpart.learn.random_fields.structures import Structure, chain, grid
+
+__all__ = ["ConditionalRandomField", "Structure", "chain", "grid"]

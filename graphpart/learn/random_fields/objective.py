@@ -1,0 +1,161 @@
+"""What is minimised in training: the negative log-likelihood or log-pseudolikelihood of the labels, plus the prior.
+
+    phi(theta) = - sum over structures of log P(y | x; theta)  +  ||theta||^2 / (2 sigma^2)
+
+in natural logarithms (Lafferty, McCallum & Pereira 2001). Its gradient is the expected attributes minus those of the
+labels. Exact expectations come from messages on forests (`_forest`), or from elimination where cycles leave the width
+small; the pseudolikelihood (Besag 1975), a product of the probabilities of each label given its neighbours, needs
+neither. Both functions are convex.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.crf.bucket_elimination import elimination_order, marginals
+from graphpart.crf.problem import FactorGraph
+from graphpart.errors import InvalidOption
+from graphpart.learn.random_fields import _forest, _pseudolikelihood
+from graphpart.learn.random_fields.structures import Packed
+from graphpart.learn.random_fields.templates import Template
+
+__all__ = ["Likelihood", "Pseudolikelihood", "expectations"]
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.int32]
+RANGE = 600.0  # of the logarithms of numbers that stay normal, with room for what they are multiplied by
+ENTRIES = 2**27  # of tables that show elimination the pairs of labels
+SUMS = 2.0**30  # entries of its sums, with those of pairs
+MEMORY = 2**29  # bytes of its messages
+
+
+class Likelihood:
+    """The exact conditional likelihood."""
+
+    def __init__(self, template: Template, data: Packed, labels: Labels, sigma: float) -> None:
+        self.template, self.data, self.prior = template, data, 1.0 / (sigma * sigma)
+        self.labels = labels
+        self.numbers = template.tie[labels[data.pairs[:, 0]], labels[data.pairs[:, 1]]]
+        self.rows, self.pair_rows = np.arange(data.n), np.arange(len(data.pairs))
+        self.order = None if data.forest is not None else order_of(template, data)
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        """phi and its gradient."""
+        scores, numbers = self.template.scores(self.data, theta)
+        # Sums without the BLAS, which would wake its threads for them.
+        pair_rows = self.pair_rows if self.data.pair_features is not None else 0
+        chosen = float(scores[self.rows, self.labels].sum()) + float(numbers[pair_rows, self.numbers].sum())
+        log_z, probabilities, expected = expectations(self.template, self.data, scores, numbers, self.order)
+        probabilities[self.rows, self.labels] -= 1.0
+        np.subtract.at(expected, (pair_rows, self.numbers), 1.0)
+        gradient = self.template.gradient(self.data, probabilities, expected)
+        gradient += self.prior * theta
+        return log_z - chosen + 0.5 * self.prior * float(theta @ theta), gradient
+
+
+class Pseudolikelihood:
+    """The likelihood of each label given those of its neighbours."""
+
+    def __init__(self, template: Template, data: Packed, labels: Labels, sigma: float) -> None:
+        self.template, self.data, self.labels, self.prior = template, data, labels, 1.0 / (sigma * sigma)
+        self.incidence = data.incidence
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        """phi and its gradient."""
+        scores, numbers = self.template.scores(self.data, theta)
+        derivative = np.empty_like(numbers)
+        loss = _pseudolikelihood.losses(
+            scores, numbers, self.template.tie, self.data.pairs, *self.incidence, self.labels, derivative
+        )
+        gradient = self.template.gradient(self.data, scores, derivative)
+        gradient += self.prior * theta
+        return loss + 0.5 * self.prior * float(theta @ theta), gradient
+
+
+def expectations(
+    template: Template, data: Packed, scores: Array, numbers: Array, order: list[int] | None = None, back: bool = True
+) -> tuple[float, Array, Array]:
+    """(log Z, probabilities of labels, expected counts of the numbers of pairs); `scores` are overwritten.
+
+    Without `back`, only log Z has a meaning.
+    """
+    if data.forest is None:
+        return _by_elimination(template, data, scores, numbers, order)
+    expected = np.zeros_like(numbers)
+    log_z, spread = _forest.shift(scores)
+    if len(numbers) == 1:
+        high = float(numbers[0, template.tie].max(initial=-math.inf))
+        range_of_pair = high - float(numbers[0, template.tie].min(initial=math.inf)) if template.labels else 0.0
+        if len(data.pairs):
+            spread += range_of_pair * (1 + np.bincount(data.pairs.ravel(), minlength=data.n))
+            log_z += high * len(data.pairs)
+        shifted = numbers - high
+    else:
+        used = np.unique(template.tie)
+        highs = numbers[:, used].max(axis=1)
+        ranges = highs - numbers[:, used].min(axis=1)
+        for end in (0, 1):
+            spread += np.bincount(data.pairs[:, end], weights=ranges, minlength=data.n)
+        spread += ranges.max(initial=0.0)
+        log_z += math.fsum(highs.tolist())
+        shifted = numbers - highs[:, None]
+    # Without the last column if no pair of labels selects it: it may be large then.
+    graph = (template.tie, data.pairs, *data.forest, expected, back)
+    if spread.max(initial=0.0) < RANGE:
+        with np.errstate(over="ignore"):
+            np.exp(scores, out=scores)
+            np.exp(np.minimum(shifted, 0.0, out=shifted), out=shifted)
+        log_z += _forest.sum_product(scores, shifted, *graph)
+    else:
+        log_z += _forest.sum_product_log(scores, shifted, *graph)
+    return log_z, scores, expected
+
+
+def order_of(template: Template, data: Packed) -> list[int]:
+    """An order of elimination in which pairs of labels come first; complains if it takes too much."""
+    L, m = template.labels, len(data.pairs)
+    if m * L**4 > ENTRIES:
+        raise InvalidOption(
+            f"the structures have cycles, {m} pairs and {L} labels, too many for exact probabilities: "
+            "expected training='pseudolikelihood' or 'max-margin'"
+        )
+    f = FactorGraph.from_arrays(np.full(data.n, L, np.int32), [(data.pairs, np.zeros((m, L, L)))])
+    order = elimination_order(f)
+    if not order.exact or order.entries * L * L > SUMS or order.memory_kept > MEMORY:
+        raise InvalidOption(
+            f"the structures have cycles that elimination cuts at width {order.width}, too much for exact "
+            "probabilities: expected training='pseudolikelihood' or 'max-margin'"
+        )
+    return [*range(data.n, data.n + m), *order.indices.tolist()]
+
+
+def _by_elimination(
+    template: Template, data: Packed, scores: Array, numbers: Array, order: list[int] | None
+) -> tuple[float, Array, Array]:
+    """The same where there are cycles: each pair of labels is a variable, tied to both labels by a factor of 0 and inf."""
+    L, m, n = template.labels, len(data.pairs), data.n
+    tables = np.broadcast_to(template.tables(numbers), (m, L, L))
+    agree = np.full((L, L, L * L), np.inf)
+    a, b = np.indices((L, L)).reshape(2, -1)
+    agree[a, b, a * L + b] = 0.0
+    both = np.arange(n, n + m)[:, None]
+    f = FactorGraph.from_arrays(
+        np.repeat([L, L * L], [n, m]),
+        [
+            (np.arange(n)[:, None], -scores),
+            (both, -tables.reshape(m, -1)),
+            (np.concatenate([data.pairs, both], axis=1), np.broadcast_to(agree, (m, *agree.shape))),
+        ],
+    )
+    found = marginals(f, order=order)
+    flat = found.probabilities.flat
+    probabilities, together = flat[: n * L].reshape(n, L).copy(), flat[n * L :].reshape(m, L * L)
+    expected = np.zeros((m, template.count + 1))
+    for k, number in enumerate(template.tie.ravel().tolist()):
+        expected[:, number] += together[:, k]
+    if len(numbers) == 1:
+        expected = expected.sum(axis=0, keepdims=True)
+    return found.log_z, probabilities, expected

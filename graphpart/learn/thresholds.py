@@ -1,0 +1,296 @@
+"""Thresholds on costs: partitions along a path of them, and the one that suits classes never learned from.
+
+A threshold t is subtracted from the cost of each pair that has one. Let a partition have the cost c and join m such
+pairs: with threshold t it costs c - t m, a line in t, and the best partitions for all thresholds are those on the lower
+envelope of all lines. The path is walked twice:
+
+    upwards:    from the partition for the threshold before, subsets are joined greedily, then Kernighan-Lin
+    downwards:  where a partition found elsewhere on the path is better than the own one, Kernighan-Lin from there
+
+so that no threshold starts anew, and none has a partition worse than that of another threshold. Between two
+thresholds, few elements move: such steps cost a fraction of a start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.metrics import adjusted_rand_index, compare, label_codes
+from graphpart.partition.local_search.greedy_joining import join
+from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.result import Status
+from graphpart.stopping import Stopping
+
+__all__ = ["ThresholdSelection", "cross_validate_threshold", "shifted", "threshold_path"]
+
+Array = NDArray[np.float64]
+SPREAD = np.concatenate([-np.geomspace(2.0, 1 / 32, 13), [0.0], np.geomspace(1 / 32, 2.0, 13)])
+SCORES: dict[str, Callable[[Any, Any], float]] = {
+    "adjusted-rand": adjusted_rand_index,
+    "joins-f1": lambda truth, labels: compare(truth, labels).joins_f1,
+}
+
+
+def shifted(problem: SetPartition, threshold: float) -> SetPartition:
+    """The problem with a threshold subtracted from the costs of all pairs that have one."""
+    if problem.is_dense:
+        matrix = problem.matrix - threshold
+        np.fill_diagonal(matrix, 0.0)
+        return SetPartition.from_matrix(matrix)
+    u, v, cost = problem.pairs()
+    return SetPartition.from_pairs(problem.n, np.stack([u, v], axis=1), cost - threshold)
+
+
+def threshold_path(
+    problem: Any,
+    thresholds: ArrayLike,
+    *,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> list[Labels]:
+    """Partitions of small cost for each of several thresholds that are subtracted from the costs.
+
+    Parameters
+    ----------
+    problem : SetPartition, networkx.Graph, or ndarray of shape (n, n)
+        A matrix holds the cost of each pair; of a problem with listed pairs, only these have a cost.
+    thresholds : array_like of float, shape (T,)
+        In any order.
+    time_limit, callback
+        As for :func:`graphpart.solve`. When the time is up, partitions not yet found are those of the nearest lower
+        threshold.
+
+    Returns
+    -------
+    list of T ndarray of int64, shape (n,)
+        Labels 0, 1, ... in order of first appearance, in the order of the thresholds.
+
+    Notes
+    -----
+    O(T n^2) expected time for complete problems, with a small factor: after the first one, each threshold takes one
+    contraction and usually one or two passes of Kernighan-Lin.
+
+    Examples
+    --------
+    >>> D = np.abs(np.subtract.outer([0.0, 1.0, 5.0, 6.0], [0.0, 1.0, 5.0, 6.0]))
+    >>> [labels.tolist() for labels in threshold_path(D, [0.5, 2.0, 9.0])]
+    [[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]]
+    """
+    p = SetPartition.from_matrix(problem) if isinstance(problem, np.ndarray) else as_problem(problem)
+    given = np.asarray(thresholds, np.float64)
+    if given.ndim != 1 or not np.isfinite(given).all():
+        raise InvalidOption(f"thresholds have shape {given.shape}: expected a list of finite numbers")
+    if len(p.must_join):
+        raise InvalidProblem("the problem has required joins: expected costs only")
+    stopping = Stopping(time_limit, None, None, callback)
+    order = np.argsort(given, kind="stable")
+    found: list[Labels] = []
+    labels: Labels = np.arange(p.n, dtype=np.int32)
+    for t in given[order].tolist():
+        if stopping.reason is None and p.n > 1:
+            q = shifted(p, t)
+            labels = canonical(join(q, labels, stopping))
+            if stopping.reason is None:
+                labels = canonical(improve_by_sequences(q, labels, stopping))
+        found.append(labels)
+    _walk_down(p, given[order], found, stopping)
+    stopping.reraise()
+    out: list[Labels] = [labels] * len(given)
+    for k, labels in zip(order.tolist(), found, strict=True):
+        out[k] = labels.astype(np.int64)
+    return out
+
+
+def _walk_down(p: SetPartition, thresholds: Array, found: list[Labels], stopping: Stopping) -> None:
+    """Replace partitions by better ones found for other thresholds, improved."""
+    if p.n < 2:
+        return
+    cost, joined = np.array([_line(p, labels) for labels in found]).reshape(-1, 2).T
+    for k in range(len(found) - 1, -1, -1):
+        if stopping.reason is not None:
+            return
+        t = float(thresholds[k])
+        values = cost - t * joined
+        best = int(np.argmin(values))
+        if values[best] < values[k] - p.tolerance:
+            found[k] = canonical(improve_by_sequences(shifted(p, t), found[best], stopping))
+            cost[k], joined[k] = _line(p, found[k])
+
+
+def _line(p: SetPartition, labels: Labels) -> tuple[float, float]:
+    """The cost of a partition, and the number of pairs with a cost that it joins."""
+    if p.is_dense:
+        sizes = np.bincount(labels)
+        return p.evaluate_labels(labels), float((sizes * (sizes - 1) // 2).sum())
+    u, v, _ = p.pairs()
+    return p.evaluate_labels(labels), float((labels[u] == labels[v]).sum())
+
+
+@dataclass
+class ThresholdSelection:
+    """A threshold chosen out of sample, and why.
+
+    Attributes
+    ----------
+    threshold : float
+    thresholds : ndarray of float64, shape (T,)
+        In ascending order.
+    scores : ndarray of float64, shape (R, T)
+        Of each split and threshold.
+    mean : ndarray of float64, shape (T,)
+        Of the scores over splits.
+    held_out : list of R tuples
+        The classes that were not learned from.
+    """
+
+    threshold: float
+    thresholds: Array
+    scores: Array
+    held_out: list[tuple[Any, ...]] = field(default_factory=list)
+
+    @property
+    def mean(self) -> Array:
+        mean: Array = self.scores.mean(axis=0)
+        return mean
+
+
+def cross_validate_threshold(
+    costs: Callable[[NDArray[np.int64], NDArray[np.int64]], Any],
+    y: ArrayLike,
+    thresholds: ArrayLike | None = None,
+    *,
+    splits: int = 10,
+    held_out: float = 0.5,
+    score: str | Callable[[Any, Any], float] = "adjusted-rand",
+    seed: int | None = 0,
+    missing: Any = -1,
+    time_limit: float | None = None,
+) -> ThresholdSelection:
+    """Choose the threshold to subtract from learned costs by leaving classes out.
+
+    Costs that are learned from some classes are to partition elements of others: so for each split, some of the classes
+    are left out, the costs are learned from the rest, and the elements left out are partitioned for all thresholds.
+    Of all thresholds whose mean score is behind the best one by at most the standard error of this difference, the one
+    nearest to 0 is taken: learned costs are moved only where there is evidence for it.
+
+    Parameters
+    ----------
+    costs : callable
+        ``costs(learn, held)`` learns from the elements with the indices `learn` and returns the costs of the elements
+        `held`: a matrix in their order, or a SetPartition.
+    y : array_like, shape (n,)
+        Classes of the elements.
+    thresholds : array_like of float, shape (T,), optional
+        Default: 27 values from -2 to 2 times the root of the mean square of the costs, denser near 0.
+    splits : int
+        At most so many; where there are fewer ways to leave classes out, all of these.
+    held_out : float
+        The share of classes left out, between 0 and 1; at least 2 classes are, and at least 2 are learned from where
+        there are 4, otherwise 1.
+    score : {"adjusted-rand", "joins-f1"} or callable
+        ``score(truth, labels)``, larger is better.
+    seed : int, optional
+        Of the splits.
+    missing : any
+        The label of elements without a class, which take no part.
+    time_limit : float, optional
+        Seconds; after that, no other split is begun.
+
+    Returns
+    -------
+    ThresholdSelection
+        With threshold 0 and no scores if there are fewer than 3 classes: then none can be left out.
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 9.0, 9.1, 9.2, 14.0, 14.1])
+    >>> y = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3]
+    >>> def distances(learn, held):
+    ...     return np.abs(np.subtract.outer(x[held], x[held]))
+    >>> chosen = cross_validate_threshold(distances, y, [0.0, 0.05, 0.5, 1.0, 2.0, 20.0])
+    >>> chosen.threshold, chosen.mean.round(2).tolist()
+    (0.5, [0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
+    """
+    if not callable(score) and score not in SCORES:
+        raise InvalidOption(f"score is {score!r}: expected a callable or one of {', '.join(SCORES)}")
+    measure = score if callable(score) else SCORES[score]
+    if not 0 < held_out < 1:
+        raise InvalidOption(f"held_out is {held_out!r}: expected a number between 0 and 1")
+    if splits < 1:
+        raise InvalidOption(f"splits is {splits!r}: expected at least 1")
+    codes = label_codes(y, missing)
+    classes = np.unique(codes[codes >= 0])
+    if len(classes) < 3:
+        return ThresholdSelection(0.0, np.zeros(1), np.zeros((0, 1)))
+    least = 2 if len(classes) >= 4 else 1
+    size = int(np.clip(round(held_out * len(classes)), 2, len(classes) - least))
+    stopping = Stopping(time_limit)
+    problems = []
+    for held in _choices(classes, size, splits, seed):
+        outside = np.isin(codes, held)
+        learn, left = np.flatnonzero((codes >= 0) & ~outside), np.flatnonzero(outside)
+        given = costs(learn, left)
+        problem = SetPartition.from_matrix(given) if isinstance(given, np.ndarray) else as_problem(given)
+        if problem.n != len(left):
+            raise InvalidProblem(f"costs are those of {problem.n} elements: expected {len(left)}")
+        problems.append((held, left, problem))
+        if stopping.check(0.0):
+            break
+    stopping.reraise()
+    if thresholds is None:
+        squares = [float(np.mean(np.square(problem.pairs()[2]))) for _, _, problem in problems]
+        grid = SPREAD * np.sqrt(np.mean(squares))
+    else:
+        grid = np.unique(np.asarray(thresholds, np.float64))
+    scores = np.array(
+        [[measure(codes[left], labels) for labels in threshold_path(problem, grid)] for _, left, problem in problems]
+    )
+    names = [tuple(_names(y, codes, held)) for held, _, _ in problems]
+    return ThresholdSelection(_select(grid, scores), grid, scores, names)
+
+
+def _choices(classes: NDArray[np.int64], size: int, splits: int, seed: int | None) -> list[NDArray[np.int64]]:
+    """Different sets of classes to leave out, such that all classes are left out about equally often."""
+    from itertools import combinations
+    from math import comb
+
+    if comb(len(classes), size) <= splits:
+        return [np.array(chosen) for chosen in combinations(classes.tolist(), size)]
+    rng = np.random.default_rng(seed)
+    often = np.zeros(len(classes))
+    out: list[NDArray[np.int64]] = []
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(100 * splits):
+        if len(out) == splits:
+            break
+        chosen = np.argsort(often + rng.random(len(classes)), kind="stable")[:size]
+        key = tuple(sorted(chosen.tolist()))
+        if key in seen:
+            chosen = np.sort(rng.choice(len(classes), size, replace=False))
+            key = tuple(chosen.tolist())
+        if key not in seen:
+            seen.add(key)
+            often[chosen] += 1
+            out.append(np.sort(classes[chosen]))
+    return out
+
+
+def _select(thresholds: Array, scores: Array) -> float:
+    """The threshold nearest to 0 among those that are not clearly behind the best one."""
+    best = int(np.argmax(scores.mean(axis=0)))
+    behind = scores[:, [best]] - scores
+    error = behind.std(axis=0) / np.sqrt(len(scores))
+    good = np.flatnonzero(behind.mean(axis=0) <= error + 1e-12)
+    return float(thresholds[good[int(np.argmin(np.abs(thresholds[good])))]])
+
+
+def _names(y: Any, codes: NDArray[np.int64], held: NDArray[np.int64]) -> Sequence[Any]:
+    listed = np.asarray(y, object)
+    return [listed[int(np.argmax(codes == code))] for code in held.tolist()]

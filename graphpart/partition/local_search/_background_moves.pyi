@@ -1,0 +1,11 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.stopping import Stopping
+
+def greedy_moving(
+    starts: Any, neighbours: Any, costs: Any, labels: NDArray[np.int32], weights: Any, partner: Any, factor: Any,
+    magnitude: float, tolerance: float, cost: float, stopping: Stopping,
+) -> NDArray[np.int32]: ...  # fmt: skip

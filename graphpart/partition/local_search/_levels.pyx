@@ -1,0 +1,360 @@
+"""Kernel of multilevel moves: one level, that is a graph whose elements are sets of elements of the level below.
+
+A level is compressed rows of costs, and for each element its weights in the terms of the background, as integers of 64
+bits that add up exactly. The cost of an element with a subset is the sum of its stored pairs to it, in fixed point, and
+
+    sum over terms t of  factor[t] * weight[partner[t]][a] * (sum of weight[t] over the subset),
+
+which follows from the sums of subsets alone. Where every term repels, only subsets that a stored pair links to an element
+and the empty set can be worth a move; else the best of all others is found in a tree of boxes (kernels/boxes.pxd).
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdlib cimport free, malloc
+
+from graphpart.kernels.boxes cimport (
+    Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put,
+)
+from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.memory cimport prefetch
+from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
+
+cdef enum:
+    TERMS = 16      # more terms of a background than anybody has
+    AHEAD = 8       # elements of the queue whose rows are fetched before they are looked at
+
+
+cdef struct Subsets:
+    element_t* label
+    element_t* size             # number of elements of each subset
+    int64_t* total              # k sums of weights for each subset
+    fixed_t* sums               # cost of the element at hand to each subset
+    int64_t* stamp              # the look at which that was computed
+    int64_t look
+    element_t* linked           # subsets that stored pairs link to it
+    Py_ssize_t links
+    Boxes boxes
+    bint boxed
+
+
+cdef class Level:
+    """One level.
+
+    Parameters
+    ----------
+    starts, neighbours, costs : ndarray
+        Compressed rows.
+    weights : ndarray of int64, shape (n, k)
+    partner : ndarray of int32, shape (k,)
+    factor : ndarray of float64, shape (k,)
+    repels : bool
+        Whether the background of every pair is at least 0.
+    """
+
+    cdef readonly Py_ssize_t n, k
+    cdef readonly double tolerance
+    cdef const offset_t[::1] starts
+    cdef const element_t[::1] neighbours
+    cdef const cost_t[::1] costs
+    cdef const int64_t[:, ::1] weights
+    cdef const element_t[::1] partner
+    cdef const double[::1] factor
+    cdef bint repels
+    cdef double scale
+
+    def __init__(self, starts, neighbours, costs, weights, partner, factor, bint repels):
+        self.starts, self.neighbours, self.costs = starts, neighbours, costs
+        self.weights, self.partner, self.factor = weights, partner, factor
+        self.repels = repels or weights.shape[1] == 0
+        self.n = self.starts.shape[0] - 1
+        self.k = self.weights.shape[1]
+        if self.k > TERMS:
+            raise ValueError(f"{self.k} terms of a background: expected at most {TERMS}")
+        self._measure()
+
+    cdef void _measure(self) noexcept:
+        """The largest sum of absolute costs of an element, listed and in all, which give scale and tolerance."""
+        cdef Py_ssize_t a, t
+        cdef offset_t i
+        cdef double sum, listed = 0.0, magnitude = 0.0
+        cdef double total[TERMS]
+        with nogil:
+            for t in range(self.k):
+                total[t] = 0.0
+                for a in range(self.n):
+                    total[t] += fabs(<double>self.weights[a, t])
+            for a in range(self.n):
+                sum = 0.0
+                for i in range(self.starts[a], self.starts[a + 1]):
+                    if self.costs[i] != INFINITY:
+                        sum += fabs(self.costs[i])
+                listed = max(listed, sum)
+                for t in range(self.k):
+                    sum += fabs(self.factor[t] * <double>self.weights[a, self.partner[t]]) * (
+                        total[t] - fabs(<double>self.weights[a, t])
+                    )
+                magnitude = max(magnitude, sum)
+        self.scale = scale_for(listed)
+        self.tolerance = 2.0**-50 * magnitude
+
+    cdef void _gather(self, Subsets* s, element_t a, const element_t* within, element_t inside) noexcept nogil:
+        """The stored costs of an element to each subset it is linked to; of neighbours with ``within == inside``, if given."""
+        cdef offset_t i
+        cdef element_t b, U
+        cdef cost_t c
+        s.look += 1
+        s.links = 0
+        for i in range(self.starts[a], self.starts[a + 1]):
+            b = self.neighbours[i]
+            if within != NULL and within[b] != inside:
+                continue
+            U = s.label[b]
+            c = self.costs[i]
+            if s.stamp[U] != s.look:
+                s.stamp[U] = s.look
+                s.sums[U] = 0
+                s.linked[s.links] = U
+                s.links += 1
+            if c == INFINITY:
+                s.sums[U] = NONE
+            elif s.sums[U] != NONE:
+                s.sums[U] += fixed(c, self.scale)
+
+    cdef inline double _background(self, Subsets* s, const double* slope, element_t U) noexcept nogil:
+        cdef Py_ssize_t t
+        cdef double sum = 0.0
+        for t in range(self.k):
+            sum += slope[t] * <double>s.total[U * self.k + t]
+        return sum
+
+    cdef inline void _slope(self, element_t a, double* slope) noexcept nogil:
+        """What the background of an element is, for each unit of the sums of a subset."""
+        cdef Py_ssize_t t
+        for t in range(self.k):
+            slope[t] = self.factor[t] * <double>self.weights[a, self.partner[t]]
+
+    cdef inline void _move(self, Subsets* s, element_t a, element_t U, element_t W) noexcept nogil:
+        cdef Py_ssize_t t
+        s.label[a] = W
+        s.size[U] -= 1
+        s.size[W] += 1
+        for t in range(self.k):
+            s.total[U * self.k + t] -= self.weights[a, t]
+            s.total[W * self.k + t] += self.weights[a, t]
+        if s.boxed:
+            boxes_put(&s.boxes, U, &s.total[U * self.k], s.size[U] > 0)
+            boxes_put(&s.boxes, W, &s.total[W * self.k], True)
+            boxes_climb(&s.boxes, U)
+            boxes_climb(&s.boxes, W)
+
+    def move(self, labels, double cost, Stopping stopping, order=None):
+        """Move elements to their best subsets while that lowers the cost; the change of cost. Labels in 0..n-1 are changed.
+
+        All elements wait in a queue, in the given order; an element that moves puts those behind that are linked to it and
+        not in the same subset then, as far as they do not wait already.
+        """
+        cdef Py_ssize_t n = self.n, t, i, head = 0, waiting = n, free_count = 0
+        cdef element_t a, U, W, mine, b
+        cdef offset_t j
+        cdef double low, value, own, change = 0.0
+        cdef double slope[TERMS]
+        cdef _Arrays arrays = _Arrays(self, labels)
+        cdef Subsets* s = &arrays.s
+        cdef element_t[::1] queue = np.arange(n, dtype=np.int32) if order is None else order.astype(np.int32)
+        cdef char[::1] waits = np.ones(n, np.int8)
+        cdef element_t[::1] free_subsets = np.empty(n + 1, np.int32)
+        if n == 0:
+            return 0.0
+        with nogil:
+            for i in range(n, -1, -1):
+                if s.size[i] == 0:
+                    free_subsets[free_count] = <element_t>i
+                    free_count += 1
+            while waiting:
+                a = queue[head]
+                head = head + 1 if head + 1 < n else 0
+                waiting -= 1
+                waits[a] = 0
+                if waiting > AHEAD:
+                    b = queue[head + AHEAD - 1 if head + AHEAD - 1 < n else head + AHEAD - 1 - n]
+                    prefetch(&self.neighbours[0] + self.starts[b])
+                    prefetch(&self.costs[0] + self.starts[b])
+                mine = s.label[a]
+                self._gather(s, a, NULL, 0)
+                self._slope(a, slope)
+                own = 0.0
+                for t in range(self.k):
+                    own += slope[t] * <double>(s.total[mine * self.k + t] - self.weights[a, t])
+                if s.stamp[mine] == s.look:
+                    own += s.sums[mine] / self.scale
+                low = own - self.tolerance
+                W = -1
+                for i in range(s.links):
+                    U = s.linked[i]
+                    if U == mine or s.sums[U] == NONE:
+                        continue
+                    value = s.sums[U] / self.scale + self._background(s, slope, U)
+                    if value < low:
+                        low = value
+                        W = U
+                if s.boxed:
+                    U = boxes_best(&s.boxes, slope, s.stamp, s.look, mine, &low)
+                    if U >= 0:
+                        W = U
+                if 0.0 < low and s.size[mine] > 1:
+                    low = 0.0
+                    W = free_subsets[free_count - 1]
+                    free_count -= 1
+                if W < 0:
+                    if stopping.poll(cost + change):
+                        break
+                    continue
+                change += low - own
+                self._move(s, a, mine, W)
+                if s.size[mine] == 0:
+                    free_subsets[free_count] = mine
+                    free_count += 1
+                for j in range(self.starts[a], self.starts[a + 1]):
+                    b = self.neighbours[j]
+                    if not waits[b] and s.label[b] != W:
+                        i = head + waiting
+                        queue[i if i < n else i - n] = b
+                        waiting += 1
+                        waits[b] = 1
+                if stopping.poll(cost + change):
+                    break
+        return change
+
+    def refine(self, labels, order=None):
+        """A finer partition: within each subset, elements alone join, in the given order, the best set of others there."""
+        cdef Py_ssize_t n = self.n, i, j
+        cdef element_t a, U, W, mine
+        cdef double low, value
+        cdef double slope[TERMS]
+        fine = np.arange(n, dtype=np.int32)
+        cdef _Arrays arrays = _Arrays(self, fine, False)
+        cdef Subsets* s = &arrays.s
+        cdef const element_t[::1] within = labels
+        cdef const element_t[::1] sequence = np.arange(n, dtype=np.int32) if order is None else order.astype(np.int32)
+        if n == 0:
+            return fine
+        with nogil:
+            for j in range(n):
+                a = sequence[j]
+                mine = s.label[a]
+                if s.size[mine] != 1:
+                    continue
+                self._gather(s, a, &within[0], within[a])
+                self._slope(a, slope)
+                low = -self.tolerance
+                W = -1
+                for i in range(s.links):
+                    U = s.linked[i]
+                    if U == mine or s.sums[U] == NONE:
+                        continue
+                    value = s.sums[U] / self.scale + self._background(s, slope, U)
+                    if value < low:
+                        low = value
+                        W = U
+                if W >= 0:
+                    self._move(s, a, mine, W)
+        return fine
+
+    def coarsen(self, labels, Py_ssize_t subsets):
+        """The level whose elements are the subsets that canonical labels name. O(n + m)"""
+        cdef Py_ssize_t n = self.n, k = self.k, i, first, t, size = 0
+        cdef offset_t j
+        cdef element_t a, U, W
+        cdef const element_t[::1] label = labels
+        order = np.argsort(labels, kind="stable").astype(np.int32)
+        cdef element_t[::1] members = order
+        starts_array = np.zeros(subsets + 1, np.int64)
+        weights_array = np.zeros((subsets, k), np.int64)
+        cdef offset_t[::1] starts = starts_array
+        cdef int64_t[:, ::1] weights = weights_array
+        cdef offset_t[::1] place = np.full(subsets, -1, np.int64)
+        # At most so many entries as there are pairs between subsets; counted first, because that is far less.
+        to_array = np.empty(self._count(label, members, subsets), np.int32)
+        cost_array = np.empty(len(to_array))
+        cdef element_t[::1] to = to_array
+        cdef cost_t[::1] cost = cost_array
+        with nogil:
+            i = 0
+            for U in range(subsets):
+                starts[U] = size
+                first = size
+                while i < n and label[members[i]] == U:
+                    a = members[i]
+                    i += 1
+                    for t in range(k):
+                        weights[U, t] += self.weights[a, t]
+                    for j in range(self.starts[a], self.starts[a + 1]):
+                        W = label[self.neighbours[j]]
+                        if W == U:
+                            continue
+                        if place[W] < first:
+                            place[W] = size
+                            to[size] = W
+                            cost[size] = self.costs[j]
+                            size += 1
+                        else:
+                            cost[place[W]] += self.costs[j]
+            starts[subsets] = size
+        return Level(starts_array, to_array, cost_array, weights_array, self.partner, self.factor, self.repels)
+
+    cdef Py_ssize_t _count(self, const element_t[::1] label, const element_t[::1] members, Py_ssize_t subsets):
+        cdef Py_ssize_t n = self.n, i, size = 0
+        cdef offset_t j
+        cdef element_t U, W
+        cdef element_t[::1] seen = np.full(subsets, -1, np.int32)
+        with nogil:
+            for i in range(n):
+                U = label[members[i]]
+                for j in range(self.starts[members[i]], self.starts[members[i] + 1]):
+                    W = label[self.neighbours[j]]
+                    if W != U and seen[W] != U:
+                        seen[W] = U
+                        size += 1
+        return size
+
+
+cdef class _Arrays:
+    """The memory of Subsets."""
+    cdef Subsets s
+    cdef list kept
+
+    def __cinit__(self, Level level, labels, bint boxed=True):
+        cdef Py_ssize_t n = level.n, k = level.k, a, t
+        cdef element_t[::1] label = labels, size = np.zeros(n + 1, np.int32), linked = np.zeros(n + 1, np.int32)
+        cdef int64_t[::1] total = np.zeros((n + 1) * k + 1, np.int64)
+        cdef int64_t[::1] stamp = np.zeros(n + 1, np.int64), sums = np.zeros(n + 1, np.int64)
+        self.kept = [label, size, linked, total, stamp, sums]
+        self.s.label = &label[0] if n else NULL
+        self.s.size = &size[0]
+        self.s.linked = &linked[0]
+        self.s.total = &total[0]
+        self.s.stamp = &stamp[0]
+        self.s.sums = &sums[0]
+        self.s.look = 0
+        self.s.links = 0
+        for a in range(n):
+            size[label[a]] += 1
+            for t in range(k):
+                total[label[a] * k + t] += level.weights[a, t]
+        self.s.boxed = boxed and not level.repels
+        if self.s.boxed:
+            if not boxes_make(&self.s.boxes, n + 1, k):
+                raise MemoryError()
+            for a in range(n + 1):
+                boxes_put(&self.s.boxes, a, &total[a * k], size[a] > 0)
+            boxes_build(&self.s.boxes)
+
+    def __dealloc__(self):
+        if self.s.boxed:
+            boxes_free(&self.s.boxes)

@@ -1,0 +1,154 @@
+"""Multilevel moves: move elements, then sets of elements, then sets of sets, as Louvain and Leiden do.
+
+One iteration starts from a partition of the elements, and goes up level by level:
+
+1. Elements move to the subset, or the empty set, where they cost least, one after the other from a queue, until none
+   lowers the cost by moving (Blondel et al. 2008; the queue: Ozaki, Tezuka & Inaba 2016).
+2. Within each subset, elements start alone, and one after the other joins the set there with which it costs least, if it
+   is still alone and that lowers the cost (Traag, Waltman & Van Eck 2019). The sets are the elements of the next level;
+   their subsets are those of 1, so that parts of a subset can move to others. If all stay alone, the subsets themselves
+   are the elements of the next level.
+3. The next level begins at 1, until no two elements share a subset.
+4. The subsets are taken down level by level, and at each, elements move as in 1 (Rotta & Noack 2011).
+
+The next iteration goes on from there. In the first one elements join in 2 in their order, later in random order, so that
+each finds other sets. It ends after PATIENCE iterations that do not lower the cost: no move of one element lowers it
+then.
+
+The background of a problem costs nothing but sums of weights for each subset, at each level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphpart.common.rounds import check_seed_and_threads
+from graphpart.partition.local_search._levels import Level
+from graphpart.partition.local_search.improve import improve
+from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.result import PartitionResult
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["improve_by_levels", "multilevel"]
+
+PATIENCE = 3  # with 1, a third of the time, and a modularity lower by 0.0001 (communities that are clear) to 0.0005
+
+
+@interruptible
+def multilevel(
+    problem: Any,
+    initial: Any = None,
+    *,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    target: float | None = None,
+    seed: int | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> PartitionResult:
+    """Move elements and sets of elements on several levels, while that lowers the cost; for large sparse problems.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``. Elements that must be joined move together. A background,
+        as of modularity, needs no memory, whether it repels or attracts.
+    initial : Result, labels, mapping or list of sets, optional
+        The partition to start from; default: every element alone (required joins joined).
+        Elements that it leaves out start alone.
+    time_limit, target, callback
+        As for :func:`~graphpart.partition.greedy_joining`.
+    max_iterations : int, optional
+        Number of iterations over all levels.
+    seed : int, optional
+        Of the random numbers; default 0.
+
+    Returns
+    -------
+    PartitionResult
+        With status ``local_optimum``: no move of one element lowers the cost.
+
+    Raises
+    ------
+    InvalidProblem, InvalidPartition, InvalidOption
+        If an argument is not as described.
+
+    Notes
+    -----
+    About O(n + m) time for each level, of which there are few; O(n + m) memory. Where the background attracts some pairs,
+    finding the best subset among those that are not linked takes about O(log n) for each look at an element if the
+    background has one term, and at worst the number of subsets if it has several.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import graphpart as gp
+    >>> p = gp.from_modularity(nx.les_miserables_graph(), weight=None)
+    >>> r = multilevel(p)
+    >>> r.subsets, round(r.objective, 3)
+    (6, 0.56)
+    """
+    stopping = Stopping(time_limit, max_iterations, target, callback)
+    check_seed_and_threads(seed, None)
+    state = np.random.default_rng(seed or 0)
+
+    def kernel(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
+        return improve_by_levels(p, labels, stopping, state)
+
+    return improve(problem, initial, lambda p, _: p.blocks(), kernel, "multilevel", stopping, lambda p: True)
+
+
+def improve_by_levels(
+    p: SetPartition, labels: Labels, stopping: Stopping, state: np.random.Generator, patience: int = PATIENCE
+) -> Labels:
+    """Iterations from canonical labels, until so many have not lowered the cost."""
+    cost = p.evaluate_labels(labels)
+    bottom = Level(*p.rows(), *terms_of(p))
+    fruitless, first = 0, True
+    while fruitless < patience:
+        reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)
+        first = False
+        if lowered < 0:
+            labels, cost = reached, cost + lowered
+        fruitless = 0 if lowered < -bottom.tolerance else fruitless + 1
+        if stopping.step(cost):
+            break
+        if fruitless == 0:
+            stopping.record(cost)
+    return labels
+
+
+def _iteration(
+    level: Level, labels: Labels, cost: float, stopping: Stopping, state: np.random.Generator | None
+) -> tuple[Labels, float]:
+    """Labels after one iteration, and by how much the cost changed; without random numbers in order."""
+    levels: list[Level] = []
+    maps: list[Labels] = []
+    before = cost
+    subsets = labels.copy()
+    while True:
+        cost += level.move(subsets, cost, stopping)
+        subsets = canonical(subsets)
+        count = int(subsets.max(initial=-1)) + 1
+        if count == level.n or stopping.reason is not None:
+            break
+        order = None if state is None else state.permutation(level.n)
+        elements = canonical(level.refine(subsets, order))
+        size = int(elements.max()) + 1
+        if size == level.n:
+            elements, size = subsets, count
+        levels.append(level)
+        level = level.coarsen(elements, size)
+        maps.append(elements)
+        above = np.empty(size, np.int32)
+        above[elements] = subsets
+        subsets = above
+    while maps:
+        subsets = subsets[maps.pop()]
+        level = levels.pop()
+        if stopping.reason is None:
+            cost += level.move(subsets, cost, stopping)
+    return canonical(subsets), cost - before

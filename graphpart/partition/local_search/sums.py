@@ -1,0 +1,59 @@
+"""The background of a problem as the kernels take it: weights as integers that add up exactly."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.problem import SetPartition
+
+__all__ = ["Terms", "terms_of"]
+
+BITS = 61  # of the sum of absolute weights
+
+
+class Terms(NamedTuple):
+    """The background of elements a and b is ``sum(factor[t] * weights[a, partner[t]] * weights[b, t])``."""
+
+    weights: NDArray[np.int64]  #: of shape (n, k)
+    partner: NDArray[np.int32]  #: of shape (k,)
+    factor: NDArray[np.float64]  #: of shape (k,)
+    repels: bool
+
+
+def terms_of(p: SetPartition) -> Terms:
+    """The terms of a problem, none if it has no background. Weights are rounded at 2**-61 of their absolute sum.
+
+    Weights that are whole numbers, or multiples of another power of two, stay exact. O(n)
+    """
+    if p.background is None:
+        return Terms(np.zeros((p.n, 0), np.int64), np.zeros(0, np.int32), np.zeros(0), True)
+    columns: list[NDArray[np.int64]] = []
+    partner: list[int] = []
+    factor: list[float] = []
+
+    def column(x: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+        exponent = math.frexp(math.fsum(np.abs(x).tolist()))[1]
+        return np.rint(np.ldexp(x, BITS - exponent)).astype(np.int64), BITS - exponent
+
+    for beta, (x, y) in zip(p.background.beta.tolist(), p.background.vectors, strict=True):
+        t = len(columns)
+        first, shift = column(x)
+        if x is y:
+            columns.append(first)
+            partner.append(t)
+            factor.append(math.ldexp(beta, -2 * shift))
+        else:
+            second, other = column(y)
+            columns += [first, second]
+            partner += [t + 1, t]
+            factor += [math.ldexp(beta, -shift - other)] * 2
+    return Terms(
+        np.ascontiguousarray(np.stack(columns, 1)),
+        np.array(partner, np.int32),
+        np.array(factor),
+        p.background.repels,
+    )

@@ -1,0 +1,232 @@
+"""Costs of all pairs that are not listed: a constant, or a sum of products of weights, kept implicit.
+
+The cost of a pair is ``listed[a, b] + background[a, b]``, where the background is a sum of few terms, each of them
+
+    beta * x[a] * x[b]    or    beta * (x[a] * y[b] + y[a] * x[b]).
+
+With x = 1 that is a constant: what a pair costs that is not listed. With degrees it is the null model of modularity, with
+degrees out and in that of directed modularity. The background within a subset follows from its sums of weights, so that no
+method needs all n^2 pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.display import number
+from graphpart.errors import InvalidProblem
+from graphpart.kernels import _background
+from graphpart.partition.problem.inputs import frozen
+
+__all__ = ["SMALL", "Background", "background_of"]
+
+Vector = NDArray[np.float64]
+SMALL = 1000  # elements up to which a matrix takes less time than thinking about it: 8 MB
+
+
+class Background:
+    """Terms of the cost of every pair; see :func:`background_of` for how people write them.
+
+    Parameters
+    ----------
+    terms : list of tuples ``(beta, x)`` or ``(beta, x, y)``
+        A finite number, and arrays of float64 of one length.
+
+    Attributes
+    ----------
+    beta : ndarray, shape (k,)
+    vectors : list of k pairs ``(x, y)`` of arrays of shape (n,)
+        The same array twice if the term is ``beta * x[a] * x[b]``.
+    """
+
+    __slots__ = ("beta", "vectors")
+
+    beta: Vector
+    vectors: list[tuple[Vector, Vector]]
+
+    def __init__(self, terms: Iterable[tuple[Any, ...]]) -> None:
+        kept = [term for term in terms if term[0] != 0]
+        self.beta = frozen(np.array([term[0] for term in kept], np.float64))
+        self.vectors = []
+        for _, x, *rest in kept:
+            first = frozen(np.ascontiguousarray(x, np.float64))
+            self.vectors.append((first, frozen(np.ascontiguousarray(rest[0], np.float64)) if rest else first))
+
+    def __bool__(self) -> bool:
+        return len(self.beta) > 0
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Background)
+            and np.array_equal(self.beta, other.beta)
+            and all(
+                np.array_equal(x, v) and np.array_equal(y, w) and (x is y) == (v is w)
+                for (x, y), (v, w) in zip(self.vectors, other.vectors, strict=True)
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> list[tuple[Any, ...]]:
+        return self.terms
+
+    def __setstate__(self, terms: list[tuple[Any, ...]]) -> None:
+        Background.__init__(self, terms)
+
+    def __repr__(self) -> str:
+        if self.constant is not None:
+            return f"{number(self.constant)} for each other pair"
+        words = ["{} x[a] x[b]", "{} (x[a] y[b] + y[a] x[b])"]
+        parts = [words[x is not y].format(number(float(b))) for b, (x, y) in zip(self.beta, self.vectors, strict=True)]
+        return " + ".join(parts) + " for each pair"
+
+    @property
+    def terms(self) -> list[tuple[Any, ...]]:
+        """The terms, as tuples ``(beta, x)`` or ``(beta, x, y)``."""
+        return [
+            (float(b), x) if x is y else (float(b), x, y) for b, (x, y) in zip(self.beta, self.vectors, strict=True)
+        ]
+
+    @property
+    def constant(self) -> float | None:
+        """What each pair costs, if all pairs cost the same by their terms; else None."""
+        if all((x == 1.0).all() and x is y for x, y in self.vectors):
+            return math.fsum(self.beta.tolist())
+        return None
+
+    @property
+    def repels(self) -> bool:
+        """Whether every term is at least 0 for every pair, such that pairs which are not listed never attract."""
+        for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True):
+            signs = []
+            for vector in (x, y):
+                low, high = float(vector.min(initial=0.0)), float(vector.max(initial=0.0))
+                if low < 0 < high:
+                    return False
+                signs.append(-1 if low < 0 else 1)
+            if beta * signs[0] * signs[1] < 0:
+                return False
+        return True
+
+    def flat(self) -> tuple[Vector, Vector, Vector]:
+        """(beta, left, right) of shapes (k,), (k, n), (k, n): the cost of a pair is ``sum(beta * left[:, a] * right[:, b])``.
+
+        A term of two vectors stands there twice.
+        """
+        rows = [
+            row
+            for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True)
+            for row in ([(beta, x, x)] if x is y else [(beta, x, y), (beta, y, x)])
+        ]
+        return (
+            np.array([row[0] for row in rows], np.float64),
+            np.ascontiguousarray(np.stack([row[1] for row in rows])),
+            np.ascontiguousarray(np.stack([row[2] for row in rows])),
+        )
+
+    def of_pairs(self, u: NDArray[np.integer[Any]], v: NDArray[np.integer[Any]]) -> Vector:
+        """The background of some pairs."""
+        total = np.zeros(len(u))
+        for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True):
+            total += beta * (x[u] * x[v] if x is y else x[u] * y[v] + y[u] * x[v])
+        return total
+
+    def add_to(self, matrix: NDArray[np.float64]) -> None:
+        """Add the background to a symmetric matrix, in place; its diagonal becomes 0."""
+        n = len(matrix)
+        columns = np.arange(n)
+        for a in range(n):
+            matrix[a] += self.of_pairs(np.full(n, a), columns)
+        matrix[np.diag_indices(n)] = 0.0
+
+    def sums(self, n: int) -> Vector:
+        """For each element at least the sum of the absolute background over its pairs."""
+        total = np.zeros(n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True):
+                p, q = np.abs(x), np.abs(y)
+                if x is y:
+                    total += abs(beta) * p * (p.sum() - p)
+                else:
+                    total += abs(beta) * (p * (q.sum() - q) + q * (p.sum() - p))
+        return total
+
+    def contract(self, labels: NDArray[np.int32], k: int) -> Background:
+        """The background between subsets."""
+        return self._mapped(lambda x: _background.sums_by_label(x, labels, k))
+
+    def restrict(self, elements: NDArray[np.integer[Any]]) -> Background:
+        """The background between some elements."""
+        return self._mapped(lambda x: x[elements])
+
+    def _mapped(self, change: Any) -> Background:
+        return Background(
+            (beta, change(x)) if x is y else (beta, change(x), change(y))
+            for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True)
+        )
+
+
+def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> Background | None:
+    """What people say of pairs that are not listed, as a Background; None if these cost 0.
+
+    Parameters
+    ----------
+    nodes : sequence of n hashables
+    missing : float
+        The cost of a pair that is not listed.
+    background : None, Background, tuple ``(beta, w)`` or ``(beta, x, y)``, or list of tuples
+        Vectors are arrays with a weight for each element, in order, or mappings from nodes to weights.
+
+    Raises
+    ------
+    InvalidProblem
+        If a number is not finite, or a vector has not one weight for each element.
+    """
+    n = len(nodes)
+    if isinstance(missing, bool) or not isinstance(missing, Real) or not math.isfinite(missing):
+        raise InvalidProblem(f"missing is {missing!r}: expected a finite number, the cost of a pair that is not listed")
+    terms: list[tuple[Any, ...]] = [(float(missing), np.ones(n))] if missing else []
+    if isinstance(background, Background):
+        given = background.terms
+    elif background is None:
+        given = []
+    else:
+        given = [background] if isinstance(background, tuple) else background
+        if not isinstance(given, list) or not all(isinstance(term, tuple) and len(term) in (2, 3) for term in given):
+            raise InvalidProblem("background is not as expected: (beta, w) or (beta, x, y), or a list of such tuples")
+    for beta, *vectors in given:
+        if isinstance(beta, bool) or not isinstance(beta, Real) or not math.isfinite(beta):
+            raise InvalidProblem(f"background has the factor {beta!r}: expected a finite number")
+        terms.append((float(beta), *(_vector(nodes, vector) for vector in vectors)))
+    found = Background(terms)
+    with np.errstate(over="ignore"):
+        for beta, (x, y) in zip(found.beta.tolist(), found.vectors, strict=True):
+            if not np.isfinite(beta * np.abs(x).max(initial=0.0) * np.abs(y).max(initial=0.0) * 2.0 * max(n, 1)):
+                raise InvalidProblem("the background overflows: expected weights of a smaller magnitude")
+    return found or None
+
+
+def _vector(nodes: Sequence[Hashable], weights: Any) -> Vector:
+    n = len(nodes)
+    if isinstance(weights, Mapping):
+        lacking = next((node for node in nodes if node not in weights), None)
+        if lacking is not None:
+            raise InvalidProblem(f"background has no weight of {lacking!r}: expected one for each element")
+        weights = [weights[node] for node in nodes]
+    try:
+        array = np.asarray(weights)
+    except ValueError:
+        array = np.zeros(0)
+    if array.shape != (n,) or array.dtype.kind not in "fiub":
+        raise InvalidProblem(f"background has weights of shape {array.shape}: expected a number for each of {n} elements")
+    array = np.array(array, np.float64)
+    if not np.isfinite(array).all():
+        a = int(np.argmin(np.isfinite(array)))
+        raise InvalidProblem(f"background has the weight {array[a]} of {nodes[a]!r}: expected a finite number")
+    return array

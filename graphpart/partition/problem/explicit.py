@@ -1,0 +1,56 @@
+"""A problem without background that has the same optima, as far as it does not take too much memory.
+
+Where the background repels, no optimum joins elements that no path of attracting pairs connects, so that only the pairs
+within the components of attracting pairs have to be listed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphpart.common.groups import group
+from graphpart.partition.problem.derived import components
+from graphpart.partition.problem.set_partition import SetPartition
+
+__all__ = ["explicit"]
+
+PAIRS, TIMES = 4_000_000, 20  # to be listed at most: so many, and so many times those that are
+ELEMENTS = 3000  # up to which a matrix is as good
+
+
+def explicit(p: SetPartition) -> SetPartition | None:
+    """A problem with the same elements, requirements and optima that has no background; None if it would be too large.
+
+    Costs of partitions that join nothing across components of attracting pairs are equal, and it evaluates all others
+    as the given problem does, too. O(n + m + pairs within components)
+    """
+    background = p.background
+    if background is None:
+        return p
+    assert p.u is not None and p.v is not None and p.cost is not None
+    if p.n <= ELEMENTS:
+        return p.to_dense()
+    if not background.repels:
+        return None
+    component = components(p)
+    sizes = np.bincount(component).astype(np.int64)
+    if int((sizes * (sizes - 1) // 2).sum()) > PAIRS + TIMES * p.m:
+        return None
+    elements, first = group(component, len(sizes))
+    inner = component[p.u] == component[p.v]
+    u, v = [p.u[inner]], [p.v[inner]]
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        members = elements[first[:-1][sizes == size][:, None] + np.arange(size)]
+        a, b = np.triu_indices(size, 1)
+        u.append(members[:, a].ravel().astype(np.int32))
+        v.append(members[:, b].ravel().astype(np.int32))
+    low, high = np.concatenate(u), np.concatenate(v)
+    listed = len(u[0])
+    costs = np.concatenate([p.cost[inner], background.of_pairs(low[listed:], high[listed:])])
+    cuts = p.must_cut[component[p.must_cut[:, 0]] != component[p.must_cut[:, 1]]]
+    low, high = np.concatenate([low, cuts[:, 0]]), np.concatenate([high, cuts[:, 1]])
+    costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
+    joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
+    q = SetPartition.of_pairs(p.nodes, low, high, costs, joins, offset=p.offset, sense=p.sense)
+    q._implicit = p
+    return q

@@ -1,0 +1,168 @@
+"""The HTML file: one page with scripts, styles and data in it, which asks nothing of any other place.
+
+The policy in its head (Content-Security-Policy) makes the browser hold to that: no request is allowed at all, and no
+script but those whose digests it names. Text from data is escaped, in HTML as in the block of data.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from graphpart.files.source import replacing
+from graphpart.reporting.charts import Chart, bokeh_script, item_of
+from graphpart.reporting.payload import json_block
+
+__all__ = ["Page", "Table", "column"]
+
+LONG = 24  # letters of a fact that needs more room
+ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = ("data.js", "table.js", "charts.js", "tooltips.js", "elements.js", "main.js")
+
+
+def column(name: str, values: Any, kind: str = "number") -> dict[str, Any]:
+    """A column of a table: kind is number, text, element (an index) or subset (a label); the last two are links."""
+    return {"name": name, "kind": kind, "values": values}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that the page's script sorts, filters and shows page by page.
+
+    Attributes
+    ----------
+    key : str
+        Its identifier in the page.
+    title, caption : str
+    columns : sequence of dict
+        Made by :func:`column`.
+    sort : int
+        The column that it is sorted by at first, counted from 1; negative: the largest first; 0: as given.
+    """
+
+    key: str
+    title: str
+    caption: str
+    columns: Sequence[dict[str, Any]]
+    sort: int = 0
+
+
+@dataclass
+class Page:
+    """What a report holds, in the order in which it is shown.
+
+    Attributes
+    ----------
+    title : str
+    headline, sentence : str
+        The answer in words.
+    facts : list of (str, str)
+    remarks : list of str
+        What the report leaves out, in sentences.
+    parts : list of (str, list)
+        A heading and its charts and tables; "search" stands for the search for elements.
+    data : dict
+        What the page's script needs beside charts and tables.
+    """
+
+    title: str
+    headline: str
+    sentence: str
+    facts: list[tuple[str, str]]
+    remarks: list[str] = field(default_factory=list)
+    parts: list[tuple[str, list[Chart | Table | str]]] = field(default_factory=list)
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write the file; it appears under its name only when all of it is written."""
+        text = self.html()
+        with replacing(path) as stream:
+            stream.write(text.encode("utf-8", "replace"))
+
+    def html(self) -> str:
+        """The whole page."""
+        charts = [part for _, parts in self.parts for part in parts if isinstance(part, Chart)]
+        tables = [part for _, parts in self.parts for part in parts if isinstance(part, Table)]
+        data = self.data | {
+            "charts": [{"key": c.key, "item": item_of(c), **c.data} for c in charts],
+            "tables": [{"key": t.key, "title": t.title, "columns": t.columns, "sort": t.sort} for t in tables],
+        }
+        scripts = [bokeh_script(), '"use strict";\n' + "\n".join(_asset(name) for name in SCRIPTS)]
+        policy = (
+            f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; style-src 'unsafe-inline'; "
+            "img-src data: blob:; base-uri 'none'; form-action 'none'"
+        )
+        body = self._body()
+        blocks = "".join(f"<script>{script}</script>\n" for script in scripts)
+        return (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'
+            f"<title>{html.escape(self.title)}</title>\n<style>\n{_asset('report.css')}</style>\n</head>\n<body>\n"
+            f'{body}<script type="application/json" id="data">{json_block(data)}</script>\n{blocks}</body>\n</html>\n'
+        )
+
+    def _body(self) -> str:
+        facts = "".join(
+            f'<div class="{"long" if len(v) > LONG else "short"}"><dt>{html.escape(k)}</dt>'
+            f"<dd>{html.escape(v)}</dd></div>"
+            for k, v in self.facts
+        )
+        remarks = "".join(f"<li>{html.escape(remark)}</li>" for remark in self.remarks)
+        links = "".join(
+            f'<li><a href="#part-{i}">{html.escape(head)}</a></li>' for i, (head, _) in enumerate(self.parts)
+        )
+        sections = "".join(
+            f'<section id="part-{i}" aria-labelledby="head-{i}"><h2 id="head-{i}">{html.escape(head)}</h2>\n'
+            f'<div class="parts">{"".join(map(_part, parts))}</div></section>\n'
+            for i, (head, parts) in enumerate(self.parts)
+        )
+        version = sys.modules["graphpart"].__version__
+        return (
+            '<a class="skip" href="#main">To the content</a>\n'
+            f'<header><p class="name">{html.escape(self.title)}</p>\n<nav aria-label="Parts"><ul>{links}</ul></nav>'
+            '</header>\n<main id="main">\n'
+            f'<h1>{html.escape(self.headline)}</h1>\n<p class="lead">{html.escape(self.sentence)}</p>\n'
+            f'<dl class="facts">{facts}</dl>\n'
+            + (f'<ul class="remarks" aria-label="What this report leaves out">{remarks}</ul>\n' if remarks else "")
+            + '<noscript><p class="warning">Charts and tables need JavaScript, which is switched off here. All of it '
+            "is in this file; nothing is loaded from elsewhere.</p></noscript>\n"
+            f"{sections}</main>\n<footer><p>graphpart {html.escape(version)}. This file holds all that it shows and "
+            "asks no other place for anything.</p></footer>\n"
+            '<div id="tooltip" role="tooltip" hidden></div>\n'
+        )
+
+
+def _part(part: Chart | Table | str) -> str:
+    """The place of a chart, a table or the search, which the script fills."""
+    if isinstance(part, Chart):
+        title, caption = html.escape(part.title), html.escape(part.caption)
+        wide = " wide" if part.wide else ""
+        return (
+            f'<figure class="chart{wide}" id="chart-{part.key}" aria-labelledby="title-{part.key}" '
+            f'aria-describedby="caption-{part.key}"><h3 id="title-{part.key}">{title}</h3>\n'
+            f'<div class="controls"></div><div class="plot"></div>\n'
+            f'<figcaption id="caption-{part.key}">{caption}</figcaption></figure>\n'
+        )
+    if isinstance(part, Table):
+        return (
+            f'<div class="table wide" id="table-{part.key}"><h3 id="title-{part.key}">{html.escape(part.title)}</h3>\n'
+            f'<p class="caption" id="caption-{part.key}">{html.escape(part.caption)}</p></div>\n'
+        )
+    return '<div class="search wide" id="search"></div>\n'
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text("utf-8")
+
+
+def _digest(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

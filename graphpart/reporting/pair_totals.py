@@ -1,0 +1,131 @@
+"""One pass over the costs of all pairs, in blocks, for all that a report shows of them.
+
+O(m) time for m pairs, or O(n^2) for a matrix, and memory for a block beside the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.problem import Labels, SetPartition
+
+__all__ = ["KINDS", "PairTotals", "pair_totals"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+BLOCK = 1 << 22  # pairs looked at together
+KINDS = ("together, attract", "apart, repel", "together though they repel", "apart though they attract")
+
+
+@dataclass
+class PairTotals:
+    """Sums and selections.
+
+    Attributes
+    ----------
+    inside, outside : ndarray of shape (k,)
+        For each subset the sum of the costs of pairs within it, and of pairs that lead out of it.
+    own : ndarray of shape (n,)
+        For each element the sum of the costs of pairs with others of its subset.
+    kinds : ndarray of int64, shape (4,)
+        How many pairs there are of each of `KINDS`; those of cost 0 are of none.
+    links : tuple of (u, v, cost, kind)
+        Pairs of drawn elements, for each kind those of largest absolute cost, by the places of elements in `drawn`.
+    cells : ndarray of shape (c, c)
+        The mean cost of pairs whose elements are in two cells of the order; NaN where there is none.
+    """
+
+    inside: Floats
+    outside: Floats
+    own: Floats
+    kinds: Integers
+    links: tuple[NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int64]]
+    cells: Floats
+
+
+def pair_totals(p: SetPartition, labels: Labels, drawn: Integers, order: Integers, cells: int, most: int) -> PairTotals:
+    """Go through all pairs.
+
+    Parameters
+    ----------
+    p : SetPartition
+    labels : ndarray of int32, shape (n,)
+        0, 1, ...
+    drawn : ndarray of int64
+        The elements that are drawn.
+    order : ndarray of int64, shape (n,)
+        The elements in the order of the matrix.
+    cells : int
+        Rows of the matrix.
+    most : int
+        Pairs of each kind in `links`.
+    """
+    n, k = p.n, int(labels.max(initial=-1)) + 1
+    place = np.full(n, -1, np.int64)
+    place[drawn] = np.arange(len(drawn))
+    cell = np.empty(n, np.int64)
+    cell[order] = np.arange(n) * cells // max(n, 1)
+    inside, outside, own = np.zeros(k), np.zeros(k), np.zeros(n)
+    kinds = np.zeros(len(KINDS), np.int64)
+    sums, counts = np.zeros(cells * cells), np.zeros(cells * cells)
+    links = _none()
+    for u, v, cost in _blocks(p):
+        a, b = labels[u], labels[v]
+        joined = a == b
+        inside += np.bincount(a[joined], cost[joined], k)
+        out = np.where(np.isinf(cost) | joined, 0.0, cost)  # forbidden pairs are cut, at no cost
+        outside += np.bincount(a, out, k) + np.bincount(b, out, k)
+        own += np.bincount(u[joined], cost[joined], n) + np.bincount(v[joined], cost[joined], n)
+        kind = np.where(joined, np.where(cost < 0, 0, 2), np.where(cost > 0, 1, 3))
+        kinds += np.bincount(kind[cost != 0], minlength=len(KINDS))
+        both = (place[u] >= 0) & (place[v] >= 0) & (cost != 0)
+        found = place[u[both]], place[v[both]], cost[both], kind[both]
+        links = _strongest(tuple(np.concatenate(x) for x in zip(links, found, strict=True)), most)
+        if cells < n:  # a mean is one of numbers
+            finite = np.isfinite(cost)
+            u, v, cost = u[finite], v[finite], cost[finite]
+        i, j = cell[u], cell[v]
+        at = np.minimum(i, j) * cells + np.maximum(i, j)
+        sums += np.bincount(at, cost, cells * cells)
+        counts += np.bincount(at, minlength=cells * cells)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan).reshape(cells, cells)
+    return PairTotals(inside, outside, own, kinds, links, mean)
+
+
+def _none() -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int64]]:
+    empty = np.zeros(0, np.int64)
+    return empty, empty, np.zeros(0), empty
+
+
+def _strongest(
+    links: tuple[NDArray[np.generic], ...], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int64]]:
+    """Of each kind those of largest absolute cost, in their order."""
+    u, v, cost, kind = links
+    kept = np.zeros(len(cost), bool)
+    for k in range(len(KINDS)):
+        mine = np.flatnonzero(kind == k)
+        if len(mine) > most:  # all that are as strong as the last one that is kept: sorting those is enough
+            size = np.abs(cost[mine])
+            mine = mine[size >= np.partition(size, len(size) - most)[len(size) - most]]
+        kept[mine[np.argsort(-np.abs(cost[mine]), kind="stable")[:most]]] = True
+    return u[kept], v[kept], cost[kept], kind[kept]  # type: ignore[return-value]
+
+
+def _blocks(p: SetPartition) -> Iterator[tuple[Integers, Integers, Floats]]:
+    """All pairs, a block at a time."""
+    if p.matrix is None:
+        u, v, cost = p.pairs()
+        for start in range(0, len(u), BLOCK):
+            some = slice(start, start + BLOCK)
+            yield u[some].astype(np.int64), v[some].astype(np.int64), cost[some]
+    else:
+        rows = max(1, BLOCK // max(p.n, 1))
+        for start in range(0, p.n, rows):
+            i, j = np.nonzero(np.arange(start, min(start + rows, p.n))[:, None] < np.arange(p.n)[None, :])
+            yield i + start, j, p.matrix[i + start, j]

@@ -1,0 +1,70 @@
+"""Data within an HTML file: JSON that no name can end, and arrays packed in it.
+
+A JSON block in HTML ends at ``</script`` wherever that stands, so `<`, `>` and `&` are written as escapes; so is all
+that is not ASCII. Arrays are little-endian, compressed by gzip without a time, in base64; the page unpacks them.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["json_block", "names_of", "packed"]
+
+LONGEST_NAME = 100  # letters of a name
+ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def json_block(data: Any) -> str:
+    """JSON that may stand in a script element of HTML.
+
+    Examples
+    --------
+    >>> json_block({"name": "</script>", "cost": float("inf")})
+    '{"name":"\\\\u003c/script\\\\u003e","cost":"inf"}'
+    """
+    text = json.dumps(_valid(data), separators=(",", ":"), allow_nan=False)
+    return text.translate(ESCAPES)
+
+
+def _valid(value: Any) -> Any:
+    """The same with words for numbers that JSON does not have, and without numbers of NumPy."""
+    if isinstance(value, dict):
+        return {key: _valid(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_valid(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return value
+
+
+def packed(array: NDArray[Any], dtype: str) -> dict[str, str]:
+    """An array as the page unpacks it; `dtype` is float32, float64, int32 or uint8."""
+    raw = np.ascontiguousarray(array, np.dtype(dtype).newbyteorder("<")).tobytes()
+    return {"dtype": dtype, "gzip": base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()}
+
+
+def names_of(nodes: Sequence[Any], some: Iterable[int] | None = None) -> list[str] | None:
+    """The names of elements as text, long ones shortened; None if all are called 0, 1, ..."""
+    if some is None:
+        if isinstance(nodes, range) and nodes == range(len(nodes)):
+            return None
+        return [short(node) for node in nodes]
+    return [short(nodes[i]) for i in some]
+
+
+def short(name: Any) -> str:
+    """A name in one line of at most 100 letters, without halves of letters, which no browser shows."""
+    text = " ".join(str(name).split())
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."

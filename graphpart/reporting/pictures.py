@@ -1,0 +1,254 @@
+"""The pictures of a set partition problem and its subsets: graph, matrix, image, and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.display import number, plural
+from graphpart.reporting.charts import COLOURS, Chart, figure, models, source
+from graphpart.reporting.payload import packed
+
+__all__ = ["graph_chart", "image_chart", "matrix_chart", "sizes_chart"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.integer[Any]]
+ATTRACT, REPEL = "#3b78b8", "#d1542c"
+LINKS = (  # colour, dash, opacity by kind, see pair_totals.KINDS
+    (ATTRACT, "solid", 0.45),
+    (REPEL, "dotted", 0.35),
+    (REPEL, "solid", 0.6),
+    (ATTRACT, "dashed", 0.8),
+)
+SHOWN = (600, 300, 600, 600)  # lines up to which a kind is shown at first
+OUTLINES = 500  # subsets whose borders are drawn in the matrix
+FEW, DOTS = 0.02, 5000  # share of cells with a cost up to which dots are drawn, and how many
+SIDE = 1024  # pixels of an image
+TINY, HUGE = 1e-20, 1e20
+BARS = 60
+
+
+def graph_chart(
+    x: Floats,
+    y: Floats,
+    labels: Integers,
+    elements: Integers,
+    links: tuple[Integers, Integers, Floats, Integers],
+    kinds: Sequence[str],
+    counts: Sequence[int],
+    caption: str,
+    title: str = "Elements and their subsets",
+    styles: Sequence[tuple[str, str, float]] = LINKS,
+) -> Chart:
+    """Elements as points in the colours of their subsets, pairs as lines."""
+    left, right, top, bottom = _box(x, y)
+    aspect = min(2.2, max(1.25, (right - left) / (bottom - top)))
+    wide, high = max(right - left, aspect * (bottom - top)), max(bottom - top, (right - left) / aspect)
+    middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
+    drawn = figure(
+        (middle_x - wide / 2, middle_x + wide / 2),
+        (middle_y + high / 2, middle_y - high / 2),
+        aspect=aspect,
+        axes=False,
+    )
+    u, v, cost, kind = links
+    shown = []
+    for k in range(len(kinds)):
+        colour, dash, alpha = styles[k]
+        mine = np.flatnonzero(kind == k)
+        columns = source(
+            f"links-{k}",
+            x0=x[u[mine]], y0=y[u[mine]], x1=x[v[mine]], y1=y[v[mine]],
+            u=elements[u[mine]].astype(np.int32), v=elements[v[mine]].astype(np.int32), cost=cost[mine],
+        )  # fmt: skip
+        visible = len(mine) <= SHOWN[k]
+        drawn.segment(
+            "x0", "y0", "x1", "y1", source=columns, color=colour, line_dash=dash, line_alpha=alpha, line_width=1.3,
+            name=f"links-{k}", visible=visible,
+        )  # fmt: skip
+        line = {"name": kinds[k], "drawn": len(mine), "count": int(counts[k])}
+        shown.append({**line, "visible": visible, "colour": colour, "dash": dash})
+    colours = [COLOURS[label % len(COLOURS)] for label in labels.tolist()]
+    nodes = source("nodes", x=x, y=y, element=elements.astype(np.int32), colour=colours)
+    size = float(np.clip(9 * np.sqrt(300 / max(len(x), 1)), 3, 12))
+    drawn.scatter("x", "y", source=nodes, size=size, color="colour", line_width=0, name="nodes")
+    _marker(drawn)
+    return Chart("graph", title, caption, drawn, {"kind": "graph", "links": shown}, wide=True)
+
+
+def _box(x: Floats, y: Floats) -> tuple[float, float, float, float]:
+    if not len(x):
+        return 0.0, 1.0, 0.0, 1.0
+    left, right, top, bottom = float(x.min()), float(x.max()), float(y.min()), float(y.max())
+    margin = max(0.04 * max(right - left, bottom - top), 1e-3)
+    return left - margin, right + margin, top - margin, bottom + margin
+
+
+def _marker(drawn: Any) -> None:
+    """A ring, not there yet, around the element that is looked at."""
+    marker = source("marker", x=[], y=[])
+    drawn.scatter(
+        "x",
+        "y",
+        source=marker,
+        size=22,
+        fill_color=None,
+        line_color="#e0007a",
+        line_width=3,
+        name="marker",
+        level="overlay",
+    )
+
+
+def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption: str) -> Chart:
+    """The costs of pairs, elements ordered by subset; the page's script fills the image from half of the matrix.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (c, c)
+        Upper half filled.
+    n : int
+        Number of elements.
+    sizes : ndarray of int
+        Of the subsets, in the order of the matrix.
+    largest : float
+        The absolute cost that has the full colour.
+    """
+    scale = 1.0 if TINY < largest < HUGE else 2.0 ** int(np.log2(largest))  # cells are in single precision
+    with np.errstate(over="ignore", under="ignore"):
+        cells = (cells / scale).astype(np.float32)
+    drawn = figure((0, n), (n, 0), aspect=1.0)
+    image = source("image", image=[np.zeros((1, 1), np.float32)], x=[0], y=[0], dw=[n], dh=[n])
+    mapper = models().LinearColorMapper(
+        ["#000000"], low=-largest / scale, high=largest / scale, nan_color="rgba(0,0,0,0)", name="costs"
+    )
+    drawn.image("image", source=image, x="x", y="y", dw="dw", dh="dh", color_mapper=mapper, name="image")
+    _dots(drawn, cells, n, mapper)
+    ends = np.cumsum(sizes)
+    some = np.flatnonzero(sizes > 1)[:OUTLINES]
+    starts, ends = (ends - sizes)[some], ends[some]
+    columns = source("outlines", left=starts, right=ends, top=starts, bottom=ends)
+    drawn.quad(
+        "left",
+        "right",
+        "top",
+        "bottom",
+        source=columns,
+        fill_alpha=0,
+        line_color="#888888",
+        line_width=1,
+        name="outlines",
+    )
+    cross = source("cross", x0=[], y0=[], x1=[], y1=[])
+    drawn.segment("x0", "y0", "x1", "y1", source=cross, color="#e0007a", line_width=1.5, name="cross")
+    drawn.grid.visible = False
+    half = cells[np.triu_indices(len(cells))]
+    data = {"kind": "matrix", "cells": len(cells), "half": packed(half, "float32"), "scale": scale}
+    drawn.xaxis.axis_label = drawn.yaxis.axis_label = "elements, subset by subset"
+    return Chart("matrix", "Costs of pairs, ordered by subset", caption, drawn, data)
+
+
+def _dots(drawn: Any, cells: Floats, n: int, mapper: Any) -> None:
+    """Where few cells have a cost, a dot on each: a cell may be smaller than a pixel."""
+    i, j = np.nonzero(np.triu(np.nan_to_num(cells, posinf=1.0, neginf=-1.0)))
+    if not len(i) or len(i) > FEW * cells.size:
+        return
+    kept = np.sort(np.argsort(-np.abs(cells[i, j]), kind="stable")[:DOTS])
+    i, j = i[kept], j[kept]
+    costs, scale = np.nan_to_num(cells[i, j], posinf=1e30, neginf=-1e30), n / len(cells)
+    x, y = (np.concatenate(pair) * scale + scale / 2 for pair in ((i, j), (j, i)))
+    dots = source("dots", x=x, y=y, cost=np.concatenate([costs, costs]))
+    drawn.scatter(
+        "x", "y", source=dots, marker="square", size=2.5, line_width=0, name="dots",
+        fill_color={"field": "cost", "transform": mapper},
+    )  # fmt: skip
+
+
+def image_chart(row: Integers, column: Integers, labels: Integers, what: str, of: str, remarks: list[str]) -> Chart:
+    """Labels on a grid as an image."""
+    height, width = int(row.max()) + 1, int(column.max()) + 1
+    step = max(1, -(-max(height, width) // SIDE))
+    few = int(labels.max(initial=0)) < len(COLOURS)
+    codes = np.full((height, width), 255, np.uint8)
+    codes[row, column] = labels % len(COLOURS)
+    codes = codes[::step, ::step]
+    if step > 1:
+        remarks.append(f"The image shows one of {step} rows and columns: {codes.shape[1]} by {codes.shape[0]} pixels.")
+    drawn = figure((0, width), (height, 0), aspect=min(2.2, max(0.6, width / height)))
+    image = source("image", image=[codes], x=[0], y=[0], dw=[width], dh=[height])
+    mapper = models().LinearColorMapper(list(COLOURS), low=0, high=len(COLOURS) - 1, high_color="rgba(0,0,0,0)")
+    drawn.image("image", source=image, x="x", y="y", dw="dw", dh="dh", color_mapper=mapper, name="image")
+    drawn.grid.visible = False
+    _marker(drawn)
+    drawn.xaxis.axis_label, drawn.yaxis.axis_label = "column", "row"
+    colours = "" if few else f" Colours repeat: there are {len(COLOURS)}."
+    legend = (
+        [{"name": f"{what} {k}", "colour": COLOURS[k]} for k in range(int(labels.max(initial=-1)) + 1)] if few else []
+    )
+    natural = len(row) == height * width and bool((row * width + column == np.arange(len(row))).all())
+    place = None if natural else packed(row * width + column, "int32")
+    data = {"kind": "image", "width": width, "height": height, "place": place, "legend": legend}
+    caption = f"{height} by {width} {of}s, each in the colour of its {what}.{colours}"
+    return Chart("image", f"The {what}s as an image", caption, drawn, data)
+
+
+def sizes_chart(sizes: Integers) -> Chart:
+    """How many subsets there are of each size; sizes that differ by less than a factor of two together if many."""
+    values, counts = np.unique(sizes, return_counts=True)
+    if len(values) <= BARS and int(values.max(initial=0)) <= BARS:
+        low, high = values, values
+        left, right = values - 0.45, values + 0.45
+        log = False
+    else:
+        power = np.floor(np.log2(np.maximum(sizes, 1))).astype(np.int64)
+        values, counts = np.unique(power, return_counts=True)
+        low, high = 2**values, 2 ** (values + 1) - 1
+        left, right = low.astype(float), (high + 1).astype(float)
+        log = True
+    texts = []
+    for a, b, count in zip(low.tolist(), high.tolist(), counts.tolist(), strict=True):
+        inside = int(sizes[(sizes >= a) & (sizes <= b)].sum())
+        size = plural(a, "element") if a == b else f"{number(a)} to {number(b)} elements"
+        texts.append(f"{plural(count, 'subset')} of {size}: {plural(inside, 'element')} in all")
+    alone = int((sizes == 1).sum())
+    largest = int(sizes.max(initial=0))
+    caption = f"{plural(len(sizes), 'subset')}, the largest of {plural(largest, 'element')}; {number(alone)} alone."
+    x = (0.9 * float(left.min(initial=1)), 1.1 * float(right.max(initial=1))) if log else (0.0, max(2.0, largest + 1.0))
+    return bars_chart("sizes", "Sizes of subsets", caption, left, right, counts, texts, ("elements", "subsets"), x, log)
+
+
+def bars_chart(
+    key: str,
+    title: str,
+    caption: str,
+    left: Any,
+    right: Any,
+    top: Any,
+    texts: list[str],
+    labels: tuple[str, str],
+    x: tuple[float, float],
+    log: bool = False,
+) -> Chart:
+    """Bars from 0 on, each with a text for when the pointer is on it."""
+    top = np.asarray(top, np.float64)
+    bottom = 0.5 if log else 0.0
+    drawn = figure(x, (bottom, (2 if log else 1.08) * float(top.max(initial=1))), aspect=1.7, x_log=log, y_log=log)
+    columns = source("bars", left=np.asarray(left, float), right=np.asarray(right, float), top=top)
+    drawn.quad(
+        "left",
+        "right",
+        "top",
+        bottom,
+        source=columns,
+        color="#4477aa",
+        line_color="#ffffff",
+        line_alpha=0.4,
+        name="bars",
+    )
+    drawn.xaxis.axis_label, drawn.yaxis.axis_label = labels
+    if not log:
+        drawn.yaxis.ticker.min_interval = 1
+    return Chart(key, title, caption, drawn, {"kind": "bars", "texts": texts})

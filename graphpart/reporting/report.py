@@ -1,0 +1,129 @@
+"""The face: `report(problem, result, path)` writes one HTML file about a result."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, BinaryIO
+
+from graphpart.display import number
+from graphpart.errors import InvalidOption, InvalidPartition
+from graphpart.partition.problem import as_problem
+from graphpart.reporting.charts import check_report
+from graphpart.result import Result
+from graphpart.solve import problem_kind
+
+__all__ = ["report"]
+
+LARGEST_MATRIX = 3000  # elements of a problem stored as a matrix, up to which doubts are looked for
+SLACK = 2.0**-30  # relative difference of costs that is rounding
+
+
+def report(
+    problem: Any,
+    result: Result,
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    title: str | None = None,
+    doubts: bool = True,
+    time_limit: float | None = None,
+) -> None:
+    """Write a report on a result: one HTML file that holds all it shows, for any browser, without a network.
+
+    It says how good the result is, in words that are proven; it draws cost and lower bound over time, the sizes of
+    subsets, the graph with its subsets, and the costs ordered by subset; it lists the subsets, and the elements and
+    pairs that are least sure. Of a factor graph it shows the energies of factors, how many variables have each label,
+    and on a grid the labels as an image. Elements are found by name. The page is dark where the system is, works on
+    narrow screens and by keyboard.
+
+    Parameters
+    ----------
+    problem : SetPartition, FactorGraph, networkx.Graph, or generated Instance
+        As for :func:`graphpart.solve`.
+    result : Result
+        What a solver returned for this problem.
+    path : str, path-like or binary file
+        Where to write; a file appears under its name only when it is complete.
+    title : str, optional
+        What the page is called; default: the name of the file, or "Report".
+    doubts : bool
+        Whether to look for what is least sure, see :func:`graphpart.partition.doubts` and
+        :func:`graphpart.crf.doubts`: most of the time of a report on a large problem.
+    time_limit : float, optional
+        Seconds for the search for doubts; a partition's are looked at without a limit otherwise.
+
+    Raises
+    ------
+    MissingDependency
+        If Bokeh is not installed, which draws: ``pip install 'graphpart[report]'``.
+    InvalidOption
+        If the result is none.
+    InvalidPartition
+        If the result does not fit the problem, or is that of another one.
+
+    Notes
+    -----
+    O(m log^2 m) time for m pairs with doubts, else O(n log n + m). The same result makes the same bytes. Of large
+    problems a sample is drawn, and the page says which.
+
+    Examples
+    --------
+    >>> import io
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0], nodes=["ann", "bob", "cid"])
+    >>> stream = io.BytesIO()
+    >>> gp.report(p, gp.solve(p), stream, title="Three people")
+    >>> "<h1>Optimal</h1>" in stream.getvalue().decode()
+    True
+    """
+    check_report()
+    if isinstance(problem, tuple) and hasattr(problem, "problem"):  # an Instance
+        problem = problem.problem
+    if not isinstance(result, Result):
+        raise InvalidOption(f"result is of type {type(result).__name__}: expected what a solver returned, a Result")
+    is_partition = problem_kind(problem) == "partition"
+    if is_partition:
+        problem = as_problem(problem)
+    _check_costs(problem, result)
+    if title is None:
+        name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
+        title = os.path.splitext(name)[0] or "Report"
+    remarks: list[str] = []
+    found = _doubts(problem, result, is_partition, time_limit, remarks) if doubts else None
+    if is_partition:
+        from graphpart.reporting.partitions import partition_page
+
+        page = partition_page(problem, result, found, title, remarks)
+    else:
+        from graphpart.reporting.labelings import labeling_page
+
+        page = labeling_page(problem, result, found, title, remarks)
+    page.write(path)
+
+
+def _check_costs(problem: Any, result: Result) -> None:
+    """Raise InvalidPartition if the result is that of another problem."""
+    cost = problem.evaluate_labels(problem.labels(result))
+    if cost == result.cost or abs(cost - result.cost) <= SLACK * max(abs(cost), abs(result.cost)):
+        return
+    size = problem.n * problem.tolerance if hasattr(problem, "tolerance") else 0.0
+    if not abs(cost - result.cost) <= size:
+        raise InvalidPartition(
+            f"the result costs {number(result.cost)}, its labels {number(cost)}: expected the problem that it solves"
+        )
+
+
+def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float | None, remarks: list[str]) -> Any:
+    from graphpart import crf, partition
+
+    if result.cost == math.inf:
+        remarks.append("What is least sure is not shown: the solution is forbidden.")
+        return None
+    if not is_partition:
+        return crf.doubts(problem, result, time_limit=time_limit)
+    if problem.is_dense and problem.n > LARGEST_MATRIX:
+        remarks.append(
+            f"What is least sure is not shown: there are more than {number(LARGEST_MATRIX)} elements in a matrix."
+        )
+        return None
+    return partition.doubts(problem, result, time_limit=time_limit)
