@@ -84,7 +84,7 @@ def pages(tmp_path_factory):
     image = noisy_image(12, 16, seed=1).problem
     gp.report(image, gp.solve(image), folder / "image.html")
     large = sparse_random(20_000, 60_000, seed=1).problem
-    gp.report(large, gp.partition.greedy_joining(large), folder / "large.html")
+    gp.report(large, gp.partition.greedy_joining(large), folder / "large.html", doubts=False)
     report_benchmark(runs(), folder / "benchmark.html", time_limit=1.0)
     return folder
 
@@ -239,6 +239,8 @@ def test_search_finds_and_shows(driver, pages):
     assert detail.find_element(By.TAG_NAME, "h3").text == found[0] and "Its strongest pairs" in detail.text
     assert driver.execute_script("return sourceOf(charts.graph, 'marker').data.x.length") == 1
     assert driver.execute_script("return sourceOf(charts.matrix, 'cross').data.x0.length") == 2
+    lines = driver.execute_script("return sourceOf(charts.graph, 'near').data.x0.length")
+    assert lines == len(detail.find_elements(By.CSS_SELECTOR, "ul button")) == 10
     # a neighbour, its subset, a member
     detail.find_element(By.CSS_SELECTOR, "ul button").click()
     assert driver.find_element(By.CSS_SELECTOR, "#detail h3").text != found[0]
