@@ -14,7 +14,7 @@ from graphpart.reporting.grids import grid_of
 from graphpart.reporting.layout import springs
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.payload import names_of, packed, packed_costs, short
-from graphpart.reporting.pictures import ATTRACT, REPEL, bars_chart, graph_chart, image_chart
+from graphpart.reporting.pictures import ATTRACT, REPEL, bars_chart, graph_chart, image_chart, legend_of
 from graphpart.reporting.progress import progress_chart
 from graphpart.reporting.words import facts_of, verdict
 from graphpart.result import Result
@@ -177,9 +177,11 @@ def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) 
         "Variables in the colours of their labels; lines are factors, from their first variable to each other one, and "
         "say by how much their energy is above the least one of their table."
     )
-    return graph_chart(
+    chart = graph_chart(
         x, y, labels, np.arange(f.n), (u, v, excess, kind), KINDS, counts, caption, "Variables and their labels", LINES
     )
+    chart.data["legend"] = legend_of("label", labels)
+    return chart
 
 
 def _by_arity(f: FactorGraph, energies: Floats, least: Floats) -> Table:

@@ -12,7 +12,7 @@ from graphpart.display import number, plural
 from graphpart.reporting.charts import COLOURS, Chart, figure, models, source
 from graphpart.reporting.payload import packed
 
-__all__ = ["ATTRACT", "REPEL", "bars_chart", "graph_chart", "image_chart", "matrix_chart", "sizes_chart"]
+__all__ = ["ATTRACT", "REPEL", "bars_chart", "graph_chart", "image_chart", "legend_of", "matrix_chart", "sizes_chart"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
@@ -187,14 +187,18 @@ def image_chart(row: Integers, column: Integers, labels: Integers, what: str, of
     _marker(drawn)
     drawn.xaxis.axis_label, drawn.yaxis.axis_label = "column", "row"
     colours = "" if few else f" Colours repeat: there are {len(COLOURS)}."
-    legend = (
-        [{"name": f"{what} {k}", "colour": COLOURS[k]} for k in range(int(labels.max(initial=-1)) + 1)] if few else []
-    )
+    legend = legend_of(what, labels)
     natural = len(row) == height * width and bool((row * width + column == np.arange(len(row))).all())
     place = None if natural else packed(row * width + column, "int32")
     data = {"kind": "image", "width": width, "height": height, "place": place, "legend": legend}
     caption = f"{height} by {width} {of}s, each in the colour of its {what}.{colours}"
     return Chart("image", f"The {what}s as an image", caption, drawn, data)
+
+
+def legend_of(what: str, labels: Integers) -> list[dict[str, str]]:
+    """The colours of labels; none where they repeat."""
+    count = int(labels.max(initial=-1)) + 1
+    return [{"name": f"{what} {k}", "colour": COLOURS[k]} for k in range(count)] if count <= len(COLOURS) else []
 
 
 def sizes_chart(sizes: Integers) -> Chart:
