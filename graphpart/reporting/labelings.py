@@ -13,8 +13,8 @@ from graphpart.display import number, plural
 from graphpart.reporting.grids import grid_of
 from graphpart.reporting.layout import springs
 from graphpart.reporting.page import Page, Table, column
-from graphpart.reporting.payload import names_of, packed, short
-from graphpart.reporting.pictures import bars_chart, graph_chart, image_chart
+from graphpart.reporting.payload import names_of, packed, packed_costs, short
+from graphpart.reporting.pictures import ATTRACT, REPEL, bars_chart, graph_chart, image_chart, legend_of
 from graphpart.reporting.progress import progress_chart
 from graphpart.reporting.words import facts_of, verdict
 from graphpart.result import Result
@@ -30,7 +30,7 @@ LEAST_SURE = 200
 BINS = 40
 SCOPE = 6  # names of a scope in the table
 KINDS = ("factors at their least energy", "factors above it")
-LINES = (("#3b78b8", "solid", 0.6), ("#d1542c", "solid", 0.7))  # colour, dash and opacity of each
+LINES = ((ATTRACT, "solid", 0.6), (REPEL, "solid", 0.7))  # colour, dash and opacity of each
 
 
 def labeling_page(f: FactorGraph, result: Result, doubts: LabelDoubts | None, title: str, remarks: list[str]) -> Page:
@@ -79,7 +79,7 @@ def labeling_page(f: FactorGraph, result: Result, doubts: LabelDoubts | None, ti
                 "names": names_of(f.variables),
                 "labels": packed(labels, "int32"),
                 "order": None,
-                "doubt": None if doubts is None else packed(doubt, "float64"),
+                "doubt": None if doubts is None else packed_costs(doubt),
                 "to": None if doubts is None else packed(to, "int32"),
                 "own": None,
                 "pairs": None,
@@ -153,9 +153,8 @@ def _energies_chart(energies: Floats) -> Any:
     if len(finite) < len(energies):
         caption += f" {plural(len(energies) - len(finite), 'factor')} forbid the labeling and are not drawn."
     x = (float(edges[0]) - margin, float(edges[-1]) + margin)
-    return bars_chart(
-        "energies", "Energies of factors", caption, edges[:-1], edges[1:], counts, texts, ("energy", "factors"), x
-    )
+    left, right, axes = edges[:-1], edges[1:], ("energy", "factors")
+    return bars_chart("energies", "Energies of factors", caption, left, right, counts, texts, axes, x, whole=False)
 
 
 def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) -> Any:
@@ -165,7 +164,7 @@ def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) 
     first = np.repeat(f.scope[np.minimum(f.scope_start[:-1], max(len(f.scope) - 1, 0))], arity) if f.m else owner
     other = np.arange(len(f.scope)) != np.repeat(f.scope_start[:-1], arity)
     u, v, excess = first[other], f.scope[other], above[owner[other]]
-    kind = (excess > 0).astype(np.int64) * 3
+    kind = (excess > 0).astype(np.int64)
     x, y = springs(labels, u, v)
     if len(u) > LINKS:
         kept = np.sort(np.argsort(-excess, kind="stable")[:LINKS])
@@ -173,15 +172,16 @@ def _graph(f: FactorGraph, labels: Integers, above: Floats, remarks: list[str]) 
         remarks.append(
             f"The graph shows {number(LINKS)} lines, those of the factors furthest above their least energy."
         )
-    kind = np.minimum(kind, 1)
     counts = [int((above[arity > 1] <= 0).sum()), int((above[arity > 1] > 0).sum())]
     caption = (
         "Variables in the colours of their labels; lines are factors, from their first variable to each other one, and "
         "say by how much their energy is above the least one of their table."
     )
-    return graph_chart(
+    chart = graph_chart(
         x, y, labels, np.arange(f.n), (u, v, excess, kind), KINDS, counts, caption, "Variables and their labels", LINES
     )
+    chart.data["legend"] = legend_of("label", labels)
+    return chart
 
 
 def _by_arity(f: FactorGraph, energies: Floats, least: Floats) -> Table:

@@ -14,7 +14,7 @@ from graphpart.reporting.grids import grid_of
 from graphpart.reporting.layout import discs, springs
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.pair_totals import KINDS, PairTotals, pair_totals
-from graphpart.reporting.payload import names_of, packed, short
+from graphpart.reporting.payload import names_of, packed, packed_costs, short
 from graphpart.reporting.pictures import graph_chart, image_chart, matrix_chart, sizes_chart
 from graphpart.reporting.progress import progress_chart
 from graphpart.reporting.words import facts_of, verdict
@@ -31,7 +31,7 @@ LINKS = 2000  # pairs of each kind in the graph
 EXACT_CELLS, CELLS = 1000, 500  # rows of a matrix whose cells are pairs; rows where elements share cells
 SUBSETS = 10_000  # rows of the table
 LEAST_SURE = 200  # rows of the tables of doubts
-NEIGHBOURS = 200_000  # pairs of a problem that the page gets one by one
+NEIGHBOURS = 400_000  # pairs of a problem that the page gets one by one
 NAMES = 5  # members of a subset in the table
 ELEMENTS = 400_000  # that can be searched for
 
@@ -88,9 +88,9 @@ def partition_page(p: SetPartition, result: Result, doubts: Doubts | None, title
                 "names": names_of(p.nodes),
                 "labels": packed(shown[labels], "int32"),
                 "order": packed(order, "int32"),
-                "doubt": None if doubts is None else packed(doubt, "float64"),
+                "doubt": None if doubts is None else packed_costs(doubt),
                 "to": None if doubts is None else packed(to, "int32"),
-                "own": packed(totals.own, "float64"),
+                "own": packed_costs(totals.own),
                 "pairs": _pairs(p, remarks),
                 "word": "element",
                 "group": "subset",
@@ -292,4 +292,4 @@ def _pairs(p: SetPartition, remarks: list[str]) -> Any:
         )
         return None
     u, v, cost = p.pairs()
-    return {"u": packed(u, "int32"), "v": packed(v, "int32"), "cost": packed(cost, "float64")}
+    return {"u": packed(u, "int32"), "v": packed(v, "int32"), "cost": packed_costs(cost)}

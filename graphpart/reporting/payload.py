@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["json_block", "names_of", "packed"]
+__all__ = ["json_block", "names_of", "packed", "packed_costs"]
 
 LONGEST_NAME = 100  # letters of a name
 ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -51,6 +51,13 @@ def packed(array: NDArray[Any], dtype: str) -> dict[str, str]:
     """An array as the page unpacks it; `dtype` is float32, float64, int32 or uint8."""
     raw = np.ascontiguousarray(array, np.dtype(dtype).newbyteorder("<")).tobytes()
     return {"dtype": dtype, "gzip": base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()}
+
+
+def packed_costs(array: NDArray[np.float64]) -> dict[str, str]:
+    """Costs in single precision, of which six digits are shown; in double precision where they do not fit."""
+    size = np.abs(array[np.isfinite(array) & (array != 0)])
+    fits = not len(size) or (size.min() > 1e-30 and size.max() < 1e30)
+    return packed(array, "float32" if fits else "float64")
 
 
 def names_of(nodes: Sequence[Any], some: Iterable[int] | None = None) -> list[str] | None:

@@ -12,7 +12,7 @@ from graphpart.display import number, plural
 from graphpart.reporting.charts import COLOURS, Chart, figure, models, source
 from graphpart.reporting.payload import packed
 
-__all__ = ["graph_chart", "image_chart", "matrix_chart", "sizes_chart"]
+__all__ = ["ATTRACT", "REPEL", "bars_chart", "graph_chart", "image_chart", "legend_of", "matrix_chart", "sizes_chart"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
@@ -71,9 +71,11 @@ def graph_chart(
         )  # fmt: skip
         line = {"name": kinds[k], "drawn": len(mine), "count": int(counts[k])}
         shown.append({**line, "visible": visible, "colour": colour, "dash": dash})
+    near = source("near", x0=[], y0=[], x1=[], y1=[], colour=[])  # pairs of the element that is looked at
+    drawn.segment("x0", "y0", "x1", "y1", source=near, color="colour", line_width=2.5, name="near")
     colours = [COLOURS[label % len(COLOURS)] for label in labels.tolist()]
     nodes = source("nodes", x=x, y=y, element=elements.astype(np.int32), colour=colours)
-    size = float(np.clip(9 * np.sqrt(300 / max(len(x), 1)), 3, 12))
+    size = float(np.clip(12 * np.sqrt(300 / max(len(x), 1)), 3, 12))
     drawn.scatter("x", "y", source=nodes, size=size, color="colour", line_width=0, name="nodes")
     _marker(drawn)
     return Chart("graph", title, caption, drawn, {"kind": "graph", "links": shown}, wide=True)
@@ -185,14 +187,18 @@ def image_chart(row: Integers, column: Integers, labels: Integers, what: str, of
     _marker(drawn)
     drawn.xaxis.axis_label, drawn.yaxis.axis_label = "column", "row"
     colours = "" if few else f" Colours repeat: there are {len(COLOURS)}."
-    legend = (
-        [{"name": f"{what} {k}", "colour": COLOURS[k]} for k in range(int(labels.max(initial=-1)) + 1)] if few else []
-    )
+    legend = legend_of(what, labels)
     natural = len(row) == height * width and bool((row * width + column == np.arange(len(row))).all())
     place = None if natural else packed(row * width + column, "int32")
     data = {"kind": "image", "width": width, "height": height, "place": place, "legend": legend}
     caption = f"{height} by {width} {of}s, each in the colour of its {what}.{colours}"
     return Chart("image", f"The {what}s as an image", caption, drawn, data)
+
+
+def legend_of(what: str, labels: Integers) -> list[dict[str, str]]:
+    """The colours of labels; none where they repeat."""
+    count = int(labels.max(initial=-1)) + 1
+    return [{"name": f"{what} {k}", "colour": COLOURS[k]} for k in range(count)] if count <= len(COLOURS) else []
 
 
 def sizes_chart(sizes: Integers) -> Chart:
@@ -231,6 +237,7 @@ def bars_chart(
     labels: tuple[str, str],
     x: tuple[float, float],
     log: bool = False,
+    whole: bool = True,
 ) -> Chart:
     """Bars from 0 on, each with a text for when the pointer is on it."""
     top = np.asarray(top, np.float64)
@@ -251,4 +258,6 @@ def bars_chart(
     drawn.xaxis.axis_label, drawn.yaxis.axis_label = labels
     if not log:
         drawn.yaxis.ticker.min_interval = 1
+        if whole:  # numbers along the axis
+            drawn.xaxis.ticker.min_interval = 1
     return Chart(key, title, caption, drawn, {"kind": "bars", "texts": texts})

@@ -6,11 +6,11 @@ GRAPHPART_SCREENSHOTS=FOLDER keeps a picture of each page, light and dark, wide 
 import json
 import os
 import shutil
-import sys
 import time
 
 import numpy as np
 import pytest
+from report_pages import NAMES, hostile_factor_graph, hostile_problem
 
 import graphpart as gp
 from graphpart.generate import noisy_image, sparse_random
@@ -20,9 +20,6 @@ pytest.importorskip("bokeh", reason="Bokeh is not installed: pip install 'graphp
 selenium = pytest.importorskip("selenium", reason="Selenium is not installed: pip install 'graphpart[browser]'")
 from selenium.webdriver import ActionChains, Chrome, ChromeOptions, ChromeService, Keys  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
-
-sys.path.insert(0, __file__.rpartition("/")[0])
-from pages import NAMES, hostile_factor_graph, hostile_problem  # noqa: E402
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -84,7 +81,7 @@ def pages(tmp_path_factory):
     image = noisy_image(12, 16, seed=1).problem
     gp.report(image, gp.solve(image), folder / "image.html")
     large = sparse_random(20_000, 60_000, seed=1).problem
-    gp.report(large, gp.partition.greedy_joining(large), folder / "large.html")
+    gp.report(large, gp.partition.greedy_joining(large), folder / "large.html", doubts=False)
     report_benchmark(runs(), folder / "benchmark.html", time_limit=1.0)
     return folder
 
@@ -103,7 +100,7 @@ def opened(driver, path, width=1200, dark=False):
     size(driver, width, dark=dark)
     driver.get_log("browser"), driver.get_log("performance")
     driver.get(path.as_uri())
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while driver.execute_script("return document.documentElement.dataset.ready") != "yes":
         assert time.monotonic() < end, [entry["message"] for entry in driver.get_log("browser")]
         time.sleep(0.02)
@@ -118,7 +115,7 @@ def opened(driver, path, width=1200, dark=False):
 
 
 def until_drawn(driver):
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     for chart in driver.find_elements(By.CSS_SELECTOR, ".chart"):
         while driver.execute_script(PIXELS, chart) < 50:
             assert time.monotonic() < end, f"{chart.get_attribute('id')} is empty"
@@ -239,6 +236,8 @@ def test_search_finds_and_shows(driver, pages):
     assert detail.find_element(By.TAG_NAME, "h3").text == found[0] and "Its strongest pairs" in detail.text
     assert driver.execute_script("return sourceOf(charts.graph, 'marker').data.x.length") == 1
     assert driver.execute_script("return sourceOf(charts.matrix, 'cross').data.x0.length") == 2
+    lines = driver.execute_script("return sourceOf(charts.graph, 'near').data.x0.length")
+    assert lines == len(detail.find_elements(By.CSS_SELECTOR, "ul button")) == 10
     # a neighbour, its subset, a member
     detail.find_element(By.CSS_SELECTOR, "ul button").click()
     assert driver.find_element(By.CSS_SELECTOR, "#detail h3").text != found[0]
@@ -310,7 +309,7 @@ def pointed(driver, x, y):
     for move in ((x + 60, y + 60), (x, y)):
         driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": move[0], "y": move[1]})
         time.sleep(0.1)
-    end = time.monotonic() + 3
+    end = time.monotonic() + 15
     while not tooltip.is_displayed() and time.monotonic() < end:
         time.sleep(0.02)
     return tooltip.text
@@ -363,7 +362,7 @@ def test_labels_as_an_image(driver, pages):
 def test_large_reports_stay_usable(driver, pages):
     started = time.monotonic()
     opened(driver, pages / "large.html")
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 60
     field = driver.find_element(By.ID, "search-input")
     field.send_keys("1999")
     assert driver.find_element(By.CSS_SELECTOR, "#search .found button").text == "1999"
@@ -380,7 +379,7 @@ def test_a_change_to_dark_is_followed(driver, pages):
     colour = "return charts['gaps-0'].plot.below[0].axis_label_text_color"
     light = driver.execute_script(colour)
     size(driver, 1200, dark=True)
-    end = time.monotonic() + 3
+    end = time.monotonic() + 15
     while driver.execute_script(colour) == light:
         assert time.monotonic() < end
         time.sleep(0.02)

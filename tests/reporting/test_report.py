@@ -16,8 +16,7 @@ from graphpart.generate import factor_grid, grid, noisy_image, planted_partition
 from graphpart.reporting import report_benchmark
 
 pytest.importorskip("bokeh")
-sys.path.insert(0, __file__.rpartition("/")[0])
-from pages import NAMES, data_of, hostile_factor_graph, hostile_problem, page_of, table, unpacked
+from report_pages import NAMES, data_of, hostile_factor_graph, hostile_problem, page_of, table, unpacked
 
 
 class Structure(html.parser.HTMLParser):

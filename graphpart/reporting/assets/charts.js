@@ -140,7 +140,7 @@ function centre(chart, x, y, closer = false) {
   let [w, h] = [xr.end - xr.start, yr.end - yr.start];
   if (closer) {
     const all = chart.home[1] - chart.home[0];
-    const factor = Math.min(1, Math.abs(all / 3 / w));
+    const factor = Math.min(1, Math.abs(all / 2 / w));
     [w, h] = [w * factor, h * factor];
   }
   setRange(chart, x - w / 2, x + w / 2, y - h / 2, y + h / 2);

@@ -109,7 +109,7 @@ function makeSearch() {
     const parts = [make("h3", {}, elementName(i)), make("dl", { class: "facts" }, ...facts)];
     if (near.length) {
       parts.push(
-        make("p", {}, "Its strongest pairs:"),
+        make("p", {}, "Its strongest pairs, which the graph shows as lines:"),
         make(
           "ul",
           { class: "found" },
@@ -120,7 +120,7 @@ function makeSearch() {
         ),
       );
     }
-    const hidden = mark([i], !here);
+    const hidden = mark([i], !here, near);
     if (hidden) parts.push(make("p", { class: "status" }, "It is not among those that the graph shows."));
     detail.replaceChildren(...parts);
   }
@@ -175,7 +175,7 @@ function neighbours(i) {
 }
 
 /** Mark elements in all charts; true if none of them is in the graph. */
-function mark(some, move) {
+function mark(some, move, near = []) {
   const wanted = new Set(some);
   let hidden = false;
   const { graph, matrix, image } = charts;
@@ -190,6 +190,7 @@ function mark(some, move) {
     }
     sourceOf(graph, "marker").data = { x, y };
     hidden = x.length === 0;
+    markPairs(graph, nodes, some[0], near);
     if (move && x.length) centre(graph, x[0], y[0], x.length === 1);
   }
   if (matrix) {
@@ -206,6 +207,24 @@ function mark(some, move) {
   }
   if (image) markImage(image, wanted, some);
   return hidden;
+}
+
+/** Lines to the strongest pairs of an element, as far as they are in the graph. */
+function markPairs(graph, nodes, i, near) {
+  const at = new Map();
+  nodes.element.forEach((element, k) => at.set(element, k));
+  const from = at.get(i);
+  const columns = { x0: [], y0: [], x1: [], y1: [], colour: [] };
+  for (const [j, cost] of from === undefined ? [] : near) {
+    const to = at.get(j);
+    if (to === undefined) continue;
+    columns.x0.push(nodes.x[from]);
+    columns.y0.push(nodes.y[from]);
+    columns.x1.push(nodes.x[to]);
+    columns.y1.push(nodes.y[to]);
+    columns.colour.push(cost < 0 ? "#3b78b8" : "#d1542c");
+  }
+  sourceOf(graph, "near").data = columns;
 }
 
 async function markImage(image, wanted, some) {
