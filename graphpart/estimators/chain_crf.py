@@ -108,7 +108,8 @@ class ChainCRF(RandomFieldEstimator):
     @property
     def transitions_(self) -> Array:
         """Scores of labels (rows) followed by labels (columns)."""
-        return self.model_.pairwise_[0]
+        table: Array = self.model_.pairwise_[0]
+        return table
 
     def predict(self, X: Any) -> list[NDArray[Any]]:
         """The most probable labels of each sequence.
