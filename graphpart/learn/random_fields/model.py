@@ -111,7 +111,7 @@ class ConditionalRandomField:
     >>> import graphpart as gp
     >>> rng = np.random.default_rng(0)
     >>> y = [np.repeat(rng.permutation(["a", "b"]), 5) for _ in range(30)]  # five of one label, five of the other
-    >>> x = [gp.learn.chain((labels == "b")[:, None] + rng.normal(size=(10, 1))) for labels in y]
+    >>> x = [gp.learn.chain((labels == "b")[:, None] + rng.normal(scale=0.4, size=(10, 1))) for labels in y]
     >>> model = ConditionalRandomField("potts", intercept=True).fit(x[:20], y[:20])
     >>> model.predict(x[20:21])[0].tolist() == y[20].tolist(), model.score(x[20:], y[20:]) > 0.9
     (True, True)
