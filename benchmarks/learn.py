@@ -75,7 +75,7 @@ def matrix(n, rounds):
 
 
 def chains(count, rounds):
-    """Fit sequences of 20 with 64 attributes and 10 labels, by ChainCRF and by sklearn-crfsuite, with the same prior."""
+    """Fit sequences of 20 with 64 attributes and 10 labels, by ChainCRF and sklearn-crfsuite, with the same prior."""
     import scipy.optimize  # noqa: F401  # imports take seconds and are nobody's time to learn
 
     rng = np.random.default_rng(0)

@@ -6,8 +6,8 @@ what is seen, ends in a local optimum; one minimum cut is the global one, and th
 Seheult 1989). On a picture of 24 x 32 pixels, the integer program over the local polytope has to agree.
 
 Costs can also be learned: from eight other pictures, seen and true, `GridCRF` learns what a pixel costs given what is
-seen there or in a window around it, and what different neighbours cost. They restore six pictures (the first one is that
-of above) beside the prior set by hand, and beside the one whose constant is best on the pictures learned from.
+seen there or in a window around it, and what different neighbours cost. They restore six pictures (the first one is
+that of above) beside the prior set by hand, and beside the one whose constant is best on the pictures learned from.
 
     python examples/restore_image.py [--quick] [--figure restored.png] [--learned-figure learned.png]
                                      [--noise 0.2] [--smoothness 0.6] [--seed 1]
@@ -107,22 +107,25 @@ def learn(height, width, noise, smoothness, seed, quick=False):
             crf = gp.estimators.GridCRF(training=training, **options).fit(X, y)
             seconds = time.perf_counter() - began
             side = 2 * radius + 1
-            found[f"{training}, {side} x {side} pixels"] = crf.predict([window(seen, radius) for _, seen, _ in new]), seconds
+            found[f"{training}, {side} x {side} pixels"] = (
+                crf.predict([window(seen, radius) for _, seen, _ in new]),
+                seconds,
+            )
     rows = [(name, wrong(restored, new), seconds) for name, (restored, seconds) in found.items()]
     shown = {"as seen": new[0][1]} | {name: restored[0] for name, (restored, _) in found.items()} | {"true": new[0][2]}
     return rows, shown
 
 
 def draw_learned(shown, path):
-    """Pictures by name, four in a row."""
+    """Pictures by name, three in a row."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise gp.MissingDependency("matplotlib", "plot", "the figure") from None
     truth = shown["true"]
-    rows = -(-len(shown) // 4)
-    figure = Figure(figsize=(11, rows * (11 / 4 * truth.shape[0] / truth.shape[1] + 0.45)), layout="constrained")
-    axes = figure.subplots(rows, 4).ravel()
+    rows = -(-len(shown) // 3)
+    figure = Figure(figsize=(9, rows * (9 / 3 * truth.shape[0] / truth.shape[1] + 0.45)), layout="constrained")
+    axes = figure.subplots(rows, 3).ravel()
     for axis in axes:
         axis.set_axis_off()
     for axis, (name, labels) in zip(axes, shown.items(), strict=False):

@@ -140,8 +140,10 @@ def draw(new, truth, answers, path, count=6):
         for p in range(PLACES):
             for row, labels in ((0, alone), (1, chain)):
                 right = labels[k, p] == truth[k, p]
-                axis.text(8 * p + 3.5, 9.2 + 2.4 * row, str(labels[k, p]), ha="center", va="center",
-                          fontsize=9, color="black" if right else "red", fontweight="normal" if right else "bold")  # fmt: skip
+                style = {"color": "black"} if right else {"color": "red", "fontweight": "bold"}
+                axis.text(
+                    8 * p + 3.5, 9.2 + 2.4 * row, str(labels[k, p]), ha="center", va="center", fontsize=9, **style
+                )
         for row, name in ((0, "single"), (1, "chain")):
             axis.text(-2, 9.2 + 2.4 * row, name, ha="right", va="center", fontsize=8)
         axis.set_ylim(12.8, -0.5)

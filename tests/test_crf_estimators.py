@@ -125,7 +125,9 @@ def test_the_optimum_is_that_of_crfsuite():
     ours = ChainCRF(sigma=0.8, intercept=False, tol=1e-8).fit(X, y)
     peer = CRF(c1=0.0, c2=0.5 / 0.8**2, min_freq=-1e12, all_possible_states=True, all_possible_transitions=True,
                epsilon=1e-7, delta=1e-12, max_iterations=1000)  # fmt: skip
-    peer.fit([[{str(v): a for v, a in enumerate(row)} for row in x.tolist()] for x in X], [[str(k) for k in t] for t in y])
+    peer.fit(
+        [[{str(v): a for v, a in enumerate(row)} for row in x.tolist()] for x in X], [[str(k) for k in t] for t in y]
+    )
     states = np.array([[peer.state_features_[str(v), str(k)] for v in range(4)] for k in range(3)])
     np.testing.assert_allclose(ours.coef_, states, atol=1e-4)
     assert peer.training_log_.iterations[-1]["loss"] == pytest.approx(ours.model_.objective_, rel=1e-6)

@@ -71,7 +71,11 @@ def test_sequences(tmp_path):
     by_name = {name: shares for name, *shares in rows}
     assert by_name["tables by place"][2] < by_name["single images and places"][2] / 2  # what is no date
     assert 0 < by_name["ChainCRF"][0] < by_name["single images"][0]
-    assert [study.is_date([int(c) for c in text]) for text in ("29021952", "30021952", "01011949")] == [True, False, False]
+    assert [study.is_date([int(c) for c in text]) for text in ("29021952", "30021952", "01011949")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_learned_costs_restore_pictures(tmp_path):

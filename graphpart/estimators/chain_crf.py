@@ -50,7 +50,7 @@ class ChainCRF(RandomFieldEstimator):
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> y = [np.repeat(rng.permutation(["sun", "rain"]), 5) for _ in range(40)]
-    >>> X = [(labels == "sun")[:, None] + rng.normal(size=(10, 1)) for labels in y]
+    >>> X = [(labels == "sun")[:, None] + rng.normal(scale=0.4, size=(10, 1)) for labels in y]
     >>> crf = ChainCRF().fit(X[:20], y[:20])
     >>> crf.score(X[20:], y[20:]) > 0.9, crf.predict_marginals(X[:1])[0].shape
     (True, (10, 2))
@@ -108,7 +108,8 @@ class ChainCRF(RandomFieldEstimator):
     @property
     def transitions_(self) -> Array:
         """Scores of labels (rows) followed by labels (columns)."""
-        return self.model_.pairwise_[0]
+        table: Array = self.model_.pairwise_[0]
+        return table
 
     def predict(self, X: Any) -> list[NDArray[Any]]:
         """The most probable labels of each sequence.

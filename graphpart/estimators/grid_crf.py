@@ -27,7 +27,8 @@ class GridCRF(RandomFieldEstimator):
         the absolute differences of all attributes of the two pixels; or ``pair_features(picture)``, which returns a
         row for each pair of neighbours, those of horizontal ones first, row by row.
     training : {"pseudolikelihood", "max-margin", "likelihood"}
-        Exact likelihood is for pictures of a few rows or columns.
+        Pseudolikelihood is quick, and relies on neighbours too much where the labels learned from are smooth and the
+        attributes say little; max margin is slower. Exact likelihood is for pictures of a few rows or columns.
     solver : str
         Which finds labels, see :class:`graphpart.learn.ConditionalRandomField`.
     intercept : bool
@@ -54,7 +55,7 @@ class GridCRF(RandomFieldEstimator):
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> y = [np.repeat([[0] * 6 + [1] * 6], 12, axis=0), np.repeat([[1]] * 6 + [[0]] * 6, 12, axis=1)]
-    >>> X = [labels + rng.normal(size=labels.shape) for labels in y]
+    >>> X = [labels + rng.normal(scale=0.3, size=labels.shape) for labels in y]
     >>> crf = GridCRF(pair_features="directions").fit(X[:1], y[:1])
     >>> crf.predict(X[1:])[0].shape, crf.score(X[1:], y[1:]) > 0.9
     ((12, 12), True)

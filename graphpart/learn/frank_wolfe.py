@@ -1,4 +1,4 @@
-"""Block-coordinate Frank-Wolfe for structured support vector machines (Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013).
+"""Block-coordinate Frank-Wolfe for structured support vector machines (Lacoste-Julien et al. 2013).
 
 With blocks i (training problems), differences psi_i(y) of the attributes of the true answer and of the answer y, and
 losses l_i(y), the objective is
@@ -11,8 +11,8 @@ answer at w, and moves w_i and the block's loss towards it as far as the dual ri
 
     gamma = clip((<w, w_i - w_s> / sigma^2 - l_i + l_s) / (||w_i - w_s||^2 / sigma^2), 0, 1)
 
-The duality gap, from one pass over all oracles at the same w, proves how far the objective is from the optimum, provided
-that the oracles are exact.
+The duality gap, from one pass over all oracles at the same w, proves how far the objective is from the optimum,
+provided that the oracles are exact.
 """
 
 from __future__ import annotations

@@ -64,7 +64,9 @@ def test_close_to_the_truth_where_couplings_are_weak():
     rng = np.random.default_rng(3)
     for k in range(20):
         pairs = [(a, b) for a in range(3) for b in range(3)]
-        edges = [[3 * a + b, 3 * a + b + 1] for a, b in pairs if b < 2] + [[3 * a + b, 3 * a + b + 3] for a, b in pairs if a < 2]
+        edges = [[3 * a + b, 3 * a + b + 1] for a, b in pairs if b < 2] + [
+            [3 * a + b, 3 * a + b + 3] for a, b in pairs if a < 2
+        ]
         f = gp.FactorGraph.from_arrays(
             [2] * 9, [(np.arange(9)[:, None], rng.normal(size=(9, 2))), (edges, 0.4 * rng.normal(size=(12, 2, 2)))]
         )
@@ -84,13 +86,13 @@ def test_degenerate():
     m = approximate_marginals(same, "tree-reweighted")
     assert m.upper_bound == pytest.approx(math.log(4) - 3, abs=1e-9)
     for scale in (1e-300, 1e300):
-        f = gp.FactorGraph.from_arrays([2] * 3, [([[0, 1], [1, 2], [0, 2]], scale * np.array([[[0.0, 1], [1, 0]]] * 3))])
+        f = gp.FactorGraph.from_arrays(
+            [2] * 3, [([[0, 1], [1, 2], [0, 2]], scale * np.array([[[0.0, 1], [1, 0]]] * 3))]
+        )
         m = approximate_marginals(f, "tree-reweighted", max_iterations=20)
         assert np.isfinite(m.probabilities.flat).all() and m.upper_bound >= math.log(2)
     with pytest.raises(gp.InfeasibleProblem, match="no label of variable 0"):
-        approximate_marginals(
-            gp.FactorGraph.from_arrays([2], [([[0], [0]], [[0.0, math.inf], [math.inf, 0.0]])])
-        )
+        approximate_marginals(gp.FactorGraph.from_arrays([2], [([[0], [0]], [[0.0, math.inf], [math.inf, 0.0]])]))
 
 
 def test_says_how_it_ended():

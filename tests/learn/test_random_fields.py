@@ -66,7 +66,7 @@ def test_likelihood_is_that_of_enumeration(forest, scale, count):
     rng = np.random.default_rng(4)
     for k in range(count):
         template, data, y, theta = random_model(rng, forest, scale)
-        if template.labels ** data.n > 3000:
+        if template.labels**data.n > 3000:
             continue
         every = list(itertools.product(range(template.labels), repeat=data.n))
         scores = [naive_score(template, data, theta, labels) for labels in every]
@@ -135,7 +135,9 @@ def test_schedule_finds_cycles_and_roots():
         assert (found is not None) == nx.is_forest(G)
         if found is not None:
             edge, child, parent, roots = found
-            assert len(roots) == nx.number_connected_components(G) and sorted(edge.tolist()) == list(range(len(s.pairs)))
+            assert len(roots) == nx.number_connected_components(G) and sorted(edge.tolist()) == list(
+                range(len(s.pairs))
+            )
             assert sorted([*child.tolist(), *roots.tolist()]) == list(range(n))
             for t, (e, c, p) in enumerate(zip(edge, child, parent, strict=True)):
                 assert {c, p} == set(s.pairs[e].tolist())
@@ -192,7 +194,9 @@ def test_predictions_are_the_best_of_all_labelings():
         exact, p = gp.crf.marginals(f), model.predict_marginals([s])[0]
         np.testing.assert_allclose(p.ravel(), exact.probabilities.flat, atol=1e-12)
     square = grid(rng.normal(size=(3, 3, 3)))
-    assert model.marginals(square, method="exact").log_z == pytest.approx(gp.crf.log_partition(model.factor_graph(square)))
+    assert model.marginals(square, method="exact").log_z == pytest.approx(
+        gp.crf.log_partition(model.factor_graph(square))
+    )
     assert model.marginals(square, method="tree-reweighted").upper_bound >= model.marginals(square).log_z
 
 
@@ -260,7 +264,9 @@ def test_stopping_and_seeds():
         assert ConditionalRandomField(max_iterations=2).fit(X, y).n_iter_ == 2
     with pytest.raises(ZeroDivisionError):
         ConditionalRandomField().fit(X, y, callback=lambda *_: 1 / 0)
-    a, b = (ConditionalRandomField(training="max-margin", seed=3, sigma=0.2, tol=0.2).fit(X[:8], y[:8]) for _ in range(2))
+    a, b = (
+        ConditionalRandomField(training="max-margin", seed=3, sigma=0.2, tol=0.2).fit(X[:8], y[:8]) for _ in range(2)
+    )
     assert (a.theta_ == b.theta_).all()
 
 

@@ -74,9 +74,9 @@ def upper_bound(
         d = domains[scope[scope_start[some] + k]].astype(np.int64)
         label = at // np.repeat(inner, sizes) % np.repeat(d, sizes)
         entry = at + np.repeat(table_start[some], sizes)
-        rewritten[entry] += np.repeat(weight[some], sizes) * messages[
-            np.repeat(edge_first[scope_start[some] + k], sizes) + label
-        ]
+        rewritten[entry] += (
+            np.repeat(weight[some], sizes) * messages[np.repeat(edge_first[scope_start[some] + k], sizes) + label]
+        )
     values, magnitude = [], [abs(f.constant), float(f.n + f.m)]
     magnitude += [float(np.abs(beliefs).sum())]
     unary_start = np.arange(f.n + 1, dtype=np.int64)

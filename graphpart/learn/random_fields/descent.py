@@ -34,7 +34,7 @@ def minimise(
     stopping: Stopping,
     trace: Trace,
 ) -> tuple[Array, Status]:
-    """The minimiser, and why the run ended: ``optimal`` (the tolerance is reached), ``feasible`` (rounding), or a limit."""
+    """The minimiser, and why the run ended: ``optimal`` (within the tolerance), ``feasible`` (rounding), or a limit."""
     from scipy.optimize import minimize
 
     best = np.zeros(size)

@@ -1,4 +1,4 @@
-"""From parameters to factor graphs, and from factor graphs to labels and probabilities, by the solvers of this library."""
+"""From parameters to factor graphs, and from factor graphs to labels, by the solvers of this library."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def find_classes(labels: Sequence[Any], sizes: NDArray[np.int64], noun: str = "s
 def encode(
     labels: Sequence[Any], classes: NDArray[Any], unknown: int | None = None, noun: str = "structure"
 ) -> NDArray[np.int32]:
-    """All labels, one after the other, as indices of classes; `unknown` stands for others, or they are complained of."""
+    """All labels, one after the other, as indices of classes; others are `unknown`, or an error without it."""
     every = joined(labels)
     if not len(every):
         return np.zeros(0, np.int32)

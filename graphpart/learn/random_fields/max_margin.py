@@ -1,8 +1,8 @@
 """Max-margin training: the labels of the data score more than all others by the number of labels that differ.
 
-The structured support vector machine with margin rescaling (Taskar, Guestrin & Koller 2003; Tsochantaridis et al. 2005),
-trained by `frank_wolfe` over structures. The oracle is inference: labels of small energy where each wrong label is
-rewarded by 1, which changes unary costs only.
+The structured support vector machine with margin rescaling (Taskar, Guestrin & Koller 2003; Tsochantaridis et al.
+2005), trained by `frank_wolfe` over structures. The oracle is inference: labels of small energy where each wrong label
+is rewarded by 1, which changes unary costs only.
 """
 
 from __future__ import annotations

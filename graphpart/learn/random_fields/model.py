@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,14 +16,14 @@ from graphpart.crf.approximate_inference import approximate_marginals
 from graphpart.crf.bucket_elimination import marginals as exact_marginals
 from graphpart.crf.problem import FactorGraph
 from graphpart.display.progress import showing
-from graphpart.errors import FormatError, InvalidOption, InvalidProblem, warn
-from graphpart.files.source import opened, replacing
+from graphpart.errors import InvalidOption, warn
 from graphpart.learn.random_fields import max_margin
 from graphpart.learn.random_fields.descent import Trace, minimise
+from graphpart.learn.random_fields.files import load, save
 from graphpart.learn.random_fields.inference import check_solver, factor_graph, solve
-from graphpart.learn.random_fields.labels import class_of, encode, find_classes
+from graphpart.learn.random_fields.labels import encode, find_classes
 from graphpart.learn.random_fields.objective import Likelihood, Pseudolikelihood, expectations
-from graphpart.learn.random_fields.structures import Packed, Structure, pack
+from graphpart.learn.random_fields.structures import Packed, pack
 from graphpart.learn.random_fields.templates import Template, tie_of
 from graphpart.result import Status
 from graphpart.stopping import Stopping, interruptible
@@ -32,9 +32,10 @@ __all__ = ["ConditionalRandomField"]
 
 Array = NDArray[np.float64]
 TRAININGS = ("auto", "likelihood", "pseudolikelihood", "max-margin")
-FORMAT = "graphpart conditional random field"
 TOLERANCES = {"likelihood": 1e-6, "pseudolikelihood": 1e-6, "max-margin": 1e-2}
 LIMITS = {"likelihood": 1000, "pseudolikelihood": 1000, "max-margin": 200}
+NARROW = 20_000  # variables of structures with cycles that are tried
+TOLERANCE = 1e-4  # of loopy messages, in natural logarithms, where only probabilities are asked for
 WIDTH_MEMORY = 2**28  # bytes for exact marginals where there are cycles
 
 
@@ -101,7 +102,7 @@ class ConditionalRandomField:
 
     Notes
     -----
-    One evaluation of the likelihood takes O(n labels (V + labels)) for n variables, that of the pseudolikelihood as much.
+    One evaluation of the likelihood or pseudolikelihood takes O(n labels (V + labels)) for n variables in chains.
     The likelihood and the pseudolikelihood are convex and the prior makes the minimiser unique.
 
     Examples
@@ -110,7 +111,7 @@ class ConditionalRandomField:
     >>> import graphpart as gp
     >>> rng = np.random.default_rng(0)
     >>> y = [np.repeat(rng.permutation(["a", "b"]), 5) for _ in range(30)]  # five of one label, five of the other
-    >>> x = [gp.learn.chain((labels == "b")[:, None] + rng.normal(size=(10, 1))) for labels in y]
+    >>> x = [gp.learn.chain((labels == "b")[:, None] + rng.normal(scale=0.4, size=(10, 1))) for labels in y]
     >>> model = ConditionalRandomField("potts", intercept=True).fit(x[:20], y[:20])
     >>> model.predict(x[20:21])[0].tolist() == y[20].tolist(), model.score(x[20:], y[20:]) > 0.9
     (True, True)
@@ -309,10 +310,10 @@ class ConditionalRandomField:
         if method not in ("auto", "exact", "sum-product", "tree-reweighted"):
             raise InvalidOption(f"method is {method!r}: expected auto, exact, sum-product or tree-reweighted")
         if method == "auto":
-            try:
-                return exact_marginals(f, memory_limit=WIDTH_MEMORY, time_limit=options.get("time_limit"))
-            except InvalidOption:
-                method = "sum-product"
+            if f.n <= NARROW or f.is_acyclic:  # larger ones have small width too seldom for the search of an order
+                with suppress(InvalidOption):
+                    return exact_marginals(f, memory_limit=WIDTH_MEMORY, time_limit=options.get("time_limit"))
+            method = "sum-product"
         if method == "exact":
             return exact_marginals(f, **options)
         return approximate_marginals(f, method=method, **options)
@@ -333,7 +334,8 @@ class ConditionalRandomField:
             return data.split(expectations(self._template, data, scores, numbers)[1])
         out, open_ones = [], []
         for k, structure in enumerate(given):
-            found = self.marginals(structure, method=method)
+            options = {} if method == "exact" else {"tol": TOLERANCE}
+            found = self.marginals(structure, method=method, **options)
             out.append(found.probabilities.flat.reshape(-1, len(self.classes_)))
             if not getattr(found, "converged", True):
                 open_ones.append(k)
@@ -383,27 +385,8 @@ class ConditionalRandomField:
         InvalidOption
             If the model is not fitted, or its labels are neither numbers nor texts.
         """
-        template = self._fitted()
-        classes = self.classes_.tolist()
-        if not all(isinstance(c, str | int | float) for c in classes):
-            raise InvalidOption("the labels are neither numbers nor texts: pickle the model instead")
-        content = {
-            "format": FORMAT,
-            "version": 1,
-            "sigma": self.sigma,
-            "training": self.training_,
-            "solver": self.solver,
-            "intercept": template.intercept,
-            "labels": classes,
-            "attributes": template.columns,
-            "pair_attributes": template.pair_columns,
-            "pairwise": self.pairwise if isinstance(self.pairwise, str) else np.asarray(self.pairwise).tolist(),
-            "theta": self.theta_.tolist(),
-            "objective": self.objective_ if math.isfinite(self.objective_) else None,
-            "status": str(self.status_),
-        }
-        with replacing(path) as stream:
-            stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+        self._fitted()
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ConditionalRandomField:
@@ -414,36 +397,5 @@ class ConditionalRandomField:
         FormatError
             If the file is not such a model.
         """
-        try:
-            with opened(path) as source:
-                content = json.loads(source.read().decode("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-            raise FormatError(path, None, f"{error}: expected a model in JSON") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise FormatError(path, None, f'no "format": "{FORMAT}" at the top: expected a model that graphpart wrote')
-        if content.get("version") != 1:
-            raise FormatError(path, None, f"version is {content.get('version')!r}: expected 1")
-        try:
-            given = content["pairwise"]
-            model = cls(
-                given if isinstance(given, str) else np.array(given, np.int64),
-                training=content["training"],
-                sigma=content["sigma"],
-                intercept=content["intercept"],
-                solver=content["solver"],
-            )
-            model._check_options()
-            model.classes_ = class_of(content["labels"])
-            tie, count = tie_of(model.pairwise, len(model.classes_))
-            columns, pair_columns = int(content["attributes"]), int(content["pair_attributes"])
-            model._template = Template(len(model.classes_), columns, pair_columns, tie, count, bool(model.intercept))
-            model.theta_ = np.array(content["theta"], np.float64)
-            model.status_ = Status(content["status"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(path, None, f"not a complete model: {error}") from None
-        if model.theta_.shape != (model._template.size,) or not np.isfinite(model.theta_).all():
-            raise FormatError(path, None, f"theta is not a list of {model._template.size} finite numbers")
-        objective = content.get("objective")
-        model.objective_ = float(objective) if isinstance(objective, int | float) else math.nan
-        model.training_, model.gap_, model.history_, model.n_iter_ = content["training"], math.nan, [], 0
+        model: ConditionalRandomField = load(cls, path)
         return model

@@ -46,7 +46,7 @@ class Likelihood:
         """phi and its gradient."""
         scores, numbers = self.template.scores(self.data, theta)
         # Sums without the BLAS, which would wake its threads for them.
-        pair_rows = self.pair_rows if self.data.pair_features is not None else 0
+        pair_rows = self.pair_rows if self.data.pair_features is not None else np.zeros_like(self.pair_rows)
         chosen = float(scores[self.rows, self.labels].sum()) + float(numbers[pair_rows, self.numbers].sum())
         log_z, probabilities, expected = expectations(self.template, self.data, scores, numbers, self.order)
         probabilities[self.rows, self.labels] -= 1.0
@@ -135,7 +135,7 @@ def order_of(template: Template, data: Packed) -> list[int]:
 def _by_elimination(
     template: Template, data: Packed, scores: Array, numbers: Array, order: list[int] | None
 ) -> tuple[float, Array, Array]:
-    """The same where there are cycles: each pair of labels is a variable, tied to both labels by a factor of 0 and inf."""
+    """The same where there are cycles: each pair of labels is a variable, tied to both by a factor of 0 and inf."""
     L, m, n = template.labels, len(data.pairs), data.n
     tables = np.broadcast_to(template.tables(numbers), (m, L, L))
     agree = np.full((L, L, L * L), np.inf)

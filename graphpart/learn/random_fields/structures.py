@@ -68,7 +68,8 @@ class Structure:
         if bad.any():
             k = int(np.flatnonzero(bad.any(axis=1))[0])
             raise InvalidProblem(
-                f"pair {k} is {tuple(pairs[k].tolist())}: expected two different variables from 0 to {len(features) - 1}"
+                f"pair {k} is {tuple(pairs[k].tolist())}: expected two different variables from 0 to "
+                f"{len(features) - 1}"
             )
         given = None if self.pair_features is None else table("pair_features", self.pair_features)
         if given is not None and len(given) != len(pairs):

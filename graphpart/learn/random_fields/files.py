@@ -1,0 +1,82 @@
+"""Conditional random fields in JSON files, with all digits."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from graphpart.errors import FormatError, InvalidOption
+from graphpart.files.source import opened, replacing
+from graphpart.learn.random_fields.labels import class_of
+from graphpart.learn.random_fields.templates import Template, tie_of
+from graphpart.result import Status
+
+__all__ = ["load", "save"]
+
+FORMAT = "graphpart conditional random field"
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model."""
+    template = model._template
+    classes = model.classes_.tolist()
+    if not all(isinstance(c, str | int | float) for c in classes):
+        raise InvalidOption("the labels are neither numbers nor texts: pickle the model instead")
+    content = {
+        "format": FORMAT,
+        "version": 1,
+        "sigma": model.sigma,
+        "training": model.training_,
+        "solver": model.solver,
+        "intercept": template.intercept,
+        "labels": classes,
+        "attributes": template.columns,
+        "pair_attributes": template.pair_columns,
+        "pairwise": model.pairwise if isinstance(model.pairwise, str) else np.asarray(model.pairwise).tolist(),
+        "theta": model.theta_.tolist(),
+        "objective": model.objective_ if math.isfinite(model.objective_) else None,
+        "status": str(model.status_),
+    }
+    with replacing(path) as stream:
+        stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def load(cls: Any, path: str | os.PathLike[str]) -> Any:
+    """Read a model of class `cls`."""
+    try:
+        with opened(path) as source:
+            content = json.loads(source.read().decode("utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise FormatError(path, None, f"{error}: expected a model in JSON") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError(path, None, f'no "format": "{FORMAT}" at the top: expected a model that graphpart wrote')
+    if content.get("version") != 1:
+        raise FormatError(path, None, f"version is {content.get('version')!r}: expected 1")
+    try:
+        given = content["pairwise"]
+        model = cls(
+            given if isinstance(given, str) else np.array(given, np.int64),
+            training=content["training"],
+            sigma=content["sigma"],
+            intercept=content["intercept"],
+            solver=content["solver"],
+        )
+        model._check_options()
+        model.classes_ = class_of(content["labels"])
+        tie, count = tie_of(model.pairwise, len(model.classes_))
+        columns, pair_columns = int(content["attributes"]), int(content["pair_attributes"])
+        model._template = Template(len(model.classes_), columns, pair_columns, tie, count, bool(model.intercept))
+        model.theta_ = np.array(content["theta"], np.float64)
+        model.status_ = Status(content["status"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(path, None, f"not a complete model: {error}") from None
+    if model.theta_.shape != (model._template.size,) or not np.isfinite(model.theta_).all():
+        raise FormatError(path, None, f"theta is not a list of {model._template.size} finite numbers")
+    objective = content.get("objective")
+    model.objective_ = float(objective) if isinstance(objective, int | float) else math.nan
+    model.training_, model.gap_, model.history_, model.n_iter_ = content["training"], math.nan, [], 0
+    return model
