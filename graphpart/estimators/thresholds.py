@@ -97,8 +97,9 @@ def path_threshold(values: NDArray[np.float64], listed: Any = None, n: int | Non
         u, v = np.triu_indices(n, 1)
         among = values[u, v]
     else:
-        u, v = np.asarray(listed).T
-        among = values
+        u, v = np.asarray(listed).reshape(-1, 2).T
+        once = u < v  # a sparse matrix lists each pair twice
+        u, v, among = u[once], v[once], values[once]
     if not among.size:
         return 0.0
     if not np.isfinite(among).all():
