@@ -53,9 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--problem", metavar="COLUMN", help="with max-margin, the column that tells the partition of each pair"
     )
-    parser.add_argument(
-        "--sigma", type=positive, help="standard deviation of the prior; default: 1, for max-margin 10"
-    )
+    parser.add_argument("--sigma", type=positive, help="standard deviation of the prior; default: 1, for max-margin 10")
     parser.add_argument("--no-intercept", action="store_true", help="no constant attribute")
     parser.add_argument(
         "--held-out", type=share, default=0.2, metavar="SHARE", help="of the pairs, for the scores; default: 0.2"
@@ -91,7 +89,12 @@ def run(args: argparse.Namespace) -> int:
     write_model(model, args.output)
     if args.json:
         facts = {"file": args.pairs, "attributes": names, "theta": model.theta_.tolist(), "sigma": model.sigma}
-        facts |= {"intercept": model.intercept, "status": str(model.status_), "iterations": model.n_iter_, "loss": args.loss}
+        facts |= {
+            "intercept": model.intercept,
+            "status": str(model.status_),
+            "iterations": model.n_iter_,
+            "loss": args.loss,
+        }
         emit_json(facts | {"scores": records})
     else:
         with Table(list(records), SCORES, aside=args.output == "-") as table:
