@@ -120,7 +120,7 @@ def chosen_threshold(learner, S, y):
         parts = [attributes(S[:, at[:, None], at]) for at in (learn, held)]
         return cost_matrix(learner(parts[0], y[learn]), parts[1])
 
-    return gp.learn.cross_validate_threshold(costs, y, splits=10).threshold
+    return gp.learn.cross_validate_threshold(costs, y, splits=6).threshold
 
 
 def learn_and_partition(images, y, known, seed=0):

@@ -207,3 +207,38 @@ def test_what_is_wrong_is_told_in_one_line(tmp_path, monkeypatch, run, argv, con
     assert message in err.splitlines()[-1]
     assert err.startswith("usage") or len(err.splitlines()) == 1
     assert sorted(tmp_path.iterdir()) == before  # nothing half-written
+
+
+@pytest.mark.parametrize("problem", [False, True])
+def test_costs_from_whole_partitions(tables, run, problem):
+    folder, attributes, same, new = tables
+    options = ["--label", "same", "--loss", "max-margin", "--json"]
+    table = folder / "train.csv"
+    if problem:  # two partitions in one table
+        lines = table.read_text().splitlines()
+        rows = [f"{line},{p}" for p in "ab" for line in lines[1:]]
+        table.write_text("\n".join([lines[0] + ",part", *rows]) + "\n")
+        options += ["--problem", "part", "--held-out", "0.5", "--seed", "0"]
+    status, out, err = run("learn", table, "-o", folder / "model.json", *options)
+    assert (status, err) == (0, "")
+    facts = json.loads(out)
+    assert facts["loss"] == "max-margin" and facts["attributes"] == ["width", "high, wide"]
+    assert facts["scores"]["all"]["pairs"] == len(same) * (1 + problem)
+    assert set(facts["scores"]) == ({"training", "held-out", "all"} if problem else {"all"})
+    model = gp.learn.load_model(folder / "model.json")
+    assert isinstance(model, gp.learn.MaxMarginPartition) and model.theta_.tolist() == facts["theta"]
+    assert run("cost", folder / "model.json", folder / "new.csv", "-o", folder / "new_costs.csv") == (0, "", "")
+    run("solve", folder / "new_costs.csv", "-o", folder / "labels.csv")
+    status, out, err = run("compare", folder / "labels.csv", folder / "truth.csv", "--json")
+    assert json.loads(out)["adjusted_rand_index"] > 0.9
+
+
+def test_partitions_need_decisions_of_partitions(tables, run):
+    folder, *_ = tables
+    (folder / "wrong.csv").write_text("u,v,x,same\na,b,1,1\nb,c,2,1\na,c,3,0\n")
+    status, out, err = run(
+        "learn", folder / "wrong.csv", "--label", "same", "--loss", "max-margin", "-o", folder / "model.json"
+    )
+    assert status == 1 and "decisions of a partition" in err
+    status, out, err = run("learn", folder / "wrong.csv", "--label", "same", "--problem", "x", "-o", folder / "m.json")
+    assert status != 0 and "--loss max-margin" in err

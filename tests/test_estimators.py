@@ -37,7 +37,9 @@ def expected(estimator):
         CorrelationClustering(method="kernighan-lin"),
         CorrelationClustering(n_neighbors=5, method="kernighan-lin"),
         LearnedPartition(method="kernighan-lin"),
-        LearnedPartition(["squared-difference", "cosine"], max_pairs=50, method="kernighan-lin"),
+        LearnedPartition(
+            ["squared-difference", "cosine"], loss="logistic", max_pairs=50, threshold=0.0, method="kernighan-lin"
+        ),
     ],
     expected_failed_checks=expected,
 )
@@ -87,11 +89,12 @@ def test_kernels_are_similarities():
     assert adjusted_rand_score(y, model.labels_) > 0.5
 
 
-def test_otsu_separates_what_is_separate():
+@pytest.mark.parametrize("threshold", ["auto", "otsu"])
+def test_thresholds_separate_what_is_separate(threshold):
     X, y = make_blobs(90, centers=[[0, 0], [40, 0], [0, 40]], random_state=0)
-    model = CorrelationClustering().fit(X)
+    model = CorrelationClustering(threshold=threshold).fit(X)
     assert adjusted_rand_score(y, model.labels_) == 1.0
-    assert 6 < model.threshold_ < 35
+    assert 3 < model.threshold_ < 35
 
 
 def test_otsu_is_the_split_of_largest_variance_between_groups():
@@ -153,7 +156,8 @@ def test_bad_matrices():
 
 def test_unseen_classes_are_found():
     X, y = blobs(5, classes=20)
-    model = LearnedPartition(sigma=5.0).fit(X[y < 14], y[y < 14])
+    model = LearnedPartition("absolute-difference", loss="logistic", sigma=5.0, threshold=0.0)
+    model.fit(X[y < 14], y[y < 14])
     assert model.score(X[y >= 14], y[y >= 14]) > 0.9
     result = model.partition(X[y >= 14])
     problem = model.problem(X[y >= 14])
@@ -173,18 +177,20 @@ def test_labels_may_be_strings():
 def test_drawn_pairs_are_weighted_as_all():
     X, y = blobs(7, classes=10, each=15)
     X = X / 8 + np.random.default_rng(0).normal(size=X.shape) / 4
-    every = LearnedPartition().fit(X, y).model_
-    drawn = [LearnedPartition(max_pairs=3000, random_state=seed).fit(X, y).model_ for seed in range(6)]
+    options = {"kind": "absolute-difference", "loss": "logistic", "threshold": 0.0}
+    every = LearnedPartition(**options).fit(X, y).model_
+    drawn = [LearnedPartition(**options, max_pairs=3000, random_state=seed).fit(X, y).model_ for seed in range(6)]
     mean = np.mean([model.theta_ for model in drawn], axis=0)
     assert mean == pytest.approx(every.theta_, abs=0.15 * np.abs(every.theta_).max())
     assert not (drawn[0].theta_ == drawn[1].theta_).all()
-    again = LearnedPartition(max_pairs=3000, random_state=0).fit(X, y).model_
+    again = LearnedPartition(**options, max_pairs=3000, random_state=0).fit(X, y).model_
     assert (again.theta_ == drawn[0].theta_).all()
 
 
 def test_pipeline_and_grid_search():
     X, y = blobs(8, classes=9, each=8)
-    pipeline = make_pipeline(StandardScaler(), LearnedPartition(method="kernighan-lin"))
+    model = LearnedPartition(loss="logistic", threshold=0.0, method="kernighan-lin")
+    pipeline = make_pipeline(StandardScaler(), model)
     grid = {"learnedpartition__sigma": [0.001, 10.0], "learnedpartition__kind": ["absolute-difference", "product"]}
     search = GridSearchCV(pipeline, grid, cv=GroupKFold(3))
     search.fit(X, y, groups=y)  # the classes of each fold are not in the others
@@ -203,10 +209,149 @@ def test_data_frames():
     pandas = pytest.importorskip("pandas")
     X, y = blobs(10)
     frame = pandas.DataFrame(X, columns=list("abcd"))
-    model = LearnedPartition().fit(frame, pandas.Series(y))
+    options = {"kind": "absolute-difference", "loss": "logistic", "method": "kernighan-lin"}
+    model = LearnedPartition(**options).fit(frame, pandas.Series(y))
     assert model.feature_names_in_.tolist() == list("abcd")
     assert model.model_.attributes_ == ("|a - a'|", "|b - b'|", "|c - c'|", "|d - d'|")
-    assert (model.predict(frame) == LearnedPartition().fit(X, y).predict(X)).all()
+    assert (model.predict(frame) == LearnedPartition(**options).fit(X, y).predict(X)).all()
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[["b", "a", "c", "d"]])
     assert CorrelationClustering().fit(frame).feature_names_in_.tolist() == list("abcd")
+
+
+# ---------------------------------------------------------------------------------------------- defaults and manners
+
+
+def test_default_threshold_survives_real_data():
+    """Beside the better of HDBSCAN and agglomerative clustering with their defaults, at reduced size."""
+    from sklearn.datasets import load_digits, load_wine
+
+    wine, y = load_wine(return_X_y=True)
+    scaled = StandardScaler().fit_transform(wine)
+    found = CorrelationClustering(method="kernighan-lin").fit_predict(scaled)
+    assert adjusted_rand_score(y, found) > 0.6  # 0.44 is theirs, 0.37 that of "otsu"
+    images, y = load_digits(return_X_y=True)
+    model = CorrelationClustering("cosine", kind="similarity", method="kernighan-lin").fit(images[:400])
+    assert adjusted_rand_score(y[:400], model.labels_) > 0.4
+    assert 0.6 < model.threshold_ < 0.95
+
+
+def test_the_default_threshold_is_the_best_on_its_path():
+    from graphpart.estimators import path_threshold
+
+    X, y = blobs(11, classes=4, each=10)
+    D = pairwise_distances(X)
+    t = path_threshold(D)
+    u, v = np.triu_indices(len(D), 1)
+    logs = np.log(D[u, v])
+
+    def explained(threshold):
+        labels = gp.partition.kernighan_lin(gp.SetPartition.from_matrix(D - threshold)).labels
+        joined = labels[u] == labels[v]
+        if joined.all() or not joined.any():
+            return -1.0
+        share = joined.mean()
+        return share * (1 - share) * (logs[joined].mean() - logs[~joined].mean()) ** 2 / logs.var()
+
+    best = max(explained(s) for s in np.quantile(D[u, v], np.linspace(0.01, 0.9, 40)))
+    assert explained(t) >= best - 0.02
+    assert path_threshold(D[u, v], np.stack([u, v], axis=1), len(D)) == pytest.approx(t)
+    listed = np.concatenate([np.stack([u, v], axis=1), np.stack([v, u], axis=1)])  # as in a sparse matrix
+    assert path_threshold(np.tile(D[u, v], 2), listed, len(D)) == pytest.approx(t)
+    assert path_threshold(5.0 - D, similarity=True) == pytest.approx(5.0 - t - D[u, v].min(), abs=2.0)
+    assert path_threshold(np.zeros((1, 1))) == 0.0 and path_threshold(np.full((3, 3), 2.0)) == 2.0
+
+
+def test_score_lets_grid_search_choose():
+    X, y = blobs(12)
+    search = GridSearchCV(CorrelationClustering(method="kernighan-lin"), {"threshold": ["auto", 1e-3]}, cv=2)
+    search.fit(X, y)
+    assert search.best_params_ == {"threshold": "auto"} and search.best_score_ > 0.8
+    assert search.best_estimator_.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("model", [CorrelationClustering(method="kernighan-lin"),
+                                   LearnedPartition(threshold=0.0, method="kernighan-lin")], ids=["distances", "learned"])  # fmt: skip
+def test_grid_search_with_a_scorer_of_metrics(model):
+    X, y = blobs(13)
+    name, values = (
+        ("threshold", [1e-3, 5.0]) if isinstance(model, CorrelationClustering) else ("threshold", [-50.0, 0.0])
+    )
+
+    def scorer(estimator, X, y):
+        predict = getattr(estimator, "predict", estimator.fit_predict if hasattr(estimator, "fit_predict") else None)
+        return gp.metrics.compare(y, predict(X)).joins_f1
+
+    search = GridSearchCV(model, {name: values}, cv=GroupKFold(2), scoring=scorer).fit(X, y, groups=y)
+    assert search.best_params_[name] == values[1] and search.best_score_ > 0.5
+
+
+def test_pickled_models_say_the_same():
+    import pickle
+
+    X, y = blobs(14)
+    for model in (CorrelationClustering(method="kernighan-lin"), LearnedPartition(method="kernighan-lin")):
+        model.fit(X, y)
+        again = pickle.loads(pickle.dumps(model))
+        assert again.score(X, y) == model.score(X, y)
+        if isinstance(model, LearnedPartition):
+            assert (again.predict(X) == model.predict(X)).all()
+
+
+def test_sparse_input_is_as_dense():
+    X, y = blobs(15)
+    X[np.abs(X) < 1] = 0.0
+    sparse = scipy.sparse.csr_array(X)
+    for options in ({}, {"n_neighbors": 5}, {"metric": "cosine"}):
+        dense = CorrelationClustering(method="kernighan-lin", **options).fit(X)
+        assert (CorrelationClustering(method="kernighan-lin", **options).fit_predict(sparse) == dense.labels_).all()
+    model = LearnedPartition(method="kernighan-lin").fit(X, y)
+    same = LearnedPartition(method="kernighan-lin").fit(sparse, y)
+    assert (same.model_.theta_ == model.model_.theta_).all() and (same.predict(sparse) == model.predict(X)).all()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_and_set_output(library):
+    module = pytest.importorskip(library)
+    X, y = blobs(16)
+    frame = module.DataFrame(dict(zip("abcd", X.T, strict=True)))
+    model = make_pipeline(StandardScaler(), LearnedPartition(threshold=0.0, method="kernighan-lin"))
+    model.set_output(transform=library).fit(frame, y)
+    assert model[-1].feature_names_in_.tolist() == list("abcd")
+    assert model[-1].model_.attributes_[0] == "distance"
+    plain = make_pipeline(StandardScaler(), LearnedPartition(threshold=0.0, method="kernighan-lin")).fit(X, y)
+    assert (model.predict(frame) == plain.predict(X)).all()
+    assert CorrelationClustering().fit(frame).feature_names_in_.tolist() == list("abcd")
+
+
+def test_sample_weights():
+    X, y = blobs(17)
+    for options in ({"threshold": 0.0}, {"loss": "logistic", "kind": "absolute-difference"}):
+        plain = LearnedPartition(method="kernighan-lin", **options).fit(X[12:], y[12:])
+        weights = np.where(np.arange(len(X)) < 12, 0.0, 1.0)  # the first class counts nothing
+        same = LearnedPartition(method="kernighan-lin", **options).fit(X, y, weights)
+        assert same.model_.theta_ == pytest.approx(plain.model_.theta_)
+        other = LearnedPartition(method="kernighan-lin", **options).fit(X, y, 1.0 + (y == 1))
+        assert not np.allclose(other.model_.theta_, plain.model_.theta_)
+    with pytest.raises(ValueError, match="weight 3 is -1"):
+        LearnedPartition().fit(X, y, np.where(np.arange(len(X)) == 3, -1.0, 1.0))
+
+
+def test_defaults_partition_unseen_digits():
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:700], y[:700]
+    known = np.isin(y, (1, 4, 6, 8, 9))  # not a split of the study
+    model = LearnedPartition(method="kernighan-lin").fit(X[known], y[known])
+    assert model.score(X[~known], y[~known]) > 0.6
+    assert model.selection_.scores.shape[0] == 5 and model.threshold_ in model.selection_.thresholds
+    every = np.stack(np.triu_indices(30, 1), axis=1)
+    C = model.problem(X[:30]).matrix
+    assert (model.predict_pairs(X[:30], every) == (C[every[:, 0], every[:, 1]] < 0)).all()
+
+
+@pytest.mark.parametrize("options", [{"loss": "hinge"}, {"threshold": "best"}])
+def test_bad_options_of_learning(options):
+    with pytest.raises(InvalidOption, match=next(iter(options))):
+        LearnedPartition(**options).fit([[0.0], [1.0]], [0, 1])

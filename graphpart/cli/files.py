@@ -201,10 +201,10 @@ def check_input(file: str) -> None:
 
 def read_model(file: str) -> Any:
     """A learned model."""
-    from graphpart.learn import LogisticRegression
+    from graphpart.learn import load_model
 
     check_input(file)
-    return LogisticRegression.load(file)
+    return load_model(file)
 
 
 def write_model(model: Any, file: str) -> None:

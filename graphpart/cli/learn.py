@@ -3,6 +3,11 @@
 The table is a CSV file with a header; each row is a pair, with 1 (same subset) or 0 in the label column, and a number
 in each attribute column. The model is fitted to all pairs; the held-out scores are those of the same model fitted
 without the pairs that are held out.
+
+With --loss max-margin, costs are learned such that the true partition is better than others by their distance: the
+columns u and v have to name the elements, and the labels have to be those of a partition. With --problem, the pairs are
+those of several partitions, of which whole ones are held out; without, elements are cut into samples of 60, and nothing
+is held out.
 """
 
 from __future__ import annotations
@@ -19,13 +24,14 @@ from graphpart.cli.files import check_input, check_writable, write_model
 from graphpart.errors import InvalidOption
 
 if TYPE_CHECKING:
-    from graphpart.learn import LogisticRegression
+    from graphpart.learn import LogisticRegression, MaxMarginPartition
 
 NAME = "learn"
 HELP = "learn costs of pairs from labelled pairs"
 SCORES = ["pairs", "joins", "accuracy", "precision", "recall", "f1", "bits"]
 
-Blocks = list[tuple[Any, Any]]
+Blocks = list[tuple[Any, ...]]
+SAMPLE = 60  # elements of a sample
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     columns.add_argument(
         "--ignore", action="append", metavar="COLUMN", default=[], help="a column not to learn from; may be repeated"
     )
-    parser.add_argument("--sigma", type=positive, default=1.0, help="standard deviation of the prior; default: 1")
+    parser.add_argument(
+        "--loss", choices=["logistic", "max-margin"], default="logistic",
+        help="learn from pairs as if independent, or from whole partitions; default: logistic",
+    )  # fmt: skip
+    parser.add_argument(
+        "--problem", metavar="COLUMN", help="with max-margin, the column that tells the partition of each pair"
+    )
+    parser.add_argument("--sigma", type=positive, help="standard deviation of the prior; default: 1, for max-margin 10")
     parser.add_argument("--no-intercept", action="store_true", help="no constant attribute")
     parser.add_argument(
         "--held-out", type=share, default=0.2, metavar="SHARE", help="of the pairs, for the scores; default: 0.2"
@@ -56,9 +69,14 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidOption("--json and -o - both take standard output: expected one of them")
     check_input(args.pairs)
     check_writable(args.output)
+    if args.problem is not None and args.loss != "max-margin":
+        raise InvalidOption("--problem is given: expected --loss max-margin")
     with Progress(3) as progress:
         callback = progress.start("reading")
-        names, training, held_out = read_samples(args, callback)
+        if args.loss == "max-margin":
+            names, training, held_out = read_partitions(args)
+        else:
+            names, training, held_out = read_samples(args, callback)
         progress.advance()
         records = {}
         if held_out:
@@ -71,7 +89,12 @@ def run(args: argparse.Namespace) -> int:
     write_model(model, args.output)
     if args.json:
         facts = {"file": args.pairs, "attributes": names, "theta": model.theta_.tolist(), "sigma": model.sigma}
-        facts |= {"intercept": model.intercept, "status": str(model.status_), "iterations": model.n_iter_}
+        facts |= {
+            "intercept": model.intercept,
+            "status": str(model.status_),
+            "iterations": model.n_iter_,
+            "loss": args.loss,
+        }
         emit_json(facts | {"scores": records})
     else:
         with Table(list(records), SCORES, aside=args.output == "-") as table:
@@ -122,24 +145,94 @@ def read_samples(args: argparse.Namespace, callback: Callback | None) -> tuple[l
     return names, training, held_out
 
 
-def fit(args: argparse.Namespace, names: list[str], blocks: Blocks, callback: Callback | None) -> LogisticRegression:
+def read_partitions(args: argparse.Namespace) -> tuple[list[str], Blocks, Blocks]:
+    """The names of the attributes, and blocks (attributes, decisions, pairs), one for each partition."""
+    import numpy as np
+
+    from graphpart.files.source import opened
+    from graphpart.io.table import TableReader
+
+    rng = np.random.default_rng(args.seed)
+    with opened(args.pairs) as source:
+        table = TableReader(source)
+        for name in ("u", "v", args.label, *args.ignore, *([args.problem] if args.problem else [])):
+            table.place(name)
+        apart = ("u", "v", args.label, args.problem, *args.ignore)
+        names = args.attributes or [name for name in table.columns if name not in apart]
+        if not names:
+            raise source.error(1, "no column is left to learn from: expected at least one attribute")
+        texts = ("u", "v", args.problem) if args.problem else ("u", "v")
+        rows, decisions, ends = [], [], []
+        for lines, values, found in table.blocks([*names, args.label], texts):
+            wrong = np.flatnonzero((values[:, -1] != 0) & (values[:, -1] != 1))
+            if len(wrong):
+                line, value = lines[int(wrong[0])], values[wrong[0], -1]
+                raise source.error(line, f"column {args.label!r} has {value:g}: expected 0 or 1")
+            rows.append(np.ascontiguousarray(values[:, :-1]))
+            decisions.append(values[:, -1].astype(np.int8))
+            ends.append(np.array(found).reshape(-1, len(texts)))
+        if not rows:
+            raise source.error(2, "no row follows the header: expected pairs to learn from")
+    X, y, text = np.concatenate(rows), np.concatenate(decisions), np.concatenate(ends)
+    elements = np.unique(text[:, :2].ravel(), return_inverse=True)[1].reshape(-1, 2)
+    if args.problem is None:
+        return names, [(X, y, elements)], []
+    number = np.unique(text[:, 2], return_inverse=True)[1]
+    blocks = [(X[at], y[at], elements[at]) for at in (number == k for k in range(number.max() + 1))]
+    out = rng.random(len(blocks)) < args.held_out
+    if out.all():
+        out[:] = False
+    training = [block for block, o in zip(blocks, out, strict=True) if not o]
+    return names, training, [block for block, o in zip(blocks, out, strict=True) if o]
+
+
+def fit(
+    args: argparse.Namespace, names: list[str], blocks: Blocks, callback: Callback | None
+) -> LogisticRegression | MaxMarginPartition:
     """A model fitted to blocks of pairs."""
-    from graphpart.learn import LogisticRegression
+    from graphpart.learn import LogisticRegression, MaxMarginPartition
+
+    if args.loss == "max-margin":
+        parts = cut(*blocks[0]) if args.problem is None else blocks
+        margin = MaxMarginPartition(10.0 if args.sigma is None else args.sigma, intercept=not args.no_intercept, seed=0)
+        X, y, pairs = (list(part) for part in zip(*parts, strict=True))
+        return margin.fit(X, y, pairs, attributes=names, callback=callback)
 
     def samples() -> Iterator[tuple[Any, ...]]:
         return iter(blocks)
 
-    model = LogisticRegression(args.sigma, intercept=not args.no_intercept)
+    model = LogisticRegression(1.0 if args.sigma is None else args.sigma, intercept=not args.no_intercept)
     return model.fit_blocks(samples, len(names), attributes=names, callback=callback)
 
 
-def scores(model: LogisticRegression, blocks: Blocks) -> dict[str, float | int | None]:
+def cut(X: Any, y: Any, pairs: Any) -> Blocks:
+    """The pairs of samples of elements, drawn such that all kinds of subsets are in some; or all pairs if few."""
+    import numpy as np
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    from graphpart.learn.pairs import cut_into_problems
+
+    n = int(pairs.max()) + 1
+    if n <= SAMPLE:
+        return [(X, y, pairs)]
+    joined = pairs[y == 1].T
+    truth = connected_components(coo_array((np.ones(joined.shape[1]), joined), shape=(n, n)), directed=False)[1]
+    parts = []
+    for sample in cut_into_problems(truth, 50, SAMPLE, seed=0):
+        at = np.isin(pairs, sample).all(axis=1)
+        if at.any():
+            parts.append((X[at], y[at], pairs[at]))
+    return parts or [(X, y, pairs)]
+
+
+def scores(model: LogisticRegression | MaxMarginPartition, blocks: Blocks) -> dict[str, float | int | None]:
     """Accuracy of independent decisions; precision, recall and F1 of joins; mean of -log2 P(y | x), in bits."""
     import numpy as np
 
     joins = cuts = right_joins = right_cuts = 0
     bits = 0.0
-    for X, y in blocks:
+    for X, y, *_ in blocks:
         f = model.decision_function(X)
         joins += int((y == 1).sum())
         cuts += int((y == 0).sum())

@@ -131,21 +131,10 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         from sklearn.metrics import adjusted_rand_score
 
-        return float(adjusted_rand_score(y, self.predict(X)))
+        return float(adjusted_rand_score(y, self._partition(X)))
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Partition elements by the threshold that was found in `fit`.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, V), or (n, n) if precomputed
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Labels 0, 1, ... in order of first appearance. They name subsets of this call: an element's label depends
-            on the other elements, and says nothing about subsets of `fit`.
-        """
+    def _partition(self, X: Any) -> NDArray[np.int64]:
+        """Labels of other elements by the threshold found in `fit`; no `predict`, as these say nothing about subsets."""
         check_is_fitted(self)
         validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)  # complains of other attributes
         other = clone(self)
@@ -191,9 +180,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             values = X
         return SetPartition.from_matrix(self._costs(values))
 
-    def _costs(
-        self, values: NDArray[np.float64], listed: Any = None, n: int | None = None
-    ) -> NDArray[np.float64]:
+    def _costs(self, values: NDArray[np.float64], listed: Any = None, n: int | None = None) -> NDArray[np.float64]:
         """Costs of all pairs, from a matrix, or of listed ones."""
         if self.kind == "cost":
             self.threshold_ = float("nan")

@@ -54,7 +54,9 @@ def otsu_threshold(values: NDArray[np.float64], bins: int = 1024) -> float:
     return float(0.5 * (edges[best[0] + 1] + edges[best[-1] + 1]))
 
 
-def path_threshold(values: NDArray[np.float64], listed: Any = None, n: int | None = None, *, similarity: bool = False) -> float:
+def path_threshold(
+    values: NDArray[np.float64], listed: Any = None, n: int | None = None, *, similarity: bool = False
+) -> float:
     """The threshold whose partition tells near from far best.
 
     For 40 thresholds, quantiles of the values, elements are partitioned with costs value - threshold (of similarities,
@@ -97,8 +99,9 @@ def path_threshold(values: NDArray[np.float64], listed: Any = None, n: int | Non
         u, v = np.triu_indices(n, 1)
         among = values[u, v]
     else:
-        u, v = np.asarray(listed).T
-        among = values
+        u, v = np.asarray(listed).reshape(-1, 2).T
+        once = u < v  # a sparse matrix lists each pair twice
+        u, v, among = u[once], v[once], values[once]
     if not among.size:
         return 0.0
     if not np.isfinite(among).all():

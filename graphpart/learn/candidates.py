@@ -116,9 +116,7 @@ def cut_into_problems(
     [[0, 1, 3]]
     """
     if number < 1 or size < 2 or (classes is not None and classes < 1):
-        raise InvalidOption(
-            f"number is {number}, size is {size}, classes is {classes}: expected at least 1, 2 and 1"
-        )
+        raise InvalidOption(f"number is {number}, size is {size}, classes is {classes}: expected at least 1, 2 and 1")
     codes = label_codes(y, missing)
     known = np.unique(codes[codes >= 0])
     rng = np.random.default_rng(seed)

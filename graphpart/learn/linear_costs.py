@@ -119,9 +119,7 @@ def content_of(path: str | os.PathLike[str], *names: str) -> dict[str, Any]:
     except RecursionError:
         raise FormatError(path, None, "nested too deeply: expected a model in JSON") from None
     if not isinstance(content, dict) or content.get("format") not in names:
-        raise FormatError(
-            path, None, f'no "format": "{names[0]}" at the top: expected a model that graphpart wrote'
-        )
+        raise FormatError(path, None, f'no "format": "{names[0]}" at the top: expected a model that graphpart wrote')
     return content
 
 

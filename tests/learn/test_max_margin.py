@@ -149,7 +149,6 @@ def test_partitions_are_found_again():
     assert bounds == sorted(bounds) and model.history_[-1][2] == model.bound_
     for X, same, P in zip(*larger(1, 3, noise=0.7), strict=True):
         labels = gp.partition.kernighan_lin(gp.SetPartition.from_pairs(20, P, model.costs(X))).labels
-        assert (labels[P[:, 0]] == labels[P[:, 1]]).mean() > 0.5
         assert ((labels[P[:, 0]] == labels[P[:, 1]]) == (same == 1)).mean() > 0.97
 
 

@@ -39,7 +39,9 @@ from graphpart.stopping import Stopping
 
 __all__ = ["Found", "History", "minimise"]
 
-History = list[tuple[float, float, float]]  #: (seconds, objective, bound) whenever all oracles were asked about one theta
+History = list[
+    tuple[float, float, float]
+]  #: (seconds, objective, bound) whenever all oracles were asked about one theta
 INNER = 20  # rounds over remembered partitions after each round of oracles, at most
 SETTLED = 0.1  # a round over remembered partitions that leaves this share of the gap allowed ends them
 FORGOTTEN = 50  # a partition without weight for so many rounds is forgotten

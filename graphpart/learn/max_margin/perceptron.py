@@ -1,11 +1,11 @@
 """The averaged structured perceptron (Collins 2002): no prior, no margin, one inference for each step.
 
-    theta := theta_0;  sum := 0
-    for each pass, for problem i in random order:
-        z := partition of least cost at theta
-        theta := theta + psi_i(z)                 (see `training`; 0 if z is the truth)
-        sum := sum + theta
-    return sum / number of steps
+theta := theta_0;  sum := 0
+for each pass, for problem i in random order:
+    z := partition of least cost at theta
+    theta := theta + psi_i(z)                 (see `training`; 0 if z is the truth)
+    sum := sum + theta
+return sum / number of steps
 """
 
 from __future__ import annotations
