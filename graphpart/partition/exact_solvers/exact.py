@@ -214,9 +214,7 @@ class Search:
         self.labels = canonical(labels)
         self.proven = all(tree.proven for tree in self._trees)
 
-    def solve_rest(
-        self, p: SetPartition, labels: Labels, constant: float, tree: Tree
-    ) -> tuple[Labels, float, bool]:
+    def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
         """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
         small = reduce(p, time_limit=self.stopping.remaining)
         q = small.problem
