@@ -12,7 +12,8 @@ that are far from tight dropped. A pair in no inequality takes no part: its cost
 
 Where all pairs are variables, the inequalities are triangles, then 2-partitions by local search (Grötschel &
 Wakabayashi 1989, 1990), then, where these are exhausted, odd wheels (Chopra & Rao 1993). Where only pairs with a cost
-are, they are cycles found along shortest paths.
+are, they are conflicted cycles found along shortest paths: near ones first, then, where these are few, far ones between
+the sets of elements that pairs with y = 1 connect.
 
 On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality, so triangles
 alone, like message passing, prove no more than half the sum of negative costs; 2-partitions, those with several
