@@ -53,6 +53,7 @@ ROUNDS, LATER_ROUNDS = 2, 12  # with so many rounds at first, and later: more if
 SEARCH_SHARE = 0.2  # of the time of a component, for the search before the proof
 TURN, LONGER = 0.5, 1.5  # seconds of branch and cut, after which it is the turn of the search for as long; grows
 
+
 @interruptible
 def auto(
     problem: Any,

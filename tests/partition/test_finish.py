@@ -1,4 +1,4 @@
-"""What all methods have in common at their end: subsets that hang together, local searches that stay at their optimum."""
+"""What all methods share at their end: subsets that hang together, local searches that stay at their optimum."""
 
 import itertools
 

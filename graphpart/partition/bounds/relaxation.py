@@ -12,7 +12,8 @@ that are far from tight dropped. A pair in no inequality takes no part: its cost
 
 Where all pairs are variables, the inequalities are triangles, then 2-partitions by local search (Grötschel &
 Wakabayashi 1989, 1990), then, where these are exhausted, odd wheels (Chopra & Rao 1993). Where only pairs with a cost
-are, they are cycles found along shortest paths.
+are, they are conflicted cycles found along shortest paths: near ones first, then, where these are few, far ones between
+the sets of elements that pairs with y = 1 connect.
 
 On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality, so triangles
 alone, like message passing, prove no more than half the sum of negative costs; 2-partitions, those with several
@@ -44,6 +45,7 @@ FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, SETS, WHEELS = 4.0, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
 LARGEST = 12  # elements in a 2-partition
+FAR = 500  # pairs at most, for which cycles are sought far away in a round
 NOTHING = 1e-6  # pairs that are not longer count as of no length
 REACH, FARTHER = 50, 4  # elements looked at for cycles through one; so many times more where few are added
 SCALE = 0.2  # of prices to variables
@@ -248,7 +250,10 @@ class Relaxation:
             closing, b[apart], length[apart], tolerance - NOTHING, count, self.stopping,
         )  # fmt: skip
         inside = cuts[a[cuts] == b[cuts]]
-        return np.sort(np.concatenate([inside, apart[found[3]]]))
+        close = np.sort(np.concatenate([inside, apart[found[3]]]))
+        return close[
+            :: max(1, len(close) // FAR)
+        ]  # evenly: what is left out may no longer be violated in the next round
 
 
 def _most(amounts: Floats, limit: float) -> NDArray[np.int64]:

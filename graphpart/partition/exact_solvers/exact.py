@@ -7,13 +7,18 @@
    the way, points of the relaxation are rounded to partitions and these refined by local search.
 3. Where the bound plus the reduced cost of a pair reaches the cost of the best partition, no better one has this pair
    the other way: it is fixed.
-4. What is left is divided into two: a pair joined, or cut, with all that follows from it for other pairs. The node with
+4. Where few pairs have a cost, and many of them are fixed so at the root, what is left is contracted, reduced, and
+   taken apart anew: 1 to 4 once more, on a smaller problem.
+5. What is left is divided into two: a pair joined, or cut, with all that follows from it for other pairs. The node with
    the least bound comes first; from time to time, a dive follows the point of the relaxation down to a partition.
 
 A node is closed once its bound shows that it holds no better partition. Bounds come from prices (see `certificate`),
 less all that rounding may have added. If all costs are multiples of one number, a better partition is better by that.
 
-1 stands here, 2 to 4 in `tree`. A line per second goes to the logger ``graphpart.partition.exact``, at level INFO.
+The roots of all components come first, then what is left of each, so that no small one takes the time of all others.
+
+1 and 4 stand here, the rest in `tree`. A line per second goes to the logger ``graphpart.partition.exact``, at level
+INFO.
 """
 
 from __future__ import annotations
@@ -214,9 +219,7 @@ class Search:
         self.labels = canonical(labels)
         self.proven = all(tree.proven for tree in self._trees)
 
-    def solve_rest(
-        self, p: SetPartition, labels: Labels, constant: float, tree: Tree
-    ) -> tuple[Labels, float, bool]:
+    def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
         """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
         small = reduce(p, time_limit=self.stopping.remaining)
         q = small.problem

@@ -56,9 +56,7 @@ class Whole(Protocol):
     threads: int
     partner: Callable[[SetPartition, Labels], Labels | None] | None
 
-    def solve_rest(
-        self, p: SetPartition, labels: Labels, constant: float, tree: Tree
-    ) -> tuple[Labels, float, bool]:
+    def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
         """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
 
     def note(self, cost: float, bound: float) -> None:

@@ -83,7 +83,7 @@ def settled(p: SetPartition, labels: Labels, improved: Callable[[Labels], Labels
 
 
 def _is_open(p: SetPartition, labels: Labels) -> bool:
-    """Whether joining two subsets, or moving an element to a subset that it has a pair with, or out, lowers the cost."""
+    """Whether joining two subsets, or moving an element to a subset that it has a pair with or out, lowers the cost."""
     if len(p.must_join):  # what must be together moves together
         blocks = p.blocks()
         p, labels = p.contract(blocks), canonical(labels[np.unique(blocks, return_index=True)[1]])
