@@ -95,12 +95,6 @@ def plot_partition(problem: SetPartition, partition: Any = None, ax: Axes | None
     return ax
 
 
-def _pairs(problem: SetPartition) -> tuple[Any, Any, Any]:
-    """The stored pairs with their whole costs; what a background makes all other pairs cost is not drawn."""
-    u, v, cost = problem.pairs()
-    return u, v, cost if problem.background is None else cost + problem.background.of_pairs(u, v)
-
-
 def _draw_matrix(problem: SetPartition, labels: Any, ax: Axes) -> None:
     n = max(1, problem.n)
     cells = min(n, CELLS)
@@ -108,7 +102,7 @@ def _draw_matrix(problem: SetPartition, labels: Any, ax: Axes) -> None:
     place = np.empty(problem.n, np.int64)
     place[order] = np.arange(problem.n)
     cell = place * cells // n
-    u, v, cost = _pairs(problem)
+    u, v, cost = problem.listed() if problem.background is not None else problem.pairs()
     finite = np.isfinite(cost) & (cost != 0)
     u, v, cost = cell[u[finite]], cell[v[finite]], cost[finite]
     total = np.bincount(u * cells + v, cost, cells * cells) + np.bincount(v * cells + u, cost, cells * cells)
@@ -133,7 +127,7 @@ def _draw_graph(problem: SetPartition, labels: Any, ax: Axes) -> None:
 
     G = nx.Graph()
     G.add_nodes_from(range(problem.n))
-    u, v, cost = _pairs(problem)
+    u, v, cost = problem.listed() if problem.background is not None else problem.pairs()
     kept = cost != 0
     pairs = list(zip(u[kept].tolist(), v[kept].tolist(), cost[kept].tolist(), strict=True))
     pairs += [(a, b, -math.inf) for a, b in problem.must_join.tolist()]

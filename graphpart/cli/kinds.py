@@ -122,7 +122,7 @@ def describe_partition(problem: Any) -> dict[str, Any]:
     else:
         costs = problem.cost
         if problem.background is not None:  # of the pairs that are listed
-            costs = costs + problem.background.of_pairs(problem.u, problem.v)
+            costs = problem.listed()[2]
         finite = costs[np.isfinite(costs)]
     possible = n * (n - 1) // 2
     sizes = np.bincount(problem.components()) if n else np.zeros(0, np.int64)

@@ -104,7 +104,9 @@ def read(source: Source) -> SetPartition:
         value = np.subtract(0.0, value)
     terms = tail.terms if tail is not None else []
     if terms and kind != "cost":
-        raise source.error(terms[0].line, f"found a background in a file of {kind or 'sign'}: expected the header u,v,cost")
+        raise source.error(
+            terms[0].line, f"found a background in a file of {kind or 'sign'}: expected the header u,v,cost"
+        )
     background = [term.of(nodes) for term in terms] or None
     return SetPartition.of_pairs(nodes, u, v, value, offset=offset, background=background)
 
@@ -287,7 +289,7 @@ def _write_background(problem: SetPartition, names: list[str], stream: BinaryIO)
         for k, vector in enumerate(vectors):
             if (vector == 1.0).all() and len(vectors) == 1:
                 continue
-            form = (f"{{}},,{{}}\n", f",{{}},{{}}\n")[k].format
+            form = ("{},,{}\n", ",{},{}\n")[k].format
             stream.write("".join(map(form, names, numbers(vector))).encode())
 
 

@@ -3,11 +3,12 @@
 A file whose nodes have tables or domains is a factor graph instead, see :mod:`graphpart.io.json_factors`.
 
 The object that ``json.dump(networkx.node_link_data(G), file)`` writes: ``nodes`` is a list of objects with ``id``,
-``edges`` (before networkx 3.6 ``links``) one of objects with ``source``, ``target`` and ``cost``. A cost
-``-Infinity`` (a number as Python writes it, or this text, or "-inf") is a pair that must be joined, ``Infinity`` one
-that must be cut; in a multigraph parallel edges add up. `offset` and `sense` of ``objective`` are attributes of the
-graph, and so is `background`, a list of terms that all pairs pay: ``[beta]``, a constant; ``[beta, w]``, with a weight
-for each node, for ``beta w[a] w[b]``; or ``[beta, x, y]`` for ``beta (x[a] y[b] + y[a] x[b])``. Nodes may be text, numbers, null, and lists of those (tuples in networkx).
+``edges`` (before networkx 3.6 ``links``) one of objects with ``source``, ``target`` and ``cost``. A cost ``-Infinity``
+(a number as Python writes it, or this text, or "-inf") is a pair that must be joined, ``Infinity`` one that must be
+cut; in a multigraph parallel edges add up. `offset` and `sense` of ``objective`` are attributes of the graph, and so is
+`background`, a list of terms that all pairs pay: ``[beta]``, a constant; ``[beta, w]``, with a weight for each node,
+for ``beta w[a] w[b]``; or ``[beta, x, y]`` for ``beta (x[a] y[b] + y[a] x[b])``. Nodes may be text, numbers, null, and
+lists of those (tuples in networkx).
 """
 
 from __future__ import annotations
@@ -97,16 +98,16 @@ def read(source: Source) -> SetPartition | FactorGraph:
         background = _background(source, attributes["background"], n)
     nodes = range(n) if list(index) == list(range(n)) and all(type(x) is int for x in index) else list(index)
     dense = None if background is None else False
-    return SetPartition.of_pairs(
-        nodes, u, v, cost, dense=dense, offset=offset, sense=sense, background=background
-    )
+    return SetPartition.of_pairs(nodes, u, v, cost, dense=dense, offset=offset, sense=sense, background=background)
 
 
 def _background(source: Source, terms: object, n: int) -> list[tuple[object, ...]] | None:
     """The terms of a background, checked."""
     what = "the background of the graph"
     if not isinstance(terms, list) or not all(isinstance(term, list) and 1 <= len(term) <= 3 for term in terms):
-        raise source.error(None, f"{what} is {shown(terms)}: expected a list of lists [beta], [beta, w] or [beta, x, y]")
+        raise source.error(
+            None, f"{what} is {shown(terms)}: expected a list of lists [beta], [beta, w] or [beta, x, y]"
+        )
     found: list[tuple[object, ...]] = []
     for beta, *vectors in terms:
         for vector in vectors:

@@ -1,9 +1,9 @@
 """NumPy arrays in a zip archive: ``matrix``, or ``n, u, v, cost``; ``offset, sense, nodes, must_join`` if needed.
 
 A background has the arrays ``beta`` (k), ``x`` and ``y`` (k, n): each pair pays ``beta x[a] x[b]`` in terms where both
-are equal, else ``beta (x[a] y[b] + y[a] x[b])``. All that a problem has is kept, if its nodes are all integers or all text: pairs of indices from 0 with ``cost``
-(``inf``: must be cut, ``-inf``: must be joined), `offset` and `sense` of ``objective``, and `must_join`, pairs that
-must be joined whatever they cost. Nothing is ever unpickled.
+are equal, else ``beta (x[a] y[b] + y[a] x[b])``. All that a problem has is kept, if its nodes are all integers or all
+text: pairs of indices from 0 with ``cost`` (``inf``: must be cut, ``-inf``: must be joined), `offset` and `sense` of
+``objective``, and `must_join`, pairs that must be joined whatever they cost. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -75,18 +75,30 @@ def _arrays(source: Source, archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]
 
 
 def _check(source: Source, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    kinds = {"matrix": "fiub", "cost": "fiub", "beta": "fiub", "x": "fiub", "y": "fiub", "offset": "fiu", "nodes": "iuU"}.get(name, "iu")
+    kinds = {
+        "matrix": "fiub",
+        "cost": "fiub",
+        "beta": "fiub",
+        "x": "fiub",
+        "y": "fiub",
+        "offset": "fiu",
+        "nodes": "iuU",
+    }.get(name, "iu")
     if dtype.kind not in kinds:
         expected = {"fiub": "real numbers", "fiu": "a real number", "iuU": "integers or text", "iu": "integers"}[kinds]
         raise source.error(None, f"{name} has dtype {dtype}: expected {expected}")
-    dimensions = {"matrix": 2, "u": 1, "v": 1, "cost": 1, "nodes": 1, "must_join": 2, "beta": 1, "x": 2, "y": 2}.get(name, 0)
+    dimensions = {"matrix": 2, "u": 1, "v": 1, "cost": 1, "nodes": 1, "must_join": 2, "beta": 1, "x": 2, "y": 2}.get(
+        name, 0
+    )
     fits = len(shape) == dimensions
     if fits and name == "matrix":
         fits = shape[0] == shape[1]
     if fits and name == "must_join":
         fits = shape[1] == 2
     if not fits:
-        expected = {"matrix": "(n, n)", "must_join": "(k, 2)", "x": "(k, n)", "y": "(k, n)"}.get(name, ("()", "(k,)")[min(1, dimensions)])
+        expected = {"matrix": "(n, n)", "must_join": "(k, 2)", "x": "(k, n)", "y": "(k, n)"}.get(
+            name, ("()", "(k,)")[min(1, dimensions)]
+        )
         raise source.error(None, f"{name} has shape {shape}: expected {expected}")
 
 

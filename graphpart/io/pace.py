@@ -1,8 +1,9 @@
 """Cluster editing graphs of the PACE 2021 challenge: ``p cep n m``, then m lines ``u v``, elements from 1.
 
-Lines that start with ``c`` are comments. It means: insert and delete as few edges as possible, such that each
-component is a clique. Hence the cost is -1 for an edge and +1 for any other pair, and ``objective = cost + m``; what
-is larger than a matrix is worth is read with the +1 as a background, which takes memory for edges only (Bansal, Blum & Chawla 2004; Kellerhals et al. 2021).
+Lines that start with ``c`` are comments. It means: insert and delete as few edges as possible, such that each component
+is a clique. Hence the cost is -1 for an edge and +1 for any other pair, and ``objective = cost + m``; what is larger
+than a matrix is worth is read with the +1 as a background, which takes memory for edges only (Bansal, Blum & Chawla
+2004; Kellerhals et al. 2021).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sums with a background: the cost of a partition, and weights added up by subset, without the pairs that are not listed.
+"""Sums with a background: the cost of a partition, and weights by subset, without the pairs that are not listed.
 
 Weights of a subset are added up element by element, and each element pays for those before it, so that nothing is
 subtracted: an element that is alone costs exactly 0. Products and sums carry their rounding errors along (Dekker 1971,
@@ -51,9 +51,10 @@ cdef int exponent_of(const double* x, Py_ssize_t n) noexcept nogil:
 
 
 cdef void add_term(
-    Sum* total, double beta, const double* x, const double* y, Py_ssize_t n, const element_t* labels, Sum* of_x, Sum* of_y
+    Sum* total, double beta, const double* x, const double* y, Py_ssize_t n, const element_t* labels,
+    Sum* of_x, Sum* of_y,
 ) noexcept nogil:
-    """Add beta * x[a] * x[b] (or, if y is another vector, beta * (x[a] * y[b] + y[a] * x[b])) of pairs within subsets."""
+    """Add what a term costs within subsets; one of two vectors, if x and y are not the same."""
     cdef Py_ssize_t a
     cdef bint two = x != y
     cdef int ex = exponent_of(x, n), ey = exponent_of(y, n)
@@ -81,7 +82,7 @@ def cost_of_background(
     const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost, const element_t[::1] labels,
     const double[::1] beta, vectors
 ):
-    """The cost of labels in 0..n-1: listed pairs within subsets, and for each term ``(x, y)`` in `vectors` its part. O(m + n)"""
+    """The cost of labels in 0..n-1: listed pairs, and for each term a pair ``(x, y)`` in `vectors`. O(m + n)"""
     cdef Py_ssize_t n = labels.shape[0], k
     cdef Sum total = Sum(0.0, 0.0)
     cdef const double[::1] x, y
@@ -126,7 +127,7 @@ def attractive_subsets(
     const element_t[::1] labels, const element_t[:, ::1] must_join, const element_t[::1] u, const element_t[::1] v,
     const char[::1] wanted
 ):
-    """Canonical labels of the parts of subsets that wanted pairs within them, and required joins, connect. Near O(n + m)"""
+    """Canonical labels of the parts of subsets that wanted pairs and required joins connect. Near O(n + m)"""
     cdef Py_ssize_t n = labels.shape[0], k
     out = np.arange(n, dtype=np.int32)
     cdef element_t[::1] parent = out

@@ -1,7 +1,7 @@
 """What the default method does with a problem whose background is too large to be made explicit: multilevel moves.
 
-Without a time limit, these end by themselves; with one, iterations go on as long as there is time. The bound is the sum of
-all costs that attract, where the background repels.
+Without a time limit, these end by themselves; with one, iterations go on as long as there is time. The bound is the sum
+of all costs that attract, where the background repels.
 """
 
 from __future__ import annotations

@@ -64,7 +64,9 @@ def test_what_is_listed_costs_what_is_listed():
     frame = {"x": ["a", "b"], "y": ["b", "c"], "p": [0.75, 0.25]}
     p = gp.SetPartition.from_frame(frame, "x", "y", probability="p", missing=0.5, dense=False)
     assert p.evaluate([0, 1, 0]) == 0.5 and p.evaluate([0, 0, 1]) == pytest.approx(-math.log2(3))
-    p = gp.SetPartition.from_similarity(coo_array(([0.9, 0.9], ([0, 1], [1, 0])), shape=(3, 3)), threshold=0.5, missing=0.5)
+    p = gp.SetPartition.from_similarity(
+        coo_array(([0.9, 0.9], ([0, 1], [1, 0])), shape=(3, 3)), threshold=0.5, missing=0.5
+    )
     assert p.evaluate([0, 1, 0]) == 0.5 and p.evaluate([0, 0, 1]) == pytest.approx(-0.4)
     weights = {"a": 1.0, "b": 2.0, "c": 3.0}
     assert gp.SetPartition(G, background=(0.5, weights), dense=False).evaluate([{"a", "b"}, {"c"}]) == 0.0

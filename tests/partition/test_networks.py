@@ -111,7 +111,11 @@ def test_known_networks_are_proven(graph, value):
         (lambda: gp.from_modularity(7), gp.InvalidProblem, "got int: expected a graph"),
         (lambda: gp.from_modularity(nx.path_graph(3), -1.0), gp.InvalidOption, "resolution is -1"),
         (lambda: gp.from_cpm(nx.path_graph(3), math.nan), gp.InvalidOption, "resolution is nan"),
-        (lambda: gp.from_modularity(nx.Graph([(0, 1, {"weight": "x"})])), gp.InvalidProblem, "is 'x': expected a number"),
+        (
+            lambda: gp.from_modularity(nx.Graph([(0, 1, {"weight": "x"})])),
+            gp.InvalidProblem,
+            "is 'x': expected a number",
+        ),
         (lambda: gp.from_modularity(nx.Graph([(0, 1, {"weight": math.inf})])), gp.InvalidProblem, "is inf"),
         (lambda: gp.from_editing(coo_array(np.ones((2, 3)))), gp.InvalidProblem, r"shape \(2, 3\)"),
     ],

@@ -1,10 +1,11 @@
 """Kernel of greedy joining with a background that repels, on sorted pairs, from singletons.
 
-Only subsets that a stored pair links can be worth a join. The pair of smallest number stands for all stored pairs between two
-subsets and holds the sum of their costs; the background between them follows from their sums of weights. A heap has, for
-each pair whose join lowers the cost, an entry that is not above the change: a join only raises the changes of other pairs
-by its background, so that an entry is corrected when it comes first; where two pairs become one, their sum is entered anew.
-Pairs are found by a hash table over the numbers of their subsets, and stand in a list for each subset.
+Only subsets that a stored pair links can be worth a join. The pair of smallest number stands for all stored pairs
+between two subsets and holds the sum of their costs; the background between them follows from their sums of weights. A
+heap has, for each pair whose join lowers the cost, an entry that is not above the change: a join only raises the
+changes of other pairs by its background, so that an entry is corrected when it comes first; where two pairs become one,
+their sum is entered anew. Pairs are found by a hash table over the numbers of their subsets, and stand in a list for
+each subset.
 """
 
 import numpy as np

@@ -1,14 +1,15 @@
 """Kernel of greedy moving with a background that repels, on compressed rows of stored pairs.
 
-All elements wait in a heap, keyed by the change of cost that their best move makes, or by a bound below it. Only subsets
-that a stored pair links to an element, and the empty set, can be worth a move. When element a moves from subset U to W,
+All elements wait in a heap, keyed by the change of cost that their best move makes, or by a bound below it. Only
+subsets that a stored pair links to an element, and the empty set, can be worth a move. When element a moves from subset
+U to W,
 
 * the best moves of its neighbours change by the cost of their pair with it,
 * those of the members of W, and those of all elements linked to U, fall by their background with a, at most twice;
 * others rise, at most: an element whose own or target subset has changed since it was looked at is looked at again.
 
-So bounds are lowered at once and an element is looked at again only when its bound comes first. Stored pairs are added up in
-fixed point, and so are the weights of subsets; the background is a product of such sums, the same each time.
+So bounds are lowered at once and an element is looked at again only when its bound comes first. Stored pairs are added
+up in fixed point, and so are the weights of subsets; the background is a product of such sums, the same each time.
 """
 
 import numpy as np
@@ -225,7 +226,7 @@ def greedy_moving(
     double cost,
     Stopping stopping,
 ):
-    """Labels of the fixed point of greedy moving from canonical labels; `magnitude` is at least that of the stored pairs."""
+    """Labels of the fixed point from canonical labels; `magnitude` is at least that of the stored pairs."""
     cdef Py_ssize_t n = starts.shape[0] - 1, k = weights.shape[1], i, t
     cdef element_t a, U
     cdef double delta

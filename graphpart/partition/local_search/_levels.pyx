@@ -5,8 +5,9 @@ bits that add up exactly. The cost of an element with a subset is the sum of its
 
     sum over terms t of  factor[t] * weight[partner[t]][a] * (sum of weight[t] over the subset),
 
-which follows from the sums of subsets alone. Where every term repels, only subsets that a stored pair links to an element
-and the empty set can be worth a move; else the best of all others is found in a tree of boxes (kernels/boxes.pxd).
+which follows from the sums of subsets alone. Where every term repels, only subsets that a stored pair links to an
+element and the empty set can be worth a move; else the best of all others is found in a tree of boxes
+(kernels/boxes.pxd).
 """
 
 import numpy as np
@@ -104,7 +105,7 @@ cdef class Level:
         self.tolerance = 2.0**-50 * magnitude
 
     cdef void _gather(self, Subsets* s, element_t a, const element_t* within, element_t inside) noexcept nogil:
-        """The stored costs of an element to each subset it is linked to; of neighbours with ``within == inside``, if given."""
+        """The stored costs of an element to each subset; of neighbours with ``within == inside``, if given."""
         cdef offset_t i
         cdef element_t b, U
         cdef cost_t c
@@ -154,10 +155,10 @@ cdef class Level:
             boxes_climb(&s.boxes, W)
 
     def move(self, labels, double cost, Stopping stopping, order=None):
-        """Move elements to their best subsets while that lowers the cost; the change of cost. Labels in 0..n-1 are changed.
+        """Move elements to their best subsets while that lowers the cost; the change of cost. Labels change in place.
 
-        All elements wait in a queue, in the given order; an element that moves puts those behind that are linked to it and
-        not in the same subset then, as far as they do not wait already.
+        All elements wait in a queue, in the given order; an element that moves puts those behind that are linked to it
+        and not in the same subset then, as far as they do not wait already.
         """
         cdef Py_ssize_t n = self.n, t, i, head = 0, waiting = n, free_count = 0
         cdef element_t a, U, W, mine, b
@@ -232,7 +233,7 @@ cdef class Level:
         return change
 
     def refine(self, labels, order=None):
-        """A finer partition: within each subset, elements alone join, in the given order, the best set of others there."""
+        """A finer partition: within each subset, elements that are alone join the best set of others there."""
         cdef Py_ssize_t n = self.n, i, j
         cdef element_t a, U, W, mine
         cdef double low, value

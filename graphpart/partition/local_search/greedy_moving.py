@@ -64,8 +64,8 @@ def greedy_moving(
     Notes
     -----
     Dense problems: O(n^2) to start and O(n) per move, plus O(subsets) for each element whose best move has to be sought
-    anew; memory n times the number of subsets. Sparse ones: O(degrees of the moved element's neighbours) per move.
-    With a background that repels, a move takes the sum of the degrees in the two subsets besides; with one that attracts
+    anew; memory n times the number of subsets. Sparse ones: O(degrees of the moved element's neighbours) per move. With
+    a background that repels, a move takes the sum of the degrees in the two subsets besides; with one that attracts
     some pairs, the problem is made a matrix.
 
     Examples

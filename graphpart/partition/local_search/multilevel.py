@@ -4,16 +4,16 @@ One iteration starts from a partition of the elements, and goes up level by leve
 
 1. Elements move to the subset, or the empty set, where they cost least, one after the other from a queue, until none
    lowers the cost by moving (Blondel et al. 2008; the queue: Ozaki, Tezuka & Inaba 2016).
-2. Within each subset, elements start alone, and one after the other joins the set there with which it costs least, if it
-   is still alone and that lowers the cost (Traag, Waltman & Van Eck 2019). The sets are the elements of the next level;
-   their subsets are those of 1, so that parts of a subset can move to others. If all stay alone, the subsets themselves
-   are the elements of the next level.
+2. Within each subset, elements start alone, and one after the other joins the set there with which it costs least, if
+   it is still alone and that lowers the cost (Traag, Waltman & Van Eck 2019). The sets are the elements of the next
+   level; their subsets are those of 1, so that parts of a subset can move to others. If all stay alone, the subsets
+   themselves are the elements of the next level.
 3. The next level begins at 1, until no two elements share a subset.
 4. The subsets are taken down level by level, and at each, elements move as in 1 (Rotta & Noack 2011).
 
-The next iteration goes on from there. In the first one elements join in 2 in their order, later in random order, so that
-each finds other sets. It ends after PATIENCE iterations that do not lower the cost: no move of one element lowers it
-then.
+The next iteration goes on from there. In the first one elements join in 2 in their order, later in random order, so
+that each finds other sets. It ends after PATIENCE iterations that do not lower the cost: no move of one element lowers
+it then.
 
 The background of a problem costs nothing but sums of weights for each subset, at each level.
 """
@@ -78,9 +78,9 @@ def multilevel(
 
     Notes
     -----
-    About O(n + m) time for each level, of which there are few; O(n + m) memory. Where the background attracts some pairs,
-    finding the best subset among those that are not linked takes about O(log n) for each look at an element if the
-    background has one term, and at worst the number of subsets if it has several.
+    About O(n + m) time for each level, of which there are few; O(n + m) memory. Where the background attracts some
+    pairs, finding the best subset among those that are not linked takes about O(log n) for each look at an element if
+    the background has one term, and at worst the number of subsets if it has several.
 
     Examples
     --------

@@ -4,9 +4,9 @@ The cost of a pair is ``listed[a, b] + background[a, b]``, where the background 
 
     beta * x[a] * x[b]    or    beta * (x[a] * y[b] + y[a] * x[b]).
 
-With x = 1 that is a constant: what a pair costs that is not listed. With degrees it is the null model of modularity, with
-degrees out and in that of directed modularity. The background within a subset follows from its sums of weights, so that no
-method needs all n^2 pairs.
+With x = 1 that is a constant: what a pair costs that is not listed. With degrees it is the null model of modularity,
+with degrees out and in that of directed modularity. The background within a subset follows from its sums of weights, so
+that no method needs all n^2 pairs.
 """
 
 from __future__ import annotations
@@ -114,22 +114,6 @@ class Background:
                 return False
         return True
 
-    def flat(self) -> tuple[Vector, Vector, Vector]:
-        """(beta, left, right) of shapes (k,), (k, n), (k, n): the cost of a pair is ``sum(beta * left[:, a] * right[:, b])``.
-
-        A term of two vectors stands there twice.
-        """
-        rows = [
-            row
-            for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True)
-            for row in ([(beta, x, x)] if x is y else [(beta, x, y), (beta, y, x)])
-        ]
-        return (
-            np.array([row[0] for row in rows], np.float64),
-            np.ascontiguousarray(np.stack([row[1] for row in rows])),
-            np.ascontiguousarray(np.stack([row[2] for row in rows])),
-        )
-
     def of_pairs(self, u: NDArray[np.integer[Any]], v: NDArray[np.integer[Any]]) -> Vector:
         """The background of some pairs."""
         total = np.zeros(len(u))
@@ -224,7 +208,9 @@ def _vector(nodes: Sequence[Hashable], weights: Any) -> Vector:
     except ValueError:
         array = np.zeros(0)
     if array.shape != (n,) or array.dtype.kind not in "fiub":
-        raise InvalidProblem(f"background has weights of shape {array.shape}: expected a number for each of {n} elements")
+        raise InvalidProblem(
+            f"background has weights of shape {array.shape}: expected a number for each of {n} elements"
+        )
     array = np.array(array, np.float64)
     if not np.isfinite(array).all():
         a = int(np.argmin(np.isfinite(array)))

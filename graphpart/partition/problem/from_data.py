@@ -53,8 +53,8 @@ class FromData(PairCosts):
     ) -> Self:
         """Build a problem from a table with a row for each pair: two identifiers and what speaks for joining them.
 
-        A pair without a row costs `missing`. By default that is 0, so joining it is free: keep the rows of pairs that do
-        not match, too, or say what the others cost.
+        A pair without a row costs `missing`. By default that is 0, so joining it is free: keep the rows of pairs that
+        do not match, too, or say what the others cost.
 
         Parameters
         ----------

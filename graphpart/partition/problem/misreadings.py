@@ -51,7 +51,7 @@ def check_values(p: PairCosts) -> None:
     costs = p.cost if p.matrix is None else p.matrix
     assert costs is not None
     if p.background is not None:  # repels or attracts by itself: what is listed is rarely all of one sign with it
-        costs = np.append(costs + p.background.of_pairs(p.u, p.v), 1.0 if p.background.repels else -1.0)  # type: ignore[arg-type]
+        costs = np.append(p.listed()[2], 1.0 if p.background.repels else -1.0)
     if not costs.size:
         return
     # The diagonal of a matrix is 0 and each cost stands there twice, which changes neither extreme.

@@ -1,8 +1,9 @@
 """Networks as set partition problems: modularity, the constant Potts model, cluster editing.
 
 Each is a sum over edges and a background that all pairs pay, so that a problem takes memory for edges only. Modularity
-(Newman & Girvan 2004), of a directed graph (Leicht & Newman 2008), and of one with weights of both signs (Gómez, Jensen &
-Arenas 2009); the constant Potts model (Traag, Van Dooren & Nesterov 2011); cluster editing (Bansal, Blum & Chawla 2004).
+(Newman & Girvan 2004), of a directed graph (Leicht & Newman 2008), and of one with weights of both signs (Gómez, Jensen
+& Arenas 2009); the constant Potts model (Traag, Van Dooren & Nesterov 2011); cluster editing (Bansal, Blum & Chawla
+2004).
 """
 
 from __future__ import annotations
@@ -54,11 +55,11 @@ def from_modularity(
     Notes
     -----
     O(n + m). With ``A`` the adjacency matrix (self-loops counting twice if undirected), ``t`` the sum of its entries,
-    ``d`` and ``e`` its row and column sums, the cost of a pair is
-    ``-(A[a, b] + A[b, a]) / t + resolution * (d[a] e[b] + d[b] e[a]) / t**2``; the terms of single nodes are the
-    offset. With weights of both signs, ``t`` is the sum of absolute weights, and the null model is that of the positive
-    ones less that of the negative ones: ``resolution * (d[a] e[b] + d[b] e[a]) / (t * t+)``, where d, e and ``t+`` are of
-    positive weights, and the same of negative ones (Gómez, Jensen & Arenas 2009).
+    ``d`` and ``e`` its row and column sums, the cost of a pair is ``-(A[a, b] + A[b, a]) / t + resolution * (d[a] e[b]
+    + d[b] e[a]) / t**2``; the terms of single nodes are the offset. With weights of both signs, ``t`` is the sum of
+    absolute weights, and the null model is that of the positive ones less that of the negative ones: ``resolution *
+    (d[a] e[b] + d[b] e[a]) / (t * t+)``, where d, e and ``t+`` are of positive weights, and the same of negative ones
+    (Gómez, Jensen & Arenas 2009).
 
     Examples
     --------
@@ -96,9 +97,7 @@ def from_modularity(
     )
 
 
-def from_cpm(
-    graph: Any, resolution: float, weight: str | None = None, *, dense: bool | None = None
-) -> SetPartition:
+def from_cpm(graph: Any, resolution: float, weight: str | None = None, *, dense: bool | None = None) -> SetPartition:
     """The constant Potts model of a network as a problem: communities denser within than `resolution`.
 
     Parameters
@@ -116,8 +115,8 @@ def from_cpm(
     Returns
     -------
     SetPartition
-        ``objective(cost)`` is the quality, to be maximised: the sum over communities of the weight of edges within, less
-        `resolution` for each pair of nodes within (Traag, Van Dooren & Nesterov 2011).
+        ``objective(cost)`` is the quality, to be maximised: the sum over communities of the weight of edges within,
+        less `resolution` for each pair of nodes within (Traag, Van Dooren & Nesterov 2011).
 
     Examples
     --------
@@ -175,9 +174,7 @@ def from_editing(graph: Any, *, dense: bool | None = None) -> SetPartition:
         raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
     keys = np.unique(np.minimum(g.u, g.v) * np.int64(g.n) + np.maximum(g.u, g.v))
     u, v = np.divmod(keys, max(1, g.n))
-    return SetPartition.of_pairs(
-        g.nodes, u, v, np.full(len(u), -1.0), dense=dense, offset=float(len(u)), missing=1.0
-    )
+    return SetPartition.of_pairs(g.nodes, u, v, np.full(len(u), -1.0), dense=dense, offset=float(len(u)), missing=1.0)
 
 
 @dataclass(frozen=True)
@@ -241,7 +238,9 @@ def _of_igraph(graph: Any, weight: str | None) -> _Network:
             values = np.array(graph.es[weight], np.float64)
         except (TypeError, ValueError):
             raise InvalidProblem(f"attribute {weight!r} of an edge is not a number") from None
-    return _Network(names, np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1]), values, graph.is_directed())
+    return _Network(
+        names, np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1]), values, graph.is_directed()
+    )
 
 
 def _of_matrix(matrix: Any) -> _Network:
@@ -258,6 +257,11 @@ def _of_matrix(matrix: Any) -> _Network:
 
 
 def _resolution(resolution: Any) -> float:
-    if isinstance(resolution, bool) or not isinstance(resolution, Real) or not math.isfinite(resolution) or resolution < 0:
+    if (
+        isinstance(resolution, bool)
+        or not isinstance(resolution, Real)
+        or not math.isfinite(resolution)
+        or resolution < 0
+    ):
         raise InvalidOption(f"resolution is {resolution!r}: expected a number of at least 0")
     return float(resolution)

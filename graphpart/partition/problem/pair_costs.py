@@ -231,7 +231,8 @@ class PairCosts(Shown):
     def magnitude(self) -> float:
         """The largest sum of absolute costs over the pairs of one element; required cuts are left out.
 
-        With a background, a number that is at least as large: the sum of that of listed pairs and that of the background.
+        With a background, a number that is at least as large: the sum of that of listed pairs and that of the
+        background.
         """
         return self._measure()[0]
 
@@ -278,9 +279,13 @@ class PairCosts(Shown):
         return u, v, self.matrix[u, v]
 
     def listed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """The same, but of a matrix those that are not 0, and those that were listed with the cost 0."""
+        """The same, but of a matrix those that are not 0, and those that were listed with the cost 0.
+
+        With a background, the whole costs of the stored pairs.
+        """
         if self.matrix is None:
-            return self.pairs()
+            u, v, cost = self.pairs()
+            return u, v, cost if self.background is None else cost + self.background.of_pairs(u, v)
         found = np.nonzero(np.triu(self.matrix, 1))
         u, v = (np.concatenate([a, b]).astype(np.int32) for a, b in zip(found, self._zeros.T, strict=True))
         order = np.lexsort((v, u))

@@ -58,10 +58,10 @@ class SetPartition(FromData):
         nothing is known of. A pair in `must_join` or with the cost ``-inf`` that is not listed with another cost costs
         this, too.
     background : tuple ``(beta, w)`` or ``(beta, x, y)``, or list of such tuples, optional
-        A cost of every pair, listed or not, that is added to the others: ``beta * w[a] * w[b]``, or
-        ``beta * (x[a] * y[b] + y[a] * x[b])``. Vectors are arrays with a weight for each element, or mappings from nodes
-        to weights. Neither `missing` nor this takes memory for pairs. See :func:`graphpart.from_modularity`. Default:
-        the graph attribute ``background``, as :attr:`graph` has it.
+        A cost of every pair, listed or not, that is added to the others: ``beta * w[a] * w[b]``, or ``beta * (x[a] *
+        y[b] + y[a] * x[b])``. Vectors are arrays with a weight for each element, or mappings from nodes to weights.
+        Neither `missing` nor this takes memory for pairs. See :func:`graphpart.from_modularity`. Default: the graph
+        attribute ``background``, as :attr:`graph` has it.
 
     Attributes
     ----------
@@ -285,8 +285,8 @@ class SetPartition(FromData):
     def graph(self) -> nx.Graph:
         """The problem as a new networkx graph with the edge attribute ``cost``; zero costs of a matrix have no edge.
 
-        Required pairs have the cost ``inf`` or ``-inf``. The graph attribute ``background`` holds a background, if there
-        is one, and edges then cost what is added to it; ``SetPartition(p.graph)`` is the same problem.
+        Required pairs have the cost ``inf`` or ``-inf``. The graph attribute ``background`` holds a background, if
+        there is one, and edges then cost what is added to it; ``SetPartition(p.graph)`` is the same problem.
         """
         import networkx as nx
 
@@ -339,7 +339,7 @@ class SetPartition(FromData):
             costs = self.matrix if self.matrix is not None else self.cost
             assert costs is not None
             if self.background is not None:
-                costs = costs + self.background.of_pairs(self.u, self.v)  # type: ignore[arg-type]
+                costs = self.listed()[2]
             times = 1 if self.matrix is None else 2
             facts = {"attract": np.count_nonzero(costs < 0) // times}
             facts |= {"repel": np.count_nonzero(costs > 0) // times - len(self.must_cut)}
@@ -386,7 +386,9 @@ class SetPartition(FromData):
         check_feasible(self, labels)
 
     def evaluate(self, partition: Any) -> float:
-        """The cost of a partition: the sum of the costs of all pairs within one subset. O(n^2) for a matrix, else O(n + m).
+        """The cost of a partition: the sum of the costs of all pairs within one subset.
+
+        O(n^2) for a matrix, else O(n + m).
 
         Parameters
         ----------
@@ -405,8 +407,8 @@ class SetPartition(FromData):
     def components(self) -> Labels:
         """Canonical labels of the connected components of the graph of all pairs with a non-zero cost or a requirement.
 
-        Solving each component apart loses nothing. With a background that only repels, these are the components of pairs
-        that attract.
+        Solving each component apart loses nothing. With a background that only repels, these are the components of
+        pairs that attract.
         """
         return derived.components(self)
 
@@ -423,7 +425,7 @@ class SetPartition(FromData):
         return derived.restrict(self, elements)
 
     def to_dense(self) -> SetPartition:
-        """The same problem with the costs of all pairs in a matrix, those of a background included; itself if it has one.
+        """The same problem with the costs of all pairs in a matrix, a background included; itself if it has one.
 
         Raises
         ------
@@ -461,8 +463,8 @@ def as_problem(problem: Any, background: bool = False) -> SetPartition:
             return problem
         if problem.n > LARGEST_DENSE:
             raise InvalidProblem(
-                f"this needs the costs of all pairs as a matrix, which has {problem.n} rows because unlisted pairs cost "
-                f"something: expected at most {LARGEST_DENSE} elements, or method multilevel"
+                f"this needs the costs of all pairs as a matrix, which has {problem.n} rows because unlisted pairs "
+                f"cost something: expected at most {LARGEST_DENSE} elements, or method multilevel"
             )
         return problem.to_dense()
     if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):
