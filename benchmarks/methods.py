@@ -72,8 +72,8 @@ FACTORS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
         lambda: tables(40, 4),
         ("icm", "expansion", "message-passing", "search", "exact", "auto"),
     ),
-    "four labels, any tables, 8 x 200": (
-        lambda: tables(8, 4, 200),
+    "four labels, any tables, 6 x 300": (
+        lambda: tables(6, 4, 300),
         ("icm", "message-passing", "elimination", "exact", "auto"),
     ),
     "binary quadratic, 500 variables": (

@@ -325,12 +325,16 @@ def _of_arrow(table: Any) -> Table:
     import pyarrow
     from pyarrow import types
 
+    is_view = getattr(types, "is_string_view", lambda kind: False)  # since 16
+
     def plain(name: Hashable) -> Any:
         """A column without dictionary, and with wide offsets, of which there are no more kinds than necessary."""
-        column = pyarrow.chunked_array(table.column(name))
+        column = table.column(name)
+        if not isinstance(column, pyarrow.ChunkedArray):  # of a record batch
+            column = pyarrow.chunked_array([column])
         if types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        if types.is_string(column.type) or types.is_string_view(column.type):
+        if types.is_string(column.type) or is_view(column.type):
             column = column.cast(pyarrow.large_string())
         return column
 
