@@ -21,7 +21,6 @@ class AnnealingParameters:
     """Of rounds of annealing; heats are in moves to a worse partition per element in the first sweep."""
 
     work: float = 2e7  #: nanoseconds of a task at first
-    least_work: float = 2e5  #: and of the shortest, where elements are few
     sweeps: tuple[int, int] = (100, 1000)  #: fewest and most at first
     fewest: int = 30  #: sweeps, where more would take `longest`
     longest: float = 5e9  #: nanoseconds
