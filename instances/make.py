@@ -101,7 +101,9 @@ RECIPES = (
     recipe("digits-060.cplib", "digits", n=60, decimals=1, seed=1),
     recipe("digits-300.cplib.gz", "digits", n=300, decimals=1, seed=2),
     recipe("machine-parts-038.cplib", "machine-parts", machines=14, parts=24, cells=7, outside=0.1, seed=1),
-    recipe("machine-parts-060.cplib", "machine-parts", machines=24, parts=36, cells=9, within=0.6, outside=0.2, seed=15),
+    recipe(
+        "machine-parts-060.cplib", "machine-parts", machines=24, parts=36, cells=9, within=0.6, outside=0.2, seed=15
+    ),
     recipe("soft-requirements-045.cplib", "soft-requirements", n=45, seed=4),
     recipe("grid-0100.csv", "grid", height=10, width=10, decimals=2, seed=1),
     recipe("grid-2000.multicut.gz", "grid", height=40, width=50, regions=12, sigma=1.0, decimals=2, seed=2),

@@ -60,7 +60,9 @@ def machine_parts(
     check_matrix_fits(machines + parts)
     cells = check_integer("cells", cells, 1)
     if cells > max(1, min(machines, parts)):
-        raise InvalidOption(f"cells is {cells}: expected at most the number of machines, {machines}, and of parts, {parts}")
+        raise InvalidOption(
+            f"cells is {cells}: expected at most the number of machines, {machines}, and of parts, {parts}"
+        )
     within, outside = check_number("within", within, 0, 1), check_number("outside", outside, 0, 1)
     rng = random_generator(seed)
     of_machine, of_part = cluster_labels(machines, cells, rng), cluster_labels(parts, cells, rng)

@@ -175,7 +175,9 @@ def test_machine_parts_follow_their_shares():
 
 
 def test_soft_requirements_follow_their_shares():
-    cost = gp.generate.soft_requirements(200, largest=10, attracting=0.7, apart=0.2, penalty=50, seed=3).problem.pairs()[2]
+    cost = gp.generate.soft_requirements(
+        200, largest=10, attracting=0.7, apart=0.2, penalty=50, seed=3
+    ).problem.pairs()[2]
     assert set(cost.tolist()) == {*range(-10, 11), 50}
     assert abs((cost == 50).mean() - 0.2) < 0.01 and abs((cost < 0).mean() - 0.7 * 10 / 11) < 0.02
     assert not (gp.generate.soft_requirements(9, attracting=0, apart=0, largest=0).problem.pairs()[2]).any()

@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,19 +17,23 @@ from strategies import partitions
 
 import graphpart as gp
 from graphpart.partition import search as search_of_package
-from graphpart.partition.anytime_search.annealing import Annealer, _in_integers
+from graphpart.partition.anytime_search.annealing import Annealer, as_integers
+from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.recombination import agreement, best_of_regions
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
 from graphpart.testing import partition_problems
 
 search = gp.partition.search
+PARAMETERS = SearchParameters()
 module = __import__("sys").modules["graphpart.partition.anytime_search.search"]
 
 
 def best_without_help(p: gp.SetPartition, monkeypatch: pytest.MonkeyPatch, **options: object) -> gp.PartitionResult:
     """The search, not allowed to fall back on brute force."""
-    monkeypatch.setattr(module, "SMALL", 1)
+    monkeypatch.setattr(
+        module, "PARAMETERS", replace(PARAMETERS, portfolio=replace(PARAMETERS.portfolio, brute_force=1))
+    )
     return search(p, threads=1, **options)
 
 
@@ -98,7 +103,7 @@ def test_annealing_finds_optima(kind: str, dense: bool) -> None:
 def test_integers_order_partitions_as_costs_do(p: gp.SetPartition) -> None:
     """A partition that is best in integers is best in costs: lowered costs and required cuts lose nothing."""
     q = p.contract(p.blocks()) if len(p.must_join) else p
-    integers, scale = _in_integers(q.matrix)
+    integers, scale = as_integers(q.matrix)
     assert np.abs(integers.astype(np.int64)).sum(axis=1).max() <= 2**29
     small = gp.SetPartition.from_matrix(integers.astype(float), dense=True)
     found = gp.partition.greedy_moving(small, initial=gp.partition.brute_force(small))
@@ -130,19 +135,24 @@ def test_regions_are_chosen_one_by_one() -> None:
     ]
 
 
-@pytest.mark.parametrize("family", ["dense", "sparse"])
+@pytest.mark.parametrize("family", ["dense", "sparse", "fusion", "regions", "tabu"])
 def test_same_result_on_any_number_of_threads(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     p = {
         "dense": lambda: gp.generate.uniform_integers(60, 20, seed=3).problem,
         "sparse": lambda: gp.generate.sparse_random(120, 700, seed=3).problem,
+        "fusion": lambda: gp.generate.grid(20, 25, seed=3).problem,
+        "regions": lambda: gp.generate.grid(20, 25, seed=3).problem,
+        "tabu": lambda: gp.generate.machine_parts(14, 24, 7, outside=0.1, seed=3).problem,
     }[family]()
-    monkeypatch.setattr(module, "ALONE", 1)  # rounds before those of populations, of which there are three then
+    early = replace(PARAMETERS.portfolio, alone=1)  # rounds before those of populations
+    fusion = replace(PARAMETERS.fusion, region=100 if family == "regions" else 20_000)
+    monkeypatch.setattr(module, "PARAMETERS", replace(PARAMETERS, portfolio=early, fusion=fusion))
     results = [search(p, max_iterations=6, seed=11, threads=threads) for threads in (1, 2, 4)]
     assert all(r.labels.tolist() == results[0].labels.tolist() for r in results)
     assert results[0].iterations == 6 and results[0].status == gp.Status.ITERATION_LIMIT
     costs = [cost for _, cost in results[0].history]
     assert costs[-1] == results[0].cost == min(costs)
-    assert results[0].cost < gp.partition.kernighan_lin(p).cost
+    assert results[0].cost < gp.partition.kernighan_lin(p).cost or family == "tabu"
 
 
 @given(partitions(min_n=2, max_n=8, dense=True, kinds=("integer", "real")), st.data())
@@ -155,7 +165,7 @@ def test_a_pair_that_attracts_beyond_all_measure_hides_nothing(p: gp.SetPartitio
     for a, b in data.draw(st.lists(st.sampled_from(free.tolist()), max_size=2)) if len(free) else []:
         matrix[a, b] = matrix[b, a] = -data.draw(st.sampled_from([1e3, 1e10, 1e15]))
     q = gp.SetPartition.from_matrix(matrix, dense=True)
-    integers, scale = _in_integers(q.matrix)
+    integers, scale = as_integers(q.matrix)
     assert np.abs(integers.astype(np.int64)).sum(axis=1).max(initial=0) <= 2**29
     best = gp.partition.brute_force(gp.SetPartition.from_matrix(integers.astype(float), dense=True))
     found, optimum = q.evaluate(best.labels), gp.partition.brute_force(q).cost

@@ -1,6 +1,7 @@
 """The anytime search on set partition problems: better partitions for as long as there is time.
 
-`search` deals out tasks in rounds and keeps the pool of the best partitions; `annealing` (with its kernels),
-`recombination` and `population` are what tasks are made of. It starts from `local_search`, and `auto` calls it with the
-time that proofs leave.
+`search` starts, checks arguments and keeps checkpoints; `portfolio` gives rounds of tasks to strategies and keeps the
+`pool` of the best partitions. A `strategy` plans and performs tasks: `annealing_rounds`, `population`, `fusion` and
+`tabu`, tuned by `parameters`; `annealing` (with its kernels) and `recombination` are what they share. It starts from
+`local_search`, and `auto` calls it with the time that proofs leave.
 """

@@ -15,6 +15,7 @@ Integer costs stay exact; other costs are rounded at about 2**-28 of the largest
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -26,8 +27,9 @@ from graphpart.partition.anytime_search import _dense_annealing, _sparse_anneali
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
 
-__all__ = ["Annealer"]
+__all__ = ["RUN", "Annealer", "as_integers"]
 
+RUN = 50_000.0  # nanoseconds that any run takes
 ROWS = 256  # of a matrix, that are converted at a time
 VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
 COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep
@@ -39,23 +41,35 @@ TEMPERATURES = geometric(1e-3, 1e3, 31)  # in units; others are interpolated
 
 
 class Annealer:
-    """Simulated annealing on one problem without required joins; safe to use from several threads.
+    """Simulated annealing on one problem without required joins; each thread needs a copy.
 
     Parameters
     ----------
     p : SetPartition
+
+    Attributes
+    ----------
+    spent : float
+        Nanoseconds of all runs so far, by estimates that do not look at the clock.
     """
 
     def __init__(self, p: SetPartition) -> None:
         self.p = p
+        self.spent = 0.0
         self.scale = 1.0
         if p.matrix is not None:
-            self.matrix, self.scale = _in_integers(p.matrix)
+            self.matrix, self.scale = as_integers(p.matrix)
             self.variates = exponential_variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
             costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
         else:
             costs = p.pairs()[2][:: max(1, p.m // SAMPLES)]
         self.unit = _unit(costs[np.isfinite(costs)])
+
+    def copy(self) -> Annealer:
+        """The same annealer, with nothing spent; the arrays are shared."""
+        other = copy.copy(self)
+        other.spent = 0.0
+        return other
 
     def work(self, labels: Labels) -> float:
         """About how many nanoseconds a sweep takes."""
@@ -73,6 +87,7 @@ class Annealer:
             return start
         start = canonical(start)  # the kernels take each label below the largest for a subset in use
         (hot, cold), cost = temperatures, p.evaluate_labels(start)
+        self.spent += RUN + (1 if p.is_dense else 2) * sweeps * self.work(start)  # hot sweeps take longer
         if p.matrix is not None:
             dense = _dense_annealing.Annealing(self.matrix, self.variates)
             out, _ = dense.run(start, sweeps, hot * self.scale, cold * self.scale, seed, cost, self.scale, stopping)
@@ -145,15 +160,18 @@ def _weighted_median(values: NDArray[np.float64]) -> float:
     return float(values[np.searchsorted(scaled, scaled[-1] / 2)]) if len(scaled) else 1.0
 
 
-def _in_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
+def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
     """The matrix in 32-bit integers as described above, and how many units a cost of 1 has."""
     n = len(matrix)
     attraction = np.empty(n)
     for top in range(0, n, ROWS):
         attraction[top : top + ROWS] = -np.minimum(matrix[top : top + ROWS], 0.0).sum(axis=1)
     some = slice(0, n, max(1, n * n // SAMPLES))
-    rows = np.abs(_limited(matrix, attraction, some, 0.0)).ravel()
-    more = _weighted_median(rows if rows.any() else matrix[np.isfinite(matrix) & (matrix > 0)])
+    rows = np.abs(_limited(matrix, attraction, some, 0.0))
+    if n:  # without pairs that outweigh all others of an element, which are joined
+        largest_at, each = rows.argmax(axis=1), np.arange(len(rows))
+        rows[each, largest_at] *= 2 * rows[each, largest_at] <= rows.sum(axis=1)
+    more = _weighted_median(rows.ravel() if rows.any() else matrix[np.isfinite(matrix) & (matrix > 0)])
     sums, nearest = np.zeros(n), np.zeros(n, np.int64)
     for top in range(0, n, ROWS):
         rows = _limited(matrix, attraction, slice(top, top + ROWS), more)

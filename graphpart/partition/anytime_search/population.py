@@ -8,20 +8,28 @@ alike, and another population is a better use of time than more of their childre
 
 On random complete graphs the best of many populations is found far sooner than by annealing of any length: what good
 partitions have in common is mostly right, and what is left when it is contracted is small.
+
+In a round of populations, three begin with partitions annealed from all elements apart, or together, so that they know
+nothing of what was found before; the fourth with the best partitions found, most of which such populations have left.
+They begin once annealing has found nothing better for two rounds, or after some rounds, if the problem is small enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.annealing_rounds import POLISH, other_start
+from graphpart.partition.anytime_search.parameters import PopulationParameters
 from graphpart.partition.anytime_search.recombination import recombined
+from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
 
-__all__ = ["best_of_population"]
+__all__ = ["PopulationRounds", "PopulationTask", "best_of_population"]
 
 FAILURES = 2  # children without a place, for each member
 HOT = 3.0  # annealing of what two members agree on, where hardly anything else is left to find
@@ -52,3 +60,73 @@ def best_of_population(
         else:
             failures += 1
     return members[0][1]
+
+
+@dataclass(frozen=True)
+class PopulationTask(Task):
+    """One population."""
+
+    size: int
+    sweeps: int  # of its first members
+    elite: list[Labels] | None  # or these are its first members
+
+
+class PopulationRounds:
+    """The strategy; see above.
+
+    Parameters
+    ----------
+    turn : Turn
+        For the annealer.
+    parameters : PopulationParameters
+    share : float
+    polish : callable or None
+        What improves the result of a task.
+    """
+
+    name = "population"
+
+    def __init__(
+        self,
+        turn: Turn,
+        parameters: PopulationParameters,
+        share: float,
+        polish: Callable[[Labels, Stopping], Labels] | None,
+    ) -> None:
+        self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
+
+    def young(self) -> int:
+        """Sweeps of annealing of each of the first members."""
+        return min(self.parameters.most_young, self.parameters.young * self.annealer.p.n)
+
+    def ready(self, turn: Turn) -> bool:
+        first = self.parameters.members * self.young() * self.annealer.work(turn.pool.labels)
+        return turn.mature and first <= self.parameters.largest
+
+    def plan(self, turn: Turn) -> list[PopulationTask]:
+        a, pool = self.parameters, turn.pool
+        size = int(max(a.fewest, min(a.members, a.share * self.annealer.p.n)) * 2 ** (turn.level / 2))
+        tasks = [PopulationTask(pool.labels, seed, size, self.young(), None) for seed in turn.seeds]
+        if len(pool) > 2:
+            elite = [labels for _, labels in pool.members]
+            tasks[-1] = PopulationTask(pool.labels, turn.seeds[-1], len(elite), 0, elite)
+        return tasks
+
+    def perform(self, task: PopulationTask, stopping: Stopping) -> Found:
+        annealer = self.annealer.copy()
+        temperatures = annealer.temperatures(task.start, self.parameters.heat)
+
+        def first(k: int) -> Labels:
+            if task.elite is not None:
+                return task.elite[k]
+            start = other_start(annealer.p, task.seed + k)
+            return annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
+
+        labels = best_of_population(annealer, first, task.size, task.seed, stopping)
+        if self.polish is not None and not stopping.check(np.inf):
+            labels = self.polish(labels, stopping)
+            annealer.spent += POLISH * (annealer.p.n + annealer.p.m)
+        return Found(labels, annealer.spent, independent=True)
+
+    def learn(self, found: Found, gain: float) -> None:
+        pass

@@ -1,0 +1,112 @@
+"""Rounds of annealing: three tasks anneal, the fourth recombines two of the best partitions.
+
+A task anneals once, or several times for a shorter time, with one of several heats, from the best partition or, where
+there is time to forget it, from all elements apart or all together. What the runs of a task are better at in different
+regions (see recombination.py) adds up.
+
+No single heat is best: cluster editing on sparse graphs needs a hotter start than random complete graphs, so tasks take
+turns. Nor is slow annealing: on random complete graphs and in cluster editing it ends again and again in the broadest
+valley, not the deepest. Many short runs find the latter sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphpart.partition.anytime_search.parameters import AnnealingParameters
+from graphpart.partition.anytime_search.recombination import best_of_regions, recombined
+from graphpart.partition.anytime_search.strategy import Found, Task, Turn
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.stopping import Stopping
+
+__all__ = ["POLISH", "AnnealingRounds", "AnnealingTask", "other_start"]
+
+POLISH = 1200.0  # nanoseconds of pairwise Kernighan-Lin, for each element and pair
+
+
+@dataclass(frozen=True)
+class AnnealingTask(Task):
+    """Runs of annealing, one after the other; or a recombination, if there is another partition."""
+
+    other: Labels | None
+    runs: int
+    sweeps: int  # of each
+    heat: float
+    restart: bool  # some runs from all elements apart, or together
+
+
+class AnnealingRounds:
+    """The strategy; see above.
+
+    Parameters
+    ----------
+    turn : Turn
+        For the annealer.
+    parameters : AnnealingParameters
+    share : float
+    polish : callable or None
+        What improves the result of a task.
+    """
+
+    name = "annealing"
+
+    def __init__(
+        self,
+        turn: Turn,
+        parameters: AnnealingParameters,
+        share: float,
+        polish: Callable[[Labels, Stopping], Labels] | None,
+    ) -> None:
+        self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
+
+    def ready(self, turn: Turn) -> bool:
+        return True
+
+    def plan(self, turn: Turn) -> list[AnnealingTask]:
+        a, rng, pool = self.parameters, turn.rng, turn.pool
+        work = self.annealer.work(pool.labels)
+        fewest, most = max(a.fewest, min(a.sweeps[0], a.longest / work)), a.sweeps[1]
+        sweeps = int(max(fewest, min(most, a.work / work)) * 2 ** (turn.level / 2))
+        heats = a.heats if sweeps > a.few else a.cool_heats if self.polish else a.few_heats
+        tasks = []
+        for k, seed in enumerate(turn.seeds):
+            heat = heats[(k + 3 * turn.number) % len(heats)]
+            if k < len(turn.seeds) - 1 or len(pool) < 3:
+                runs = 2 ** int(rng.integers(1 + max(0, (sweeps // a.shortest).bit_length() - 1)))
+                tasks.append(AnnealingTask(pool.labels, seed, None, runs, sweeps // runs, heat, sweeps > a.few))
+            else:
+                i, j = sorted(rng.choice(len(pool), 2, replace=False).tolist())
+                first, second = pool.members[i][1], pool.members[j][1]
+                tasks.append(AnnealingTask(first, seed, second, 1, sweeps, heat, False))
+        return tasks
+
+    def perform(self, task: AnnealingTask, stopping: Stopping) -> Found:
+        annealer, labels = self.annealer.copy(), task.start
+        if task.other is not None:
+            cool, sweeps = annealer.temperatures(labels, self.parameters.cool), (task.sweeps, task.sweeps)
+            labels = recombined(annealer, labels, task.other, task.heat, cool, sweeps, task.seed, stopping)
+        else:
+            temperatures = annealer.temperatures(labels, task.heat)
+            for k in range(task.runs):
+                kind = (task.seed + k) % 4
+                start = other_start(annealer.p, kind) if task.restart and kind > 1 else task.start
+                found = annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
+                labels = found if k == 0 else best_of_regions(annealer.p, labels, found)
+                if stopping.check(np.inf):
+                    break
+        if self.polish is not None and not stopping.check(np.inf):
+            labels = self.polish(labels, stopping)
+            annealer.spent += POLISH * (annealer.p.n + annealer.p.m)
+        return Found(labels, annealer.spent)
+
+    def learn(self, found: Found, gain: float) -> None:
+        pass
+
+
+def other_start(p: SetPartition, kind: int) -> Labels:
+    """All elements together if a number is odd, and nothing is required to be cut, else apart."""
+    together = kind % 2 == 1 and not p.has_must_cut
+    return np.zeros(p.n, np.int32) if together else np.arange(p.n, dtype=np.int32)

@@ -1,0 +1,214 @@
+"""Fusion moves (Beier, Hamprecht & Kappes 2015), for problems with few pairs for each element.
+
+A step makes another partition, a proposal, and contracts what it and the best partition agree on. What is left is
+small; it is annealed, and improved by pairwise Kernighan-Lin from the better one of the two. Region by region, the best
+of what came out is taken, and improved on all elements by pairwise Kernighan-Lin. A proposal comes from
+
+- greedy joining of costs with normal noise, of one of several strengths; or
+- few sweeps of annealing from all elements apart, with one of several heats.
+
+The first is better on grids and region graphs, the second, by far, on random graphs. Proposals are tried as often as
+they have earned: with a probability that grows with what they gained for each nanosecond of work.
+
+Large problems are divided: each task works on a region of its own, a union of subsets of the best partition that grows
+breadth first from a random one. What the tasks gain in different regions adds up, and the arrays of a region stay in
+the caches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.credit import Credit
+from graphpart.partition.anytime_search.annealing import RUN, Annealer
+from graphpart.partition.anytime_search.annealing_rounds import POLISH
+from graphpart.partition.anytime_search.parameters import FusionParameters
+from graphpart.partition.anytime_search.recombination import agreement, best_of_regions
+from graphpart.partition.anytime_search.strategy import Found, Task, Turn
+from graphpart.partition.local_search import _sparse_joining
+from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.stopping import Stopping
+
+__all__ = ["FusionRounds", "FusionTask", "fused", "regions"]
+
+JOINING, ARRAYS = 150.0, 10.0  # nanoseconds for each pair: of joining, of NumPy
+
+
+@dataclass(frozen=True)
+class FusionTask(Task):
+    """Some steps of fusion, with one kind of proposal."""
+
+    arm: int
+    elements: NDArray[np.int64] | None  # of a region; all if None
+    steps: int
+    small_heat: float
+    others: list[Labels] = field(default_factory=list)  # of the pool, to be fused with first
+
+
+class FusionRounds:
+    """The strategy; see above.
+
+    Parameters
+    ----------
+    turn : Turn
+        For the annealer.
+    parameters : FusionParameters
+    share : float
+    """
+
+    name = "fusion"
+
+    def __init__(self, turn: Turn, parameters: FusionParameters, share: float) -> None:
+        self.annealer, self.parameters, self.share = turn.annealer, parameters, share
+        self.arms: list[tuple[str, float, int]] = [("noise", sigma, 0) for sigma in parameters.noises]
+        self.arms += [("annealing", heat, sweeps) for sweeps in parameters.sweeps for heat in parameters.heats]
+        self.credit = Credit(len(self.arms), parameters.kept, parameters.floor)
+
+    def ready(self, turn: Turn) -> bool:
+        return True
+
+    def plan(self, turn: Turn) -> list[FusionTask]:
+        a, p, rng, count = self.parameters, self.annealer.p, turn.rng, len(turn.seeds)
+        size = min(a.region, -(-p.n // count))
+        others = [labels for _, labels in turn.pool.members[1:]]
+        parts: list[NDArray[np.int64] | None] = [None] * count
+        if p.n > a.region:
+            parts = [*regions(p, turn.pool.labels, count, size, rng)]
+        tasks = []
+        for seed, part in zip(turn.seeds, parts, strict=True):
+            arm = self.credit.choose(rng)
+            n = p.n if part is None else len(part)
+            steps = int(a.work * 2 ** (turn.level / 2) / (self._work(arm) * n / max(1, p.n)))
+            heat = a.small_heats[int(rng.integers(len(a.small_heats)))]
+            some = rng.permutation(len(others))[: a.members].tolist() if part is None else []
+            task = FusionTask(turn.pool.labels, seed, arm, part, max(1, min(steps, a.steps)), heat)
+            tasks.append(replace(task, others=[others[k] for k in some]))
+        return tasks
+
+    def _work(self, arm: int) -> float:
+        """About how many nanoseconds a step takes on all elements."""
+        p, (_, _, sweeps) = self.annealer.p, self.arms[arm]
+        anneal = 8.0 * sweeps * (p.n + 2 * p.m) + 4.0 * self.parameters.small_sweeps * (p.n + p.m)
+        return (JOINING + POLISH + 4 * ARRAYS) * (p.n + p.m) + anneal
+
+    def perform(self, task: FusionTask, stopping: Stopping) -> Found:
+        p, labels = self.annealer.p, task.start
+        if task.elements is not None:
+            if len(task.elements) < 2:
+                return Found(labels, RUN, arm=task.arm)
+            p, labels = p.restrict(task.elements), canonical(labels[task.elements])
+        annealer = Annealer(p) if p is not self.annealer.p else self.annealer.copy()
+        rng = np.random.default_rng(task.seed)
+        for other in task.others:
+            labels = self._step(annealer, labels, other, task.small_heat, rng, stopping)
+        for _ in range(task.steps):
+            if stopping.check(np.inf):
+                break
+            proposal = self._proposal(annealer, labels, self.arms[task.arm], rng, stopping)
+            if stopping.check(np.inf):
+                break
+            labels = self._step(annealer, labels, proposal, task.small_heat, rng, stopping)
+            if stopping.check(np.inf):
+                break
+            annealer.spent += POLISH * (p.n + p.m)
+            labels = best_of_regions(p, labels, canonical(improve_by_pairs(p, labels, stopping)))
+        if task.elements is not None:
+            whole = task.start.astype(np.int64)
+            whole[task.elements] = len(whole) + labels
+            labels = canonical(whole)
+        return Found(labels, annealer.spent, independent=task.elements is None, arm=task.arm)
+
+    def _proposal(
+        self, annealer: Annealer, labels: Labels, arm: tuple[str, float, int], rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> Labels:  # fmt: skip
+        p, (kind, strength, sweeps) = annealer.p, arm
+        if kind == "noise":
+            annealer.spent += JOINING * (p.n + p.m)
+            return noisy_joining(p, strength, rng, stopping)
+        alone = np.arange(p.n, dtype=np.int32)
+        temperatures = annealer.temperatures(labels, strength)
+        return annealer.run(alone, sweeps, temperatures, int(rng.integers(2**62)), stopping)
+
+    def _step(
+        self, annealer: Annealer, labels: Labels, proposal: Labels, heat: float, rng: np.random.Generator,
+        stopping: Stopping,
+    ) -> Labels:  # fmt: skip
+        if stopping.check(np.inf):
+            return labels
+        return fused(annealer, labels, proposal, heat, self.parameters.small_sweeps, int(rng.integers(2**62)), stopping)
+
+    def learn(self, found: Found, gain: float) -> None:
+        self.credit.learn(found.arm, gain, found.work)
+
+
+def noisy_joining(p: SetPartition, strength: float, rng: np.random.Generator, stopping: Stopping) -> Labels:
+    """Greedy joining of costs with normal noise, whose standard deviation is so many mean absolute costs."""
+    u, v, cost = p.pairs()
+    finite = np.isfinite(cost)
+    mean = float(np.abs(cost[finite]).mean()) if finite.any() else 0.0
+    noisy = cost + rng.standard_normal(p.m) * (strength * mean)
+    return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, p.tolerance, 0.0, Stopping(stopping.remaining)))
+
+
+def fused(
+    annealer: Annealer, labels: Labels, proposal: Labels, heat: float, sweeps: int, seed: int, stopping: Stopping
+) -> Labels:
+    """The best of what can be made of two partitions; no worse than the first."""
+    p = annealer.p
+    blocks = agreement(labels, proposal)
+    small = p.contract(blocks)
+    annealer.spent += ARRAYS * 4 * (p.n + p.m)
+    first = np.unique(blocks, return_index=True)[1]
+    mine, theirs = canonical(labels[first]), canonical(proposal[first])
+    if small.n < 2:
+        return labels
+    other = Annealer(small)
+    found = other.run(mine, sweeps, other.temperatures(mine, heat), seed, stopping)
+    annealer.spent += other.spent
+    return canonical(best_of_regions(small, best_of_regions(small, mine, theirs), found)[blocks])
+
+
+def regions(
+    p: SetPartition, labels: Labels, count: int, size: int, rng: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Disjoint unions of subsets, of about `size` elements each, that grow breadth first from random elements.
+
+    O(n + m) for each region at most, in NumPy; each is ascending.
+    """
+    starts, neighbours, _ = p.rows()
+    order = np.argsort(labels, kind="stable")
+    begin = np.zeros(int(labels.max()) + 2, np.int64)
+    np.cumsum(np.bincount(labels), out=begin[1:])
+    taken = np.zeros(len(begin) - 1, bool)
+    found = []
+    for _ in range(count):
+        mine: list[NDArray[np.int64]] = []
+        total, tries = 0, 0
+        while total < size and tries < 20 and not taken.all():
+            tries += 1
+            free = np.flatnonzero(~taken)
+            new = free[rng.integers(len(free), size=1)]
+            while len(new) and total < size:
+                total_of = np.cumsum(begin[new + 1] - begin[new])
+                new = new[: int(np.searchsorted(total_of, size - total)) + 1]
+                taken[new] = True
+                elements = _slices(order, begin[new], begin[new + 1])
+                mine.append(elements)
+                total += len(elements)
+                around = np.unique(labels[_slices(neighbours, starts[elements], starts[elements + 1])])
+                new = around[~taken[around]].astype(np.int64)
+        found.append(np.sort(np.concatenate(mine)) if mine else np.zeros(0, np.int64))
+    return found
+
+
+def _slices(values: NDArray[np.generic], begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Some slices of an array, one after the other."""
+    lengths = end - begin
+    at = np.arange(int(lengths.sum())) + np.repeat(begin - np.cumsum(lengths) + lengths, lengths)
+    found: NDArray[np.int64] = values[at].astype(np.int64)
+    return found

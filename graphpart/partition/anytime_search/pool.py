@@ -1,0 +1,56 @@
+"""The best partitions of a search, all of different costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphpart.partition.anytime_search.recombination import best_of_regions
+from graphpart.partition.problem import Labels, SetPartition, canonical
+
+__all__ = ["Pool"]
+
+
+class Pool:
+    """The best partitions of one problem without required joins.
+
+    Parameters
+    ----------
+    p : SetPartition
+    labels : ndarray of int32, shape (n,)
+        Canonical.
+    most : int
+        Partitions kept, at most.
+    """
+
+    def __init__(self, p: SetPartition, labels: Labels, most: int) -> None:
+        self.p, self.most = p, most
+        self.members = [(p.evaluate_labels(labels), labels)]  # ascending
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def cost(self) -> float:
+        """The least cost."""
+        return self.members[0][0]
+
+    @property
+    def labels(self) -> Labels:
+        """The best partition."""
+        return self.members[0][1]
+
+    def take(self, labels: Labels, independent: bool = False) -> float:
+        """Let labels join, better with the best regions of the best partition; by how much they are the best, or 0.
+
+        What does not come from the best partition may join as it is.
+        """
+        best, labels = self.cost, canonical(labels)
+        if np.array_equal(labels, self.labels):
+            return 0.0
+        for each in [best_of_regions(self.p, self.labels, labels)] + [labels] * independent:
+            cost = self.p.evaluate_labels(each)
+            if cost < np.inf and all(abs(cost - other) > self.p.tolerance for other, _ in self.members):
+                self.members.append((cost, each))
+        self.members.sort(key=lambda member: member[0])
+        del self.members[self.most :]
+        return max(0.0, best - self.cost)

@@ -1,0 +1,216 @@
+"""The portfolio of strategies on one problem: rounds of tasks, given to the strategies that have earned them.
+
+A round is some tasks of one strategy, which run side by side and know nothing of each other. Which strategy has it is
+drawn at random: a strategy gets a share of the time, partly a fixed one, partly in proportion to what it has gained per
+nanosecond of work in its latest rounds. Work is counted, in sweeps, steps and elements, and not measured. The longer
+nothing has gained anything, the more the fixed shares weigh.
+
+Then, task by task, the regions in which the best partition is better are taken over from it, and the result joins the
+pool of the best partitions. When some rounds find nothing better, all strategies work longer.
+
+The random numbers of a round and of a task follow from the seed and the number of the round and of the task, and tasks
+are taken in their order; so the result after a number of rounds is the same on any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from graphpart.common.credit import Credit
+from graphpart.common.rounds import Saver, attend
+from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
+from graphpart.partition.anytime_search.fusion import FusionRounds
+from graphpart.partition.anytime_search.parameters import SearchParameters
+from graphpart.partition.anytime_search.pool import Pool
+from graphpart.partition.anytime_search.population import PopulationRounds
+from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
+from graphpart.partition.anytime_search.tabu import TabuRounds
+from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.exact_solvers.brute_force import brute_force
+from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
+from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.result import Status
+from graphpart.stopping import Stopping
+
+__all__ = ["Portfolio"]
+
+
+class Portfolio:
+    """The state of a search on a problem without required joins.
+
+    Parameters
+    ----------
+    p : SetPartition
+    labels : ndarray of int32, shape (n,)
+        Where to start; canonical.
+    within : float
+        The cost of required joins, which p does not know.
+    seed, threads : int
+    stopping : Stopping
+        Its iterations are rounds.
+    parameters : SearchParameters
+    """
+
+    def __init__(
+        self,
+        p: SetPartition,
+        labels: Labels,
+        within: float,
+        seed: int,
+        threads: int,
+        stopping: Stopping,
+        parameters: SearchParameters,
+    ) -> None:
+        self.p, self.within, self.seed, self.threads = p, within, seed, threads
+        self.stopping, self.parameters = stopping, parameters
+        most = parameters.portfolio.pool
+        if p.n > parameters.portfolio.large:
+            most = max(3, min(most, p.m // max(1, p.n)))
+        self.pool = Pool(p, labels, most)
+        self.level = self.idle = 0
+        self.mature = False  # others than annealing may begin
+        self.saver: Saver | None = None
+        self.strategies: list[Strategy] = []
+
+    @property
+    def cost(self) -> float:
+        """The cost of the best partition, required joins included."""
+        return self.pool.cost + self.within
+
+    @property
+    def labels(self) -> Labels:
+        """The best partition."""
+        return self.pool.labels
+
+    def run(self, patience: int | None) -> Status:
+        """Search until stopped, or for as long as patience lasts; the status if not stopped."""
+        stopping, p = self.stopping, self.p
+        stopping.record(self.cost)
+        try:
+            if p.n < 2:
+                return Status.OPTIMAL
+            if not stopping.check(self.cost):
+                child = Stopping(stopping.remaining, None, stopping.target - self.within, self._report)
+                self._take(canonical(self._improved(self.labels, child)))
+                if child.reason == Status.INTERRUPTED:
+                    stopping.stop(Status.INTERRUPTED)
+            if not stopping.check(self.cost):
+                if p.n <= self.parameters.portfolio.brute_force:
+                    found = brute_force(p, time_limit=stopping.remaining)
+                    self._take(found.labels)
+                    if found.status == Status.OPTIMAL:
+                        return Status.OPTIMAL
+                elif self.pool.cost <= trivial_bound(p):
+                    return Status.OPTIMAL
+                self._rounds(patience)
+        finally:
+            if self.saver:
+                self.saver.save(self.labels, now=True)
+        return Status.FEASIBLE
+
+    def _improved(self, labels: Labels, stopping: Stopping) -> Labels:
+        chains = not self.p.is_dense and 2 * self.p.m <= self.parameters.portfolio.chains * self.p.n
+        return (improve_by_pairs if chains else improve_by_sequences)(self.p, labels, stopping)
+
+    # ------------------------------------------------------------------------------------------------------- rounds
+
+    def _rounds(self, patience: int | None) -> None:
+        stopping, parameters = self.stopping, self.parameters.portfolio
+        self.annealer = Annealer(self.p)
+        self.strategies = self._fitting(self._turn())
+        self.credit = Credit(len(self.strategies), parameters.fade, 0.0)
+        self.mean_work = np.zeros(len(self.strategies))  # of a round
+        with ThreadPoolExecutor(min(parameters.tasks, self.threads)) as executor:
+            while not stopping.check(self.cost) and (patience is None or self.idle < patience):
+                gain = self._round(executor)
+                self.idle = 0 if gain > 0 else self.idle + 1
+                if self.idle and self.idle % (parameters.slower_later if self.mature else parameters.slower) == 0:
+                    self.level += 1
+                stopping.step(self.cost)
+
+    def _fitting(self, turn: Turn) -> list[Strategy]:
+        """The strategies that fit the problem, with their shares of the time as long as nothing is known."""
+        p, all_ = self.p, self.parameters
+        sparse = not p.is_dense and p.n >= all_.fusion.least
+        light = not p.is_dense and 2 * p.m < all_.portfolio.polish * p.n
+        polish: Callable[[Labels, Stopping], Labels] | None = (
+            (lambda labels, stopping: canonical(improve_by_pairs(p, labels, stopping))) if light else None
+        )
+        small = p.n <= all_.tabu.largest
+        strategies: list[Strategy] = []
+        if not light or p.n <= all_.portfolio.whole:
+            strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.1, polish))
+            strategies.append(PopulationRounds(turn, all_.population, 0.4 if small else 0.9, polish))
+        if sparse:
+            strategies.append(FusionRounds(turn, all_.fusion, 1.0))
+        if small:
+            strategies.append(TabuRounds(turn, all_.tabu, 0.3))
+        return strategies
+
+    def _turn(self) -> Turn:
+        rng = np.random.default_rng([self.seed, self.stopping.iterations])
+        seeds = rng.integers(2**62, size=self.parameters.portfolio.tasks).tolist()
+        number = self.stopping.iterations
+        self.mature = self.mature or self.idle >= 2 or number >= self.parameters.portfolio.alone
+        return Turn(self.pool, self.annealer, number, self.idle, self.level, self.mature, seeds, rng)
+
+    def _chosen(self, turn: Turn) -> int:
+        """The place of the strategy that has this round."""
+        ready = [k for k, strategy in enumerate(self.strategies) if strategy.ready(turn)]
+        untried = [k for k in ready if not self.credit.work[k]]
+        if untried:
+            return untried[-1]
+        fixed = np.array([self.strategies[k].share for k in ready])
+        rates = self.credit.rates()[ready]
+        earned = self.parameters.portfolio.earned * self.parameters.portfolio.fade**self.idle * (rates.sum() > 0)
+        shares = (1 - earned) * fixed / fixed.sum() + earned * rates / max(rates.sum(), 1e-300)
+        # Shares of the time, hence of rounds by how much work they take.
+        chances = np.cumsum(shares / self.mean_work[ready])
+        return ready[int(min(np.searchsorted(chances, turn.rng.random() * chances[-1]), len(ready) - 1))]
+
+    def _round(self, executor: ThreadPoolExecutor) -> float:
+        """What a round has gained."""
+        turn = self._turn()
+        way = self._chosen(turn)
+        strategy = self.strategies[way]
+        tasks = strategy.plan(turn)
+        children = [self._child() for _ in tasks]
+        futures = [executor.submit(strategy.perform, *pair) for pair in zip(tasks, children, strict=True)]
+        gains, works = [], []
+
+        def take(_: int, found: Found) -> bool:
+            gain = self._take(found.labels, found.independent)
+            strategy.learn(found, gain)
+            gains.append(gain)
+            works.append(found.work)
+            return gain > 0
+
+        attend(futures, children, self.stopping, take, self._check)
+        gain, work = float(sum(gains)), float(sum(works))
+        self.credit.learn(way, gain, work)
+        self.mean_work[way] = work if not self.mean_work[way] else (self.mean_work[way] + work) / 2
+        return gain
+
+    def _take(self, labels: Labels, independent: bool = False) -> float:
+        gain = self.pool.take(labels, independent)
+        if gain > 0:
+            self.stopping.record(self.cost)
+        return gain
+
+    def _report(self, _: float, cost: float) -> bool:
+        """Serve the callback while a part of the run has this cost."""
+        return self.stopping.check(cost + self.within)
+
+    def _child(self) -> Stopping:
+        """For a part of the run: it does not know the cost of required joins, and calls nobody back."""
+        return Stopping(self.stopping.remaining, None, self.stopping.target - self.within)
+
+    def _check(self) -> bool:
+        if self.saver:
+            self.saver.save(self.labels)
+        return self.stopping.check(self.cost)
