@@ -21,6 +21,7 @@ from typing import Any
 from graphpart.partition.local_search import _dense_joining, _sparse_joining
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.derived import cut_huge
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
@@ -97,8 +98,10 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     subsets = int(labels.max()) + 1 if p.n else 0
     q = p if subsets == p.n else p.contract(labels)
     cost = p.evaluate_labels(labels)
-    if q.matrix is not None:
-        joined = _dense_joining.join_dense(q.matrix, p.tolerance, cost, stopping)
+    r = cut_huge(q)
+    tolerance = p.tolerance if r is q else r.tolerance
+    if r.matrix is not None:
+        joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)
     else:
-        joined = _sparse_joining.join_sparse(q.n, q.u, q.v, q.cost, p.tolerance, cost, stopping)
+        joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, tolerance, cost, stopping)
     return joined if q is p else joined[labels]
