@@ -63,6 +63,14 @@ def _sum(costs: list[Fraction | float]) -> Fraction | float:
     return FORBIDDEN if FORBIDDEN in costs else sum(costs, Fraction(0))
 
 
+def scramble(a: int, b: int) -> int:
+    """The order of what ties: SplitMix64 of a 64-bit number, the smaller index in its upper half."""
+    z = ((min(a, b) << 32 | max(a, b)) + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return z ^ z >> 31
+
+
 def greedy_joining(p: gp.SetPartition, labels: Labels) -> Iterator[Labels]:
     units = Units(p)
     initial = units.start(labels)
@@ -71,15 +79,20 @@ def greedy_joining(p: gp.SetPartition, labels: Labels) -> Iterator[Labels]:
         joins: dict[tuple[int, int], list] = {}
         for (i, j), c in units.cost.items():
             if current[i] != current[j]:
-                pair = tuple(sorted((current[i], current[j])))
-                stored = tuple(sorted((initial[i], initial[j])))
-                sums, first = joins.setdefault(pair, [[], stored])
-                sums.append(c)
-                joins[pair][1] = min(first, stored)
-        best = min(((_sum(c), first, pair) for pair, (c, first) in joins.items()), default=None)
+                joins.setdefault(tuple(sorted((current[i], current[j]))), []).append(c)
+        members: dict[int, set[int]] = {}  # initial subsets within each subset
+        for first, now in zip(initial, current, strict=True):
+            members.setdefault(now, set()).add(first)
+        best = min(
+            (
+                (_sum(c), sorted(len(members[U]) for U in pair), scramble(*(min(members[U]) for U in pair)), pair)
+                for pair, c in joins.items()
+            ),
+            default=None,
+        )
         if best is None or not best[0] < -units.tolerance:
             return
-        into, away = best[2]
+        into, away = best[3]
         current = [into if x == away else x for x in current]
         yield units.labels(current)
 

@@ -275,3 +275,47 @@ def test_long_tables_of_neighbours(data):
     p = gp.SetPartition.from_pairs(n, pairs, rng.integers(-4, 4, len(pairs)).astype(float), dense=False)
     *_, last = [list(range(n)), *reference.greedy_joining(p, list(range(n)))]
     assert greedy_joining(p).labels.tolist() == last
+
+
+@each_search
+@pytest.mark.parametrize("dense", [True, False])
+def test_a_huge_cost_drowns_nothing(name, dense):
+    """It once set the tolerance, and the resolution of fixed point: nothing was joined any more."""
+    p = random_problem(11, n=40, dense=dense, share=1.0 if dense else 0.2)
+    u, v, cost = p.pairs()
+    for huge in (1e18, 1e300):
+        results = []
+        for worst in (huge, math.inf):
+            costs = cost.copy()
+            costs[np.argmax(cost)] = worst
+            results.append(SEARCHES[name](gp.SetPartition.from_pairs(p.n, (u, v), costs, dense=dense)))
+        assert results[0].labels.tolist() == results[1].labels.tolist()
+        assert results[0].cost < -10
+        costs[np.argmax(cost)] = huge
+        q = gp.SetPartition.from_pairs(p.n, (u, v), costs, dense=dense)
+        if name != "greedy_joining":  # which separates nothing
+            assert SEARCHES[name](q, np.zeros(p.n, np.int64)).cost < -1
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("costs", ["signs", "five"])
+def test_ties_go_the_same_way_in_matrices_and_pairs(costs, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(80, 200))  # more than one change of layout in both kernels
+    u, v = np.triu_indices(n, 1)
+    c = rng.choice([-1.0, 1.0], len(u)) if costs == "signs" else rng.integers(-2, 3, len(u)).astype(float)
+    results = [greedy_joining(gp.SetPartition.from_pairs(n, (u, v), c, dense=dense)) for dense in (True, False)]
+    assert results[0].labels.tolist() == results[1].labels.tolist()
+    assert results[0].iterations == results[1].iterations
+
+
+def test_ties_do_not_follow_the_numbering():
+    """A path whose pairs all attract alike: joining along it would give one subset that grows at its end."""
+    n = 1000
+    p = gp.SetPartition.from_pairs(n, [(a, a + 1) for a in range(n - 1)], -np.ones(n - 1))
+    r = greedy_joining(p, max_iterations=n // 4)
+    sizes = np.bincount(r.labels)
+    assert sizes.max() == 2  # small subsets first
+    first = greedy_joining(p, max_iterations=20)
+    joined = [min(subset) for subset in first.partition if len(subset) == 2]
+    assert len(joined) == 20 and max(joined) - min(joined) > n // 2

@@ -1,195 +1,527 @@
 """Kernel of greedy joining on a matrix of costs, from singletons.
 
-Each row keeps a lower bound on its smallest cost to the right of the diagonal, and the column where it was found. A bound
-that has become loose is tightened by a scan only when its row comes first (Müllner 2011). Rows stay in order of their
-subsets' smallest elements; dead ones are dropped once they are a quarter.
+Elements that are alone stay in the matrix, which is only read. A subset with more elements has a row of its own, with
+its cost to each element that is alone, and a row and a column of a small table, with its costs to all other such
+subsets. So a join adds two rows, and writes to few columns; what is scattered over memory is read, not written, and only
+for the subsets with several elements, which are few.
+
+A pair belongs to the one of the two whose row is newer: to the subset with several elements; of two, to both; of two
+elements that are alone, to the smaller. Each row keeps its smallest cost, and where that is. When what it leads to is
+joined, the value stays as a lower bound, and the row is searched again only when it comes first (Müllner 2011). Once
+only half of the elements are alone, the matrix and the rows of the others are dropped from copies.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
+from graphpart.kernels.clones cimport GP_CLONED  # and its macros
+from graphpart.kernels.memory cimport large_pages, prefetch
+from graphpart.kernels.ties cimport pack_sizes, scramble_pair
 from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
 
+# The loops in which the time goes, in C for the sake of GP_CLONES. Several smallest values at a time run at the speed of
+# memory, one does not. Where the smallest one is, is noted for blocks only, and looked up there.
+cdef extern from *:
+    """
+    #define GP_LANES 16
+    #define GP_PLACES 256  /* in a block */
 
-cdef struct Rows:
-    cost_t* costs           # alive rows and columns, in order of their subsets' smallest elements
-    Py_ssize_t n            # number of rows, dead ones included until the next compaction
-    Py_ssize_t alive
-    element_t* subset       # subset of each row
-    cost_t* low             # lower bound on the costs in columns > row
-    element_t* nearest      # the column of that cost, if not loose
+    /* All places of the smallest number lie from `first` on, before `end`. */
+    typedef struct { double least; Py_ssize_t first, end; } gp_place;
+
+    /* The smallest VALUE(k) for k below n. */
+    #define GP_SCAN(VALUE)                                                                      \
+        gp_place place = {Py_HUGE_VAL, 0, 0};                                                    \
+        Py_ssize_t begin, end, k, j;                                                            \
+        for (begin = 0; begin < n; begin = end) {                                               \
+            double least[GP_LANES];                                                             \
+            end = n - begin < GP_PLACES ? n : begin + GP_PLACES;                                 \
+            for (j = 0; j < GP_LANES; j++) least[j] = Py_HUGE_VAL;                              \
+            for (k = begin; k + GP_LANES <= end; k += GP_LANES)                                 \
+                for (j = 0; j < GP_LANES; j++) {                                                \
+                    const double x = VALUE(k + j);                                              \
+                    least[j] = x < least[j] ? x : least[j];                                     \
+                }                                                                               \
+            for (; k < end; k++) {                                                              \
+                const double x = VALUE(k);                                                      \
+                least[0] = x < least[0] ? x : least[0];                                         \
+            }                                                                                   \
+            for (k = GP_LANES / 2; k; k /= 2)                                                   \
+                for (j = 0; j < k; j++) least[j] = least[j + k] < least[j] ? least[j + k] : least[j]; \
+            if (least[0] < place.least) { place.least = least[0]; place.first = begin; place.end = end; } \
+            else if (least[0] == place.least) place.end = end;                                  \
+        }                                                                                       \
+        return place;
+
+    /* Add a row to another one; the smallest of the sums, each with the number in `dead` added. */
+    #define GP_SUM(k) ((into[k] += row[k]) + dead[k])
+    GP_CLONES
+    static gp_place gp_add_row(Py_ssize_t n, double *GP_RESTRICT into, const double *GP_RESTRICT row,
+                               const double *GP_RESTRICT dead) { GP_SCAN(GP_SUM) }
+
+    /* The smallest number of a row, the one in `dead` added. */
+    #define GP_ALIVE(k) (row[k] + dead[k])
+    GP_CLONES
+    static gp_place gp_least_alive(Py_ssize_t n, const double *GP_RESTRICT row, const double *GP_RESTRICT dead)
+    { GP_SCAN(GP_ALIVE) }
+
+    #define GP_PLAIN(k) (row[k])
+    GP_CLONES
+    static gp_place gp_least(Py_ssize_t n, const double *GP_RESTRICT row) { GP_SCAN(GP_PLAIN) }
+
+    /* The first place from k on with this number; n if there is none. */
+    GP_CLONES
+    static Py_ssize_t gp_next_equal(Py_ssize_t n, const double *GP_RESTRICT row, double value, Py_ssize_t k) {
+        Py_ssize_t j;
+        for (; k + GP_LANES <= n; k += GP_LANES) {
+            int64_t any = 0;    /* as wide as what is compared */
+            for (j = 0; j < GP_LANES; j++) any |= row[k + j] == value ? 1 : 0;
+            if (any)
+                for (j = 0; j < GP_LANES; j++)
+                    if (row[k + j] == value) return k + j;
+        }
+        for (; k < n; k++)
+            if (row[k] == value) return k;
+        return n;
+    }
+
+    /* The first place from k on that names one of two; n if there is none. */
+    GP_CLONES
+    static Py_ssize_t gp_next_named(Py_ssize_t n, const int32_t *GP_RESTRICT names, int32_t a, int32_t b,
+                                    Py_ssize_t k) {
+        Py_ssize_t j;
+        for (; k + 2 * GP_LANES <= n; k += 2 * GP_LANES) {
+            int32_t any = 0;
+            for (j = 0; j < 2 * GP_LANES; j++) any |= (names[k + j] == a) | (names[k + j] == b);
+            if (any)
+                for (j = 0; j < 2 * GP_LANES; j++)
+                    if (names[k + j] == a || names[k + j] == b) return k + j;
+        }
+        for (; k < n; k++)
+            if (names[k] == a || names[k] == b) return k;
+        return n;
+    }
+    """
+    ctypedef struct Place "gp_place":
+        double least
+        Py_ssize_t first, end
+    Place add_row "gp_add_row" (Py_ssize_t n, cost_t* into, const cost_t* row, const cost_t* dead) noexcept nogil
+    Place least_alive "gp_least_alive" (Py_ssize_t n, const cost_t* row, const cost_t* dead) noexcept nogil
+    Place least "gp_least" (Py_ssize_t n, const cost_t* row) noexcept nogil
+    Py_ssize_t next_equal "gp_next_equal" (Py_ssize_t n, const cost_t* row, double value, Py_ssize_t k) noexcept nogil
+    Py_ssize_t next_named "gp_next_named" (
+        Py_ssize_t n, const element_t* names, element_t a, element_t b, Py_ssize_t k
+    ) noexcept nogil
+
+
+cdef struct Side:
+    # What the rows of one kind keep: of elements that are alone, or of subsets with several.
+    Py_ssize_t n
+    element_t* name             # the smallest element of each row's subset
+    cost_t* low                 # lower bound on the costs of the row's pairs; inf for a row that is gone
+    element_t* nearest          # the name of where it is, if not loose
     char* loose
-    cost_t* dead            # 0 for alive columns, inf for dead ones
-    element_t* place        # room for compaction
+    uint64_t* sizes             # what decides ties, if not loose
+    uint64_t* hash
 
 
-cdef void scan(Rows* r, Py_ssize_t row) noexcept nogil:
-    """Tighten the bound of a row: its first smallest cost in alive columns to the right of the diagonal."""
-    cdef cost_t* costs = r.costs + row * r.n
-    cdef cost_t* dead = r.dead
-    cdef Py_ssize_t k = row + 1, n = r.n
-    cdef cost_t x, a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY
-    while k + 4 <= n:     # four chains of comparisons run at the speed of memory, one does not
-        x = costs[k] + dead[k]
-        a = x if x < a else a
-        x = costs[k + 1] + dead[k + 1]
-        b = x if x < b else b
-        x = costs[k + 2] + dead[k + 2]
-        c = x if x < c else c
-        x = costs[k + 3] + dead[k + 3]
-        d = x if x < d else d
-        k += 4
-    while k < n:
-        x = costs[k] + dead[k]
-        a = x if x < a else a
-        k += 1
-    a = min(min(a, b), min(c, d))
-    r.low[row] = a
-    r.loose[row] = False
-    r.nearest[row] = -1
-    if a < INFINITY:
-        k = row + 1
-        while costs[k] + dead[k] != a:
+cdef struct State:
+    const cost_t* matrix        # of the elements that are alone, and of others, which are dead
+    cost_t* copy                # the same, once some were dropped, or NULL
+    Py_ssize_t alive            # elements that are alone
+    cost_t* dead                # 0 for each of them, inf for others
+    Side single
+    Side several
+    cost_t** rows               # of subsets with several elements: their costs to the elements of the matrix
+    cost_t** unused             # rows of subsets that are gone
+    Py_ssize_t unuseds
+    cost_t* table               # (capacity, width): costs between subsets with several elements; inf on the diagonal
+    Py_ssize_t capacity
+    Py_ssize_t width            # more than the capacity: columns at a distance of a power of two share places in a cache
+    element_t* at               # of each name: place in the matrix, or -1 - place among the subsets with several elements
+    element_t* elements         # of each name: number of elements
+    bint failed
+
+
+# -------------------------------------------------------------------------------------------------------------- ties
+
+cdef inline void offer(State* s, Side* side, Py_ssize_t row, element_t name) noexcept nogil:
+    """Let a row lead to one of those with the smallest cost, if it precedes the one before on ties; that may be -1."""
+    cdef element_t mine = side.name[row]
+    cdef uint64_t sizes = pack_sizes(s.elements[mine], s.elements[name]), hash = scramble_pair(mine, name)
+    if (
+        side.nearest[row] < 0 or sizes < side.sizes[row]
+        or (sizes == side.sizes[row] and hash < side.hash[row])
+    ):
+        side.nearest[row] = name
+        side.sizes[row] = sizes
+        side.hash[row] = hash
+
+
+cdef void offer_singles(
+    State* s, Side* side, Py_ssize_t row, const cost_t* costs, Py_ssize_t first, Py_ssize_t end
+) noexcept nogil:
+    """Offer all elements of a range that are alone and have the row's smallest cost."""
+    cdef Py_ssize_t k = next_equal(end, costs, side.low[row], first)
+    while k < end:
+        if s.dead[k] == 0.0:
+            offer(s, side, row, s.single.name[k])
+        k = next_equal(end, costs, side.low[row], k + 1)
+
+
+cdef void scan_single(State* s, Py_ssize_t k) noexcept nogil:
+    """The smallest cost of an element that is alone to later ones that are."""
+    cdef Side* side = &s.single
+    cdef Py_ssize_t n = side.n
+    cdef const cost_t* costs = s.matrix + k * n
+    cdef Place place = least_alive(n - k - 1, costs + k + 1, s.dead + k + 1)
+    side.low[k] = place.least
+    side.loose[k] = False
+    side.nearest[k] = -1
+    if place.least < INFINITY:
+        offer_singles(s, side, k, costs, k + 1 + place.first, k + 1 + place.end)
+
+
+cdef void finish_scan(State* s, Py_ssize_t i, Place place) noexcept nogil:
+    """Find the smallest cost of a subset with several elements, given that to elements that are alone."""
+    cdef Side* side = &s.several
+    cdef Py_ssize_t k
+    cdef const cost_t* costs = s.table + i * s.width
+    cdef Place other = least(side.n, costs)
+    side.low[i] = min(place.least, other.least)
+    side.loose[i] = False
+    side.nearest[i] = -1
+    if side.low[i] == INFINITY:
+        return
+    if place.least == side.low[i]:
+        offer_singles(s, side, i, s.rows[i], place.first, place.end)
+    if other.least == side.low[i]:
+        k = next_equal(other.end, costs, other.least, other.first)
+        while k < other.end:
+            offer(s, side, i, side.name[k])
+            k = next_equal(other.end, costs, other.least, k + 1)
+
+
+cdef void consider(State* s, Side* side, Place place, Side** first, Py_ssize_t* row) noexcept nogil:
+    """Search the rows again of which only this bound is known; of those that have this cost, keep the first on ties."""
+    cdef cost_t low = place.least
+    cdef Py_ssize_t k = next_equal(place.end, side.low, low, place.first)
+    while k < place.end:
+        if side.loose[k]:
+            if side == &s.single:
+                scan_single(s, k)
+            else:
+                finish_scan(s, k, least_alive(s.single.n, s.rows[k], s.dead))
+        if side.low[k] == low and (
+            first[0] == NULL or side.sizes[k] < first[0].sizes[row[0]]
+            or (side.sizes[k] == first[0].sizes[row[0]] and side.hash[k] < first[0].hash[row[0]])
+        ):
+            first[0] = side
+            row[0] = k
+        k = next_equal(place.end, side.low, low, k + 1)
+
+
+cdef cost_t best(State* s, element_t* a, element_t* b) noexcept nogil:
+    """The smallest cost of all, and of which two subsets it is."""
+    cdef cost_t low = INFINITY
+    cdef Py_ssize_t row = -1
+    cdef Side* first = NULL
+    cdef Place single, several
+    while first == NULL:
+        single = least(s.single.n, s.single.low)
+        several = least(s.several.n, s.several.low)
+        low = min(single.least, several.least)
+        if low == INFINITY:
+            return low
+        if single.least == low:
+            consider(s, &s.single, single, &first, &row)
+        if several.least == low:
+            consider(s, &s.several, several, &first, &row)
+    a[0] = first.name[row]
+    b[0] = first.nearest[row]
+    return low
+
+
+# ------------------------------------------------------------------------------------------------------------- joins
+
+cdef bint add_row_of_several(State* s) noexcept nogil:
+    """One more subset with several elements."""
+    cdef Py_ssize_t i = s.several.n, capacity, width, k
+    cdef cost_t* table
+    if i == s.capacity:
+        capacity = 2 * s.capacity
+        width = capacity + 8
+        table = <cost_t*>malloc(capacity * width * sizeof(cost_t))
+        if table == NULL:
+            s.failed = True
+            return False
+        large_pages(table, capacity * width * sizeof(cost_t))
+        for k in range(i):
+            memcpy(table + k * width, s.table + k * s.width, i * sizeof(cost_t))
+        free(s.table)
+        s.table = table
+        s.capacity = capacity
+        s.width = width
+    if s.unuseds:
+        s.unuseds -= 1
+        s.rows[i] = s.unused[s.unuseds]
+    else:
+        s.rows[i] = <cost_t*>malloc(s.single.n * sizeof(cost_t))
+        if s.rows[i] == NULL:
+            s.failed = True
+            return False
+        large_pages(s.rows[i], s.single.n * sizeof(cost_t))
+    s.several.n += 1
+    return True
+
+
+cdef void remove_row_of_several(State* s, Py_ssize_t i) noexcept nogil:
+    """The last one takes its place."""
+    cdef Side* side = &s.several
+    cdef Py_ssize_t last, k
+    cdef cost_t* table = s.table
+    s.unused[s.unuseds] = s.rows[i]
+    s.unuseds += 1
+    side.n -= 1
+    last = side.n
+    if i == last:
+        return
+    s.rows[i] = s.rows[last]
+    side.name[i] = side.name[last]
+    side.low[i] = side.low[last]
+    side.nearest[i] = side.nearest[last]
+    side.loose[i] = side.loose[last]
+    side.sizes[i] = side.sizes[last]
+    side.hash[i] = side.hash[last]
+    s.at[side.name[i]] = <element_t>(-1 - i)
+    memcpy(table + i * s.width, table + last * s.width, last * sizeof(cost_t))
+    for k in range(last):
+        table[k * s.width + i] = table[i * s.width + k]
+    table[i * s.width + i] = INFINITY
+
+
+cdef inline void loosen(Side* side, element_t a, element_t b) noexcept nogil:
+    """Rows that lead to one of two subsets have only a bound from now on."""
+    cdef Py_ssize_t k = next_named(side.n, side.nearest, a, b, 0)
+    while k < side.n:
+        side.loose[k] = True
+        k = next_named(side.n, side.nearest, a, b, k + 1)
+
+
+cdef void join_subsets(State* s, element_t a, element_t b) noexcept nogil:
+    """Join two subsets, of which the first has the smaller name."""
+    cdef Side* side = &s.several
+    cdef Py_ssize_t n = s.single.n, width = s.width, i, j, k, t
+    cdef cost_t* costs
+    cdef Place place
+    cdef element_t x
+    cdef bint fresh = s.at[a] >= 0 and s.at[b] >= 0
+    loosen(&s.single, a, b)
+    loosen(side, a, b)
+    for k in range(2):      # elements that are alone no more
+        x = b if k else a
+        if s.at[x] >= 0:
+            s.dead[s.at[x]] = INFINITY
+            s.single.low[s.at[x]] = INFINITY
+            s.single.nearest[s.at[x]] = -1
+            s.alive -= 1
+    if fresh:               # a new row, with what one of the two has
+        if not add_row_of_several(s):
+            return
+        width = s.width
+        i = side.n - 1
+        j = s.at[a]
+        memcpy(s.rows[i], s.matrix + j * n, n * sizeof(cost_t))
+        for t in range(i):
+            s.table[i * width + t] = s.rows[t][j]
+        j = s.at[b]
+    elif s.at[a] < 0:
+        i = -1 - s.at[a]
+        j = s.at[b]
+    else:
+        i = -1 - s.at[b]
+        j = s.at[a]
+    costs = s.table + i * width
+    if j >= 0:              # an element joins a subset
+        for t in range(side.n):
+            if t + 16 < side.n:
+                prefetch(s.rows[t + 16] + j)
+            costs[t] += s.rows[t][j]
+        place = add_row(n, s.rows[i], s.matrix + j * n, s.dead)
+    else:
+        j = -1 - j
+        for t in range(side.n):
+            costs[t] += s.table[j * width + t]
+        place = add_row(n, s.rows[i], s.rows[j], s.dead)
+    costs[i] = INFINITY
+    for t in range(side.n):
+        s.table[t * width + i] = costs[t]
+    s.elements[a] += s.elements[b]
+    side.name[i] = a
+    if s.at[b] < 0 and s.at[a] < 0:
+        j = -1 - s.at[b]
+        if i == side.n - 1:
+            i = j           # where it goes
+        remove_row_of_several(s, j)
+    s.at[a] = <element_t>(-1 - i)
+    finish_scan(s, i, place)
+
+
+cdef void compact(State* s) noexcept nogil:
+    """Drop what belongs to elements that are alone no more, in order."""
+    cdef Side* side = &s.single
+    cdef Py_ssize_t n = side.n, m = s.alive, i, j, k = 0
+    cdef element_t* place = <element_t*>malloc((n + 1) * sizeof(element_t))
+    cdef cost_t* copy = <cost_t*>malloc((m * m + 1) * sizeof(cost_t))
+    cdef const cost_t* source
+    cdef cost_t* row
+    if place == NULL or copy == NULL:
+        free(place)
+        free(copy)
+        s.failed = True
+        return
+    large_pages(copy, m * m * sizeof(cost_t))
+    for i in range(n):
+        if s.dead[i] == 0.0:
+            place[k] = <element_t>i
             k += 1
-        r.nearest[row] = <element_t>k
-
-
-cdef Py_ssize_t first_smallest(const cost_t* x, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t k = 0
-    cdef cost_t a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY
-    while k + 4 <= n:
-        a = x[k] if x[k] < a else a
-        b = x[k + 1] if x[k + 1] < b else b
-        c = x[k + 2] if x[k + 2] < c else c
-        d = x[k + 3] if x[k + 3] < d else d
-        k += 4
-    while k < n:
-        a = x[k] if x[k] < a else a
-        k += 1
-    a = min(min(a, b), min(c, d))
-    k = 0
-    while k < n and x[k] != a:
-        k += 1
-    return k
-
-
-cdef void join_rows(Rows* r, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-    """Join the subsets of rows i < j: row and column i receive the sums, row and column j die."""
-    cdef Py_ssize_t n = r.n, k
-    cdef cost_t* into = r.costs + i * n
-    cdef cost_t* away = r.costs + j * n
-    cdef cost_t* column = r.costs + i
-    cdef cost_t x
-    for k in range(n):
-        into[k] += away[k]
-    into[i] = 0.0
-    r.dead[j] = INFINITY
-    r.low[j] = INFINITY
-    r.loose[j] = False
-    for k in range(i):
-        if r.dead[k] != 0.0:
-            continue
-        x = into[k]
-        column[k * n] = x
-        if x <= r.low[k]:
-            if x < r.low[k]:
-                r.low[k] = x
-                r.nearest[k] = <element_t>i
-                r.loose[k] = False
-            elif not r.loose[k] and (i < r.nearest[k] or r.nearest[k] == j):
-                r.nearest[k] = <element_t>i
-        elif r.nearest[k] == i or r.nearest[k] == j:
-            r.loose[k] = True
-    for k in range(i + 1, n):
-        column[k * n] = into[k]
-        if k < j and r.nearest[k] == j:
-            r.loose[k] = True
-    scan(r, i)
-
-
-cdef void compact(Rows* r) noexcept nogil:
-    """Drop dead rows and columns, in place and in order."""
-    cdef Py_ssize_t n = r.n, m = r.alive, i, j, row = 0, column
-    cdef element_t* place = r.place
-    cdef cost_t* source
-    cdef cost_t* sink
-    for i in range(n):
-        if r.dead[i] == 0.0:
-            place[i] = <element_t>row
-            row += 1
-        else:
-            place[i] = -1
-    row = 0
-    for i in range(n):
-        if place[i] < 0:
-            continue
-        source = r.costs + i * n
-        sink = r.costs + row * m
-        column = 0
-        for j in range(n):
-            if place[j] >= 0:
-                sink[column] = source[j]
-                column += 1
-        r.subset[row] = r.subset[i]
-        r.low[row] = r.low[i]
-        r.loose[row] = r.loose[i]
-        # A loose bound may remember a column that died.
-        r.nearest[row] = place[r.nearest[i]] if r.nearest[i] >= 0 else -1
-        row += 1
     for i in range(m):
-        r.dead[i] = 0.0
-    r.n = m
+        j = place[i]
+        source = s.matrix + j * n
+        row = copy + i * m
+        for k in range(i, m):       # what is to the left is not looked at, but for joins
+            row[k] = source[place[k]]
+        for k in range(i):
+            row[k] = source[place[k]]
+        side.name[i] = side.name[j]
+        side.low[i] = side.low[j]
+        side.nearest[i] = side.nearest[j]
+        side.loose[i] = side.loose[j]
+        side.sizes[i] = side.sizes[j]
+        side.hash[i] = side.hash[j]
+        s.at[side.name[i]] = <element_t>i
+        s.dead[i] = 0.0
+    for i in range(s.several.n):
+        row = s.rows[i]
+        for k in range(m):
+            row[k] = row[place[k]]
+    free(place)
+    free(s.copy)
+    s.copy = copy
+    s.matrix = copy
+    side.n = m
+
+
+cdef bint make_side(Side* side, Py_ssize_t n) noexcept nogil:
+    side.n = 0
+    side.name = <element_t*>malloc((n + 1) * sizeof(element_t))
+    side.low = <cost_t*>malloc((n + 1) * sizeof(cost_t))
+    side.nearest = <element_t*>malloc((n + 1) * sizeof(element_t))
+    side.loose = <char*>calloc(n + 1, 1)
+    side.sizes = <uint64_t*>malloc((n + 1) * sizeof(uint64_t))
+    side.hash = <uint64_t*>malloc((n + 1) * sizeof(uint64_t))
+    return not (
+        side.name == NULL or side.low == NULL or side.nearest == NULL or side.loose == NULL or side.sizes == NULL
+        or side.hash == NULL
+    )
+
+
+cdef void free_side(Side* side) noexcept nogil:
+    free(side.name)
+    free(side.low)
+    free(side.nearest)
+    free(side.loose)
+    free(side.sizes)
+    free(side.hash)
+
+
+cdef bint make(State* s, const cost_t* matrix, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef bint made
+    s.failed = False
+    s.matrix = matrix
+    s.copy = NULL
+    s.alive = n
+    s.capacity = 64
+    s.width = s.capacity + 8
+    s.unuseds = 0
+    s.dead = <cost_t*>calloc(n + 1, sizeof(cost_t))
+    s.rows = <cost_t**>malloc((n + 1) * sizeof(cost_t*))
+    s.unused = <cost_t**>malloc((n + 1) * sizeof(cost_t*))
+    s.table = <cost_t*>malloc(s.capacity * s.width * sizeof(cost_t))
+    s.at = <element_t*>malloc((n + 1) * sizeof(element_t))
+    s.elements = <element_t*>malloc((n + 1) * sizeof(element_t))
+    made = make_side(&s.single, n)
+    made &= make_side(&s.several, n)
+    if (
+        not made or s.dead == NULL or s.rows == NULL or s.unused == NULL or s.table == NULL or s.at == NULL
+        or s.elements == NULL
+    ):
+        return False
+    s.single.n = n
+    for k in range(n):
+        s.single.name[k] = s.at[k] = <element_t>k
+        s.elements[k] = 1
+    for k in range(n):
+        scan_single(s, k)
+    return True
+
+
+cdef void free_all(State* s) noexcept nogil:
+    cdef Py_ssize_t k
+    if s.rows != NULL:
+        for k in range(s.several.n):
+            free(s.rows[k])
+    if s.unused != NULL:
+        for k in range(s.unuseds):
+            free(s.unused[k])
+    free_side(&s.single)
+    free_side(&s.several)
+    free(s.copy)
+    free(s.dead)
+    free(s.rows)
+    free(s.unused)
+    free(s.table)
+    free(s.at)
+    free(s.elements)
 
 
 def join_dense(const cost_t[:, ::1] matrix, double tolerance, double cost, Stopping stopping):
-    """Labels of the fixed point. O(n^2) expected time; a copy of the matrix and O(n)."""
-    cdef Py_ssize_t n = matrix.shape[0], k, i, j
-    cdef Rows r
+    """Labels of the fixed point. O(n^2) expected time; at most about one matrix of further memory, mostly far less."""
+    cdef Py_ssize_t n = matrix.shape[0], k
+    cdef element_t a = 0, b = 0, swap
+    cdef State s
+    cdef cost_t low
+    cdef bint made
     labels_array = np.arange(n, dtype=np.int32)
     if n < 2:
         return labels_array
     cdef element_t[::1] labels = labels_array
-    cdef element_t[::1] subset = np.arange(n, dtype=np.int32)
-    cdef element_t[::1] nearest = np.empty(n, np.int32), place = np.empty(n, np.int32)
-    cdef cost_t[::1] low = np.empty(n), dead = np.zeros(n)
-    cdef char[::1] loose = np.zeros(n, np.int8)
-    r.costs = <cost_t*>malloc(n * n * sizeof(cost_t))
-    if r.costs == NULL:
-        raise MemoryError()
-    r.n = r.alive = n
-    r.subset = &subset[0]
-    r.nearest = &nearest[0]
-    r.low = &low[0]
-    r.dead = &dead[0]
-    r.loose = &loose[0]
-    r.place = &place[0]
     with nogil:
-        memcpy(r.costs, &matrix[0, 0], n * n * sizeof(cost_t))
-        for k in range(n):
-            scan(&r, k)
-        while True:
-            i = first_smallest(r.low, r.n)
-            if i >= r.n or not r.low[i] < -tolerance:
+        made = make(&s, &matrix[0, 0], n)
+        while made and not s.failed:
+            low = best(&s, &a, &b)
+            if not low < -tolerance:
                 break
-            if r.loose[i]:
-                scan(&r, i)
-                continue
-            j = r.nearest[i]
-            cost += r.low[i]
-            labels[r.subset[j]] = r.subset[i]
-            r.alive -= 1
-            join_rows(&r, i, j)
-            if r.alive < 0.75 * r.n:
-                compact(&r)
+            if b < a:
+                swap = a
+                a = b
+                b = swap
+            cost += low
+            labels[b] = a
+            join_subsets(&s, a, b)
+            if 2 * s.alive <= s.single.n and s.single.n > 32 and not s.failed:
+                compact(&s)
             if stopping.tick(cost):
                 break
-        free(r.costs)
+        free_all(&s)
         for k in range(n):      # an element's representative is smaller than itself, hence final already
             labels[k] = labels[labels[k]]
+    if not made or s.failed:
+        raise MemoryError()
     return labels_array
-
-

@@ -279,7 +279,8 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
 
 
 cdef fixed_t improve_pair(
-    State* s, element_t U, element_t V, fixed_t tolerance, Py_ssize_t patience, double cost, Stopping stopping
+    State* s, element_t U, element_t V, fixed_t tolerance, Py_ssize_t patience, fixed_t height, double cost,
+    Stopping stopping
 ) noexcept nogil:
     """Join two subsets, or apply the best prefix of a sequence of switches; the change of cost, 0 if there is none."""
     cdef Py_ssize_t length = 0, kept = 0, k
@@ -291,7 +292,7 @@ cdef fixed_t improve_pair(
     else:
         look_at_border(s, U, V)
     join = join_delta(s, U, V) if s.size[V] > 0 else 0
-    while length - kept < patience:
+    while length - kept < patience or sum - smallest < height:
         a = take_best(s)
         if a < 0:
             break
@@ -349,7 +350,11 @@ cdef class Pairs:
     magnitude, tolerance, cost : float
         Of the problem, and of the labels.
     patience : int
-        A sequence ends after so many switches without a new best prefix.
+        A sequence ends after so many switches without a new best prefix,
+    height : float
+        if it costs by now so much more than that prefix.
+    whole : int
+        Of two subsets with at most so many elements, half of all elements may switch without a new best prefix.
 
     Attributes
     ----------
@@ -361,13 +366,14 @@ cdef class Pairs:
     cdef list kept
     cdef readonly object labels
     cdef readonly double cost
-    cdef fixed_t tolerance
-    cdef Py_ssize_t patience
+    cdef fixed_t tolerance, height
+    cdef Py_ssize_t patience, whole
     cdef char* pending          # subsets that changed before this round
     cdef element_t* linked
     cdef element_t* stamp
 
-    def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience):
+    def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience,
+                  double height=0.0, Py_ssize_t whole=0):
         cdef Py_ssize_t n = len(labels), a
         cdef const cost_t[:, ::1] dense
         cdef const offset_t[::1] starts
@@ -382,6 +388,7 @@ cdef class Pairs:
         self.cost = cost
         self.kept = [label, flags, room, delta, matrix, rows]
         self.patience = patience
+        self.whole = whole
         self.s.n = n
         self.s.matrix = NULL
         if matrix is not None:
@@ -394,6 +401,7 @@ cdef class Pairs:
             self.s.costs = &costs[0] if costs.shape[0] else NULL
         self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
         self.tolerance = <fixed_t>(tolerance * self.s.scale)
+        self.height = <fixed_t>(min(height, magnitude) * self.s.scale)
         self.s.label = &label[0]
         self.s.changed = &flags[0, 0]
         self.pending = &flags[1, 0]
@@ -488,7 +496,11 @@ cdef class Pairs:
         return self.cost < before
 
     cdef bint improve(self, element_t U, element_t V, Stopping stopping) noexcept nogil:
-        cdef fixed_t change = improve_pair(&self.s, U, V, self.tolerance, self.patience, self.cost, stopping)
+        cdef Py_ssize_t patience = self.patience, both = self.s.size[U] + self.s.size[V]
+        cdef fixed_t change
+        if both <= self.whole:
+            patience = max(patience, both // 2)
+        change = improve_pair(&self.s, U, V, self.tolerance, patience, self.height, self.cost, stopping)
         self.cost += change / self.s.scale
         return change != 0
 

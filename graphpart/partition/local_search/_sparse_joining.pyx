@@ -3,19 +3,23 @@
 Each subset has a table of its neighbour subsets: for each the pair that stands for all pairs between the two, whose cost
 holds their sum. When two subsets are joined, the smaller table is folded into the larger, and where both have a
 neighbour, the two pairs become one. A short table is a plain list, a long one is hashed. Pairs with a negative cost wait
-in a queue; entries that are outdated are corrected only when they come first. All of this is memory latency, so the tables
-that a fold will touch are prefetched.
+in a queue; entries that are outdated are corrected only when they come first. What decides ties grows when a subset
+does, so that it may be outdated in the same way.
+
+All of this is memory latency. So the tables that a fold will touch are prefetched, all tables stand in few large pages,
+and the room of one that is gone, still in the cache, serves the next.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdlib cimport calloc, free, malloc
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from graphpart.kernels.bits cimport lowest_bit
-from graphpart.kernels.memory cimport prefetch
+from graphpart.kernels.bits cimport leading_zeros, lowest_bit
+from graphpart.kernels.memory cimport large_pages, prefetch
+from graphpart.kernels.ties cimport pack_sizes, scramble_pair
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -24,11 +28,15 @@ from graphpart.stopping cimport Stopping
 
 cdef struct Queued:
     cost_t cost
+    uint64_t sizes          # on ties the smallest first: numbers of elements of both subsets, packed
+    uint64_t hash           # then this: of their smallest elements
     element_t edge
 
 
-cdef inline bint before(Queued a, Queued b) noexcept nogil:
-    return a.cost < b.cost or (a.cost == b.cost and a.edge < b.edge)
+cdef inline bint before(const Queued* a, const Queued* b) noexcept nogil:
+    if a.cost != b.cost:
+        return a.cost < b.cost
+    return a.sizes < b.sizes or (a.sizes == b.sizes and a.hash < b.hash)
 
 
 cdef struct Queue:
@@ -38,8 +46,7 @@ cdef struct Queue:
     bint failed
 
 
-cdef void push(Queue* q, cost_t cost, element_t edge) noexcept nogil:
-    cdef Queued item
+cdef void push(Queue* q, Queued item) noexcept nogil:
     cdef Queued* larger
     cdef Py_ssize_t at, parent
     if q.size == q.capacity:
@@ -51,13 +58,11 @@ cdef void push(Queue* q, cost_t cost, element_t edge) noexcept nogil:
         free(q.heap)
         q.heap = larger
         q.capacity *= 2
-    item.cost = cost
-    item.edge = edge
     at = q.size
     q.size += 1
     while at > 0:
         parent = (at - 1) >> 2
-        if not before(item, q.heap[parent]):
+        if not before(&item, q.heap + parent):
             break
         q.heap[at] = q.heap[parent]
         at = parent
@@ -77,9 +82,9 @@ cdef void pop(Queue* q) noexcept nogil:
             break
         best = child
         for k in range(child + 1, min(child + 4, q.size)):
-            if before(q.heap[k], q.heap[best]):
+            if before(q.heap + k, q.heap + best):
                 best = k
-        if not before(q.heap[best], item):
+        if not before(q.heap + best, &item):
             break
         q.heap[at] = q.heap[best]
         at = best
@@ -101,6 +106,9 @@ cdef struct Table:
     Entry* entries
     element_t size
     element_t capacity      # of a list; minus the number of slots, a power of two, of a hashed table
+    element_t parent        # the subset that this one is part of; itself while there
+    element_t smallest      # the smallest element of the subset
+    element_t elements      # how many it has
 
 
 cdef struct Pair:
@@ -108,14 +116,61 @@ cdef struct Pair:
     element_t u, v
 
 
+cdef struct Room:
+    Room* next              # of the pieces that are free, or of the blocks
+
+
 cdef struct Tables:
     Pair* pairs
     Table* of
     Entry* base             # the initial tables, one after the other
-    Entry* end
     Entry* batch            # the entries that a fold works through
     Py_ssize_t batch_capacity
+    Room* pieces[32]        # free ones with 2**k entries
+    Room* blocks            # all memory that pieces come from
+    char* fresh             # what is left of the last block
+    size_t left
     bint failed             # out of memory
+
+
+# Pieces of 2**k entries, all of which are freed together at the end.
+
+cdef enum:
+    SMALLEST = 2            # k of the smallest piece
+    BLOCK = 1 << 22         # bytes that are asked for at once
+
+
+cdef Entry* take_piece(Tables* s, int k) noexcept nogil:
+    cdef Room* piece = s.pieces[k]
+    cdef size_t bytes = sizeof(Entry) << k, block
+    cdef Room* more
+    if piece != NULL:
+        s.pieces[k] = piece.next
+        return <Entry*>piece
+    if bytes > s.left:
+        block = max(<size_t>BLOCK, bytes + 64)
+        more = <Room*>malloc(block)
+        if more == NULL:
+            s.failed = True
+            return NULL
+        large_pages(more, block)
+        more.next = s.blocks
+        s.blocks = more
+        s.fresh = <char*>more + 64
+        s.left = block - 64
+    piece = <Room*>s.fresh
+    s.fresh += bytes
+    s.left -= bytes
+    return <Entry*>piece
+
+
+cdef inline void give_back(Tables* s, Entry* entries, Py_ssize_t capacity) noexcept nogil:
+    """Room for so many entries, which need not be a power of two."""
+    cdef int k
+    if capacity >= (1 << SMALLEST):
+        k = 63 - leading_zeros(<uint64_t>capacity)
+        (<Room*>entries).next = s.pieces[k]
+        s.pieces[k] = <Room*>entries
 
 
 cdef inline uint32_t slot_of(element_t key, uint32_t slots) noexcept nogil:
@@ -147,48 +202,47 @@ cdef inline void place(Entry* slots, uint32_t mask, Entry entry) noexcept nogil:
     slots[at] = entry
 
 
-cdef void release(Tables* s, Table* t) noexcept nogil:
-    if t.entries != NULL and not (s.base <= t.entries <= s.end):
-        free(t.entries)
+cdef inline void release(Tables* s, Table* t) noexcept nogil:
+    give_back(s, t.entries, t.capacity if t.capacity >= 0 else -<Py_ssize_t>t.capacity)
     t.entries = NULL
 
 
 cdef void grow(Tables* s, Table* t) noexcept nogil:
     """Room for at least one more entry."""
     cdef Entry* larger
-    cdef element_t capacity, k
-    cdef Py_ssize_t slots
+    cdef element_t k
+    cdef int bits
     if t.capacity >= 0 and t.size < LIST:
-        capacity = min(LIST, max(4, 2 * t.size))
-        larger = <Entry*>malloc(capacity * sizeof(Entry))
+        bits = SMALLEST
+        while (1 << bits) <= t.size:
+            bits += 1
+        larger = take_piece(s, bits)
         if larger == NULL:
-            s.failed = True
             return
         if t.size:
             memcpy(larger, t.entries, t.size * sizeof(Entry))
         release(s, t)
         t.entries = larger
-        t.capacity = capacity
+        t.capacity = 1 << bits
         return
-    slots = 2 * LIST
-    while slots < 2 * (<Py_ssize_t>t.size + 1):     # at most half full after growing
-        slots *= 2
-    if slots > 2**30:
+    bits = lowest_bit(2 * LIST)
+    while (<Py_ssize_t>1 << bits) < 2 * (<Py_ssize_t>t.size + 1):     # at most half full after growing
+        bits += 1
+    if bits > 30:
         s.failed = True
         return
-    larger = <Entry*>malloc(slots * sizeof(Entry))
+    larger = take_piece(s, bits)
     if larger == NULL:
-        s.failed = True
         return
-    for k in range(<element_t>slots):
+    for k in range(1 << bits):
         larger[k].key = -1
     for k in range(t.capacity if t.capacity < 0 else -t.size, 0):
         # Counts up to zero: the slots of a hashed table, or the entries of a list.
         if t.entries[-k - 1].key >= 0:
-            place(larger, <uint32_t>slots - 1, t.entries[-k - 1])
+            place(larger, (<uint32_t>1 << bits) - 1, t.entries[-k - 1])
     release(s, t)
     t.entries = larger
-    t.capacity = -<element_t>slots
+    t.capacity = -(1 << bits)
 
 
 cdef void insert(Tables* s, Table* t, Entry entry) noexcept nogil:
@@ -239,21 +293,33 @@ cdef void rename(Tables* s, Table* t, element_t key, element_t new_key) noexcept
         insert(s, t, renamed)
 
 
+cdef void* in_large_pages(size_t bytes) noexcept nogil:
+    cdef void* p = malloc(bytes)
+    if p != NULL:
+        large_pages(p, bytes)
+    return p
+
+
 cdef bint make_tables(
     Tables* s, Py_ssize_t n, const element_t* u, const element_t* v, const cost_t* cost, Py_ssize_t m
 ) noexcept nogil:
     cdef Py_ssize_t k, total = 0
     cdef Table* t
+    for k in range(32):
+        s.pieces[k] = NULL
+    s.blocks = NULL
+    s.left = 0
     s.failed = False
-    s.pairs = <Pair*>malloc(m * sizeof(Pair))
-    s.of = <Table*>calloc(n, sizeof(Table))
-    s.base = <Entry*>malloc(2 * m * sizeof(Entry))
+    s.pairs = <Pair*>in_large_pages(m * sizeof(Pair))
+    s.of = <Table*>in_large_pages(n * sizeof(Table))
+    s.base = <Entry*>in_large_pages(2 * m * sizeof(Entry))
     s.batch_capacity = 64
     s.batch = <Entry*>malloc(s.batch_capacity * sizeof(Entry))
     if s.pairs == NULL or s.of == NULL or s.base == NULL or s.batch == NULL:
         s.failed = True
         return False
-    s.end = s.base + 2 * m
+    for k in range(n):
+        s.of[k] = Table(NULL, 0, 0, <element_t>k, <element_t>k, 1)
     for k in range(m):
         s.pairs[k] = Pair(cost[k], u[k], v[k])
         s.of[u[k]].capacity += 1
@@ -276,11 +342,12 @@ cdef bint make_tables(
     return not s.failed
 
 
-cdef void free_tables(Tables* s, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t k
-    if s.of != NULL:
-        for k in range(n):
-            release(s, &s.of[k])
+cdef void free_tables(Tables* s) noexcept nogil:
+    cdef Room* block
+    while s.blocks != NULL:
+        block = s.blocks
+        s.blocks = block.next
+        free(block)
     free(s.pairs)
     free(s.of)
     free(s.base)
@@ -309,17 +376,28 @@ cdef Py_ssize_t take_out(Tables* s, Table* t, element_t but) noexcept nogil:
     return count
 
 
+cdef inline Queued queued(Tables* s, cost_t cost, element_t edge, element_t a, element_t b) noexcept nogil:
+    """The entry of the pair that stands for all pairs between two subsets."""
+    cdef Table* x = &s.of[a]
+    cdef Table* y = &s.of[b]
+    return Queued(cost, pack_sizes(x.elements, y.elements), scramble_pair(x.smallest, y.smallest), edge)
+
+
 cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double tolerance) noexcept nogil:
     """Join subset b into subset a, which has at least as many neighbours; queue the costs that fall below zero."""
     cdef Table* into = &s.of[a]
+    cdef Table* from_table = &s.of[b]
     cdef Table* other
     cdef Entry entry
     cdef Entry* found
-    cdef element_t keep, drop
+    cdef Pair* kept
     cdef cost_t sum
     cdef Py_ssize_t k, count
     remove(into, b)
-    count = take_out(s, &s.of[b], a)
+    count = take_out(s, from_table, a)
+    from_table.parent = a
+    into.elements += from_table.elements
+    into.smallest = min(into.smallest, from_table.smallest)
     for k in range(count):
         other = &s.of[s.batch[k].key]
         prefetch(other.entries)
@@ -337,17 +415,13 @@ cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double toleran
             if s.failed:
                 return
             continue
-        keep = min(found.edge, entry.edge)
-        drop = max(found.edge, entry.edge)
         remove(other, b)
-        if found.edge != keep:
-            found.edge = keep
-            lookup(other, a).edge = keep
-        sum = s.pairs[keep].cost + s.pairs[drop].cost
-        if sum < s.pairs[keep].cost and sum < -tolerance:
-            push(queue, sum, keep)
-        s.pairs[keep].cost = sum
-        s.pairs[drop].cost = INFINITY
+        kept = &s.pairs[found.edge]
+        sum = kept.cost + s.pairs[entry.edge].cost
+        if sum < kept.cost and sum < -tolerance:
+            push(queue, queued(s, sum, found.edge, a, entry.key))
+        kept.cost = sum
+        s.pairs[entry.edge].cost = INFINITY
 
 
 # ---------------------------------------------------------------------------------------------------------- joining
@@ -388,11 +462,40 @@ cdef inline void look_ahead(Tables* s, const element_t* edges, Py_ssize_t at, Py
                     prefetch(s.of[t.entries[k].key].entries)
 
 
-cdef inline element_t find(element_t* parent, element_t a) noexcept nogil:
-    while parent[a] != a:
-        parent[a] = parent[parent[a]]
-        a = parent[a]
+cdef inline element_t find(Table* of, element_t a) noexcept nogil:
+    while of[a].parent != a:
+        of[a].parent = of[of[a].parent].parent
+        a = of[a].parent
     return a
+
+
+def ranked(const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost, double tolerance):
+    """The pairs that attract, the most attractive first, of ties the one with the smallest hash; and their costs."""
+    cdef Py_ssize_t k
+    cdef uint64_t[::1] hashes
+    cdef const int64_t[::1] pairs
+    costs = np.asarray(cost)
+    wanted = np.flatnonzero(costs < -tolerance)
+    costs = costs[wanted]
+    order = np.argsort(costs)       # unstable, which is far faster than sorting by both; it is wrong only on ties
+    costs = costs[order]
+    wanted = wanted[order]
+    falls = costs[1:] != costs[: max(0, len(costs) - 1)]
+    if not falls.all():
+        pairs = wanted
+        hashes = np.empty(len(wanted), np.uint64)
+        for k in range(pairs.shape[0]):
+            hashes[k] = scramble_pair(<uint64_t>u[pairs[k]], <uint64_t>v[pairs[k]])
+        group = np.concatenate([[0], np.cumsum(falls, dtype=np.int64)]).astype(np.uint64)
+        bits = int(group[len(group) - 1]).bit_length()
+        # One number that has the group first and as much of the hash as there is room for.
+        mixed = (group << np.uint64(64 - bits)) | (np.asarray(hashes) >> np.uint64(bits)) if bits else np.asarray(hashes)
+        order = np.argsort(mixed)
+        mixed = mixed[order]
+        if (mixed[1:] == mixed[: len(mixed) - 1]).any():
+            order = np.lexsort((np.asarray(hashes), group))
+        wanted = wanted[order]      # costs stay: those of a group are equal
+    return wanted.astype(np.int32), costs
 
 
 def join_sparse(
@@ -413,62 +516,68 @@ def join_sparse(
     them. There is one join for each element that is not the first of its label.
     """
     cdef Py_ssize_t m = u.shape[0], next = 0, attractive, k, made_joins = 0
-    cdef bint keep = merges is not None
+    cdef bint keep = merges is not None, from_list
     cdef element_t a, b, swap
     cdef Pair* pair
     cdef double total = cost_at_start
-    cdef Queued item
+    cdef Queued item, current
     cdef Queue queue
     cdef Tables tables
     cdef bint made
     if m >= 2**31 - 1:
         raise MemoryError(f"{m} pairs: expected fewer than 2**31")
-    # Costs that attract from the start, sorted by (cost, pair). The unstable sort is far faster; it is wrong only on ties.
-    costs = np.asarray(cost)
-    wanted = np.flatnonzero(costs < -tolerance).astype(np.int32)
-    costs = costs[wanted]
-    order = np.argsort(costs)
-    sorted_costs = costs[order]
-    if (sorted_costs[1:] == sorted_costs[: len(costs) - 1]).any():
-        order = np.argsort(costs, kind="stable")
-    wanted = wanted[order]
-    cdef element_t[::1] edges = wanted
-    cdef cost_t[::1] first = sorted_costs
-    parent_array = np.arange(n, dtype=np.int32)
-    cdef element_t[::1] parent = parent_array
-    attractive = len(wanted)
+    cdef element_t[::1] edges
+    cdef cost_t[::1] first
+    edges, first = ranked(u, v, cost, tolerance)
+    labels_array = np.arange(n, dtype=np.int32)
+    cdef element_t[::1] labels = labels_array
+    attractive = edges.shape[0]
     if attractive == 0:
-        return parent_array
+        return labels_array
     made = make_tables(&tables, n, &u[0], &v[0], &cost[0], m)
     queue.capacity = 1024
     queue.size = 0
-    queue.failed = False
     queue.heap = <Queued*>malloc(queue.capacity * sizeof(Queued))
+    queue.failed = queue.heap == NULL
     with nogil:
         while made and not queue.failed and not tables.failed:
             # The first of the two sources.
             if next < attractive:
-                item.cost = first[next]
-                item.edge = edges[next]
-                if queue.size and before(queue.heap[0], item):
-                    item = queue.heap[0]
-                    pop(&queue)
-                else:
+                from_list = True
+                if queue.size and queue.heap[0].cost <= first[next]:
+                    item.cost = first[next]
+                    item.edge = edges[next]
+                    item.sizes = pack_sizes(1, 1)
+                    item.hash = scramble_pair(u[item.edge], v[item.edge])
+                    from_list = not before(&queue.heap[0], &item)
+                if from_list:
+                    item.cost = first[next]
+                    item.edge = edges[next]
                     look_ahead(&tables, &edges[0], next, attractive)
                     next += 1
+                else:
+                    item = queue.heap[0]
+                    pop(&queue)
             elif queue.size:
+                from_list = False
                 item = queue.heap[0]
                 pop(&queue)
             else:
                 break
             pair = &tables.pairs[item.edge]
+            if pair.cost != item.cost and not item.cost < pair.cost < -tolerance:
+                continue    # the pair is gone (inf), or attracts no more; had its cost fallen, it would be queued again
+            a = find(tables.of, pair.u)
+            b = find(tables.of, pair.v)
             if pair.cost != item.cost:
-                # Outdated: the pair is gone (inf), or its cost has grown; had it fallen, it would be queued again.
-                if item.cost < pair.cost < -tolerance:
-                    push(&queue, pair.cost, item.edge)
+                push(&queue, queued(&tables, pair.cost, item.edge, a, b))
                 continue
-            a = find(&parent[0], pair.u)
-            b = find(&parent[0], pair.v)
+            if (queue.size and queue.heap[0].cost == item.cost) or (next < attractive and first[next] == item.cost):
+                # Ties: has one of the two subsets grown since this was queued?
+                current = queued(&tables, item.cost, item.edge, a, b)
+                if current.sizes != (pack_sizes(1, 1) if from_list else item.sizes):
+                    push(&queue, current)
+                    continue
             for k in range(min(5, queue.size)):      # the first of the queue, and those that may follow it
                 prefetch(&tables.pairs[queue.heap[k].edge])
             if tables.of[a].size < tables.of[b].size:
@@ -482,15 +591,14 @@ def join_sparse(
                 merge_costs[made_joins] = item.cost
                 made_joins += 1
             pair.cost = INFINITY
-            parent[b] = a
             fold(&tables, a, b, &queue, tolerance)
             if stopping.tick(total):
                 break
+        if made:
+            for k in range(n):
+                labels[k] = find(tables.of, <element_t>k)
         free(queue.heap)
-        free_tables(&tables, n)
+        free_tables(&tables)
     if queue.failed or tables.failed:
         raise MemoryError()
-    with nogil:
-        for k in range(n):
-            parent[k] = find(&parent[0], <element_t>k)
-    return parent_array
+    return labels_array

@@ -4,8 +4,13 @@ From an initial partition (default: singletons), repeatedly apply the join of tw
 
     delta = sum over b in B, c in C of c[b, c],
 
-while delta < 0. On sparse graphs this is greedy additive edge contraction (Keuper et al. 2015). Of joins with equal
-delta, the one between the subsets that hold the lexicographically smallest stored pair of initial subsets is applied.
+while delta < 0. On sparse graphs this is greedy additive edge contraction (Keuper et al. 2015).
+
+Of joins with equal delta, the one whose smaller subset has the fewest elements is applied; of these, the one whose
+larger subset has; of these, the one with the smallest hash: SplitMix64 (Steele, Lea & Flood 2014) of i * 2^32 + j, where
+i < j are the smallest elements of the two. Initial subsets, numbered in order of their smallest elements, are the
+elements here. This does not follow the numbering, and is the same on every machine, for matrices and for pairs: joining
+along the numbering, on region graphs with few different costs, ends up to 1% higher.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from graphpart.partition.local_search import _background_joining, _dense_joining
 from graphpart.partition.local_search.improve import improve, repels
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.derived import cut_huge
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
@@ -95,13 +101,15 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     subsets = int(labels.max()) + 1 if p.n else 0
     q = p if subsets == p.n else p.contract(labels)
     cost = p.evaluate_labels(labels)
-    if q.matrix is not None:
-        joined = _dense_joining.join_dense(q.matrix, p.tolerance, cost, stopping)
-    elif q.background is not None:
-        w = terms_of(q)
+    r = cut_huge(q)
+    tolerance = p.tolerance if r is q else r.tolerance
+    if r.matrix is not None:
+        joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)
+    elif r.background is not None:
+        w = terms_of(r)
         joined = _background_joining.join_with_background(
-            q.n, q.u, q.v, q.cost, w.weights, w.partner, w.factor, p.tolerance, cost, stopping
+            r.n, r.u, r.v, r.cost, w.weights, w.partner, w.factor, tolerance, cost, stopping
         )
     else:
-        joined = _sparse_joining.join_sparse(q.n, q.u, q.v, q.cost, p.tolerance, cost, stopping)
+        joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, tolerance, cost, stopping)
     return joined if q is p else joined[labels]

@@ -2,6 +2,10 @@
 
 Required joins are contracted before a kernel runs, so kernels know only finite costs and ``inf`` for required cuts.
 Where a subset falls apart into pieces that no non-zero pair connects, the kernel goes on from these.
+
+A cost so huge that all that attracts an element would drown in its rounding (2^20 times that) counts as a required cut,
+so that tolerances, and the resolution of fixed point, do not follow what nobody will pay. If the partition to start from
+does pay it, the kernel first runs on the costs as they are, until it does no more.
 """
 
 from __future__ import annotations
@@ -13,12 +17,13 @@ import numpy as np
 
 from graphpart.common.local_search import improved
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish, settled
 from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["improve", "repels"]
+__all__ = ["improve", "repels", "with_huge_costs_cut"]
 
 Kernel = Callable[[SetPartition, Labels, Stopping], Labels]
 
@@ -68,11 +73,23 @@ def improve(
 
     def once(labels: Labels) -> Labels:
         if first is None:
-            return canonical(kernel(p, labels, stopping))
-        return canonical(kernel(q, canonical(labels[first]), stopping)[blocks])
+            return canonical(with_huge_costs_cut(p, labels, stopping, kernel))
+        return canonical(with_huge_costs_cut(q, canonical(labels[first]), stopping, kernel)[blocks])
 
     def run(labels: Labels, _: float) -> Labels:
         return settled(p, once(labels), once, stopping)
 
     labels, _ = improved(start, p.evaluate_labels, run, stopping)
     return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM)
+
+
+def with_huge_costs_cut(p: SetPartition, labels: Labels, stopping: Stopping, kernel: Kernel) -> Labels:
+    """What a kernel makes of labels if huge costs are required cuts; for a problem without required joins."""
+    q = cut_huge(p)
+    if q is p:
+        return kernel(p, labels, stopping)
+    if not np.isfinite(q.evaluate_labels(labels)):
+        labels = canonical(kernel(p, labels, stopping))
+        if stopping.reason is not None or not np.isfinite(q.evaluate_labels(labels)):
+            return labels
+    return kernel(q, labels, stopping)

@@ -164,7 +164,7 @@ class PairCosts(Shown):
         self.matrix = self.u = self.v = self.cost = self.background = None
         self._implicit: PairCosts | None = None  # the problem that this one is the matrix of
         self._index: dict[Hashable, int] | None = None
-        self._magnitude: tuple[float, bool] | None = None
+        self._magnitude: tuple[float, bool, float] | None = None
         self._must_cut: NDArray[np.int32] | None = None
         self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
         self._zeros = frozen(np.zeros((0, 2), np.int32))
@@ -237,6 +237,11 @@ class PairCosts(Shown):
         return self._measure()[0]
 
     @property
+    def attraction(self) -> float:
+        """The largest sum of absolute negative costs over the pairs of one element."""
+        return self._measure()[2]
+
+    @property
     def tolerance(self) -> float:
         """What counts as zero: a difference of costs is negative if it is below ``-tolerance``.
 
@@ -245,7 +250,7 @@ class PairCosts(Shown):
         """
         return 2.0**-50 * self.magnitude
 
-    def _measure(self) -> tuple[float, bool]:
+    def _measure(self) -> tuple[float, bool, float]:
         if self._magnitude is None:
             if self.matrix is not None:
                 self._magnitude = _pairs.magnitude_of_dense(self.matrix)
