@@ -81,7 +81,7 @@ def test_sequences(tmp_path):
 def test_learned_costs_restore_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     study = example("restore_image")
-    rows, shown = study.learn(24, 32, 0.2, 0.6, 1, quick=True)
+    rows, shown = study.learn(64, 80, 0.2, 0.6, 1, quick=True)
     study.draw_learned(shown, tmp_path / "learned.png")
     assert (tmp_path / "learned.png").stat().st_size > 1000
     wrong = {name: np.mean(shares) for name, shares, _ in rows}
