@@ -24,7 +24,7 @@ REGIONS = 30_000
 
 
 def photographs() -> Iterator[tuple[str, gp.SetPartition]]:
-    """Superpixels, their neighbours and half of the neighbours of these; the nearer in colour, the likelier together."""
+    """Superpixels, their neighbours and half of the neighbours of these; likelier together if nearer in colour."""
     from scipy.sparse import coo_array
     from skimage.color import rgb2lab
     from skimage.segmentation import slic
