@@ -13,6 +13,7 @@ project = "graphpart"
 author = "The graphpart developers"
 version = release = graphpart.__version__
 language = "en"
+smartquotes = False  # options of the command line begin with two hyphens
 
 extensions = [
     "myst_parser",

@@ -24,7 +24,7 @@ class CommandLine(Directive):
         return [self.section(name, command) for name, command in commands.choices.items()]
 
     def section(self, name: str, command: argparse.ArgumentParser) -> nodes.section:
-        command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=96)
+        command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=80)
         usage = command.format_usage().removeprefix("usage: ")
         section = nodes.section(ids=[f"graphpart-{name}"], names=[f"graphpart {name}"])
         section += nodes.title(text=f"graphpart {name}")
