@@ -14,6 +14,7 @@ from strategies import partitions
 
 import graphpart as gp
 from graphpart.partition.local_search import _dense_moves
+from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.kernighan_lin_pairs import (
     CHAIN,
@@ -39,7 +40,9 @@ def total(C: np.ndarray, x: np.ndarray) -> float:
     return float(np.triu(np.where(x[:, None] == x[None, :], C, 0.0), 1).sum())
 
 
-def reference(p: gp.SetPartition, labels: np.ndarray, patience: int = 1000) -> np.ndarray:
+def reference(
+    p: gp.SetPartition, labels: np.ndarray, patience: int = 1000, height: float = 0.0, whole: int = 0
+) -> np.ndarray:
     """The statement of the module, literally."""
     C, stored = cost_matrix(p)
     n, x, tolerance = p.n, np.array(labels), p.tolerance
@@ -54,7 +57,9 @@ def reference(p: gp.SetPartition, labels: np.ndarray, patience: int = 1000) -> n
         joined = np.where(x == V, U, x)
         join = total(C, joined) - total(C, x)
         smallest, sum_, kept, sequence, done = 0.0, 0.0, 0, [], set()
-        while waiting and len(sequence) - kept < patience:
+        both = int(((x == U) | (x == V)).sum())
+        most = max(patience, both // 2) if both <= whole else patience
+        while waiting and (len(sequence) - kept < most or sum_ - smallest < height):
             deltas = []
             for a in waiting:
                 y = x.copy()
@@ -128,6 +133,21 @@ def test_same_partition_as_the_reference_without_ties(dense: bool, seed: int) ->
     assert canonical(improve_pairs_alone(p, start, Stopping())).tolist() == canonical(reference(p, start)).tolist()
     impatient = improve_pairs_alone(p, start, Stopping(), 2)
     assert canonical(impatient).tolist() == canonical(reference(p, start, 2)).tolist()
+
+
+@pytest.mark.parametrize(("height", "whole"), [(0.7, 0), (0.0, 8), (0.5, 6)])
+@pytest.mark.parametrize("seed", range(6))
+def test_same_sequences_as_the_reference_by_height_and_size(seed: int, height: float, whole: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 16
+    pairs = [(a, b) for a in range(n) for b in range(a) if rng.random() < 0.4]
+    p = gp.SetPartition.from_pairs(n, pairs, rng.normal(size=len(pairs)) - 0.2, dense=False)
+    for labels in starts(p):
+        found = Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, p.evaluate_labels(labels), 1, height, whole)
+        while found.round(Stopping()):
+            pass
+        expected = reference(p, labels, 1, height, whole)
+        assert canonical(found.labels).tolist() == canonical(expected).tolist()
 
 
 def reference_chains(

@@ -4,8 +4,8 @@ Required joins are contracted before a kernel runs, so kernels know only finite 
 Where a subset falls apart into pieces that no non-zero pair connects, the kernel goes on from these.
 
 A cost so huge that all that attracts an element would drown in its rounding (2^20 times that) counts as a required cut,
-so that tolerances, and the resolution of fixed point, do not follow what nobody will pay. If the partition to start from
-does pay it, the kernel first runs on the costs as they are, until it does no more.
+so that tolerances, and the resolution of fixed point, do not follow what nobody will pay. If the partition to start
+from does pay it, the kernel first runs on the costs as they are, until it does no more.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ sign; it may not switch again, and the elements it is linked to in the subset it
 sequence ends when no element may switch, or after SWITCHES switches without a new best prefix, if it then costs more
 than that by HEIGHT times the mean, over all elements, of the costs of their pairs, all taken as positive. The best
 prefix of this sequence is compared with joining U and V, and the better of the two is applied if it lowers the cost;
-joining is if they tie. After the pairs, every subset that changed is split in the same way, against the empty set, to which all its
-elements may switch, as long as that lowers the cost. Rounds end when one changes nothing.
+joining is if they tie. After the pairs, every subset that changed is split in the same way, against the empty set, to
+which all its elements may switch, as long as that lowers the cost. Rounds end when one changes nothing.
 
 Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty
 set, and goes on with the best move among all elements that stored pairs link to those that have moved, each of which
@@ -20,11 +20,12 @@ own, of one move. On a matrix, where each element is linked to all others, one s
 always the best move of all follows, but an element that has moved rests for n / 10 + REST moves; the sequence ends
 after LONG n moves without a new best prefix, and the next one starts from there, until one does not help.
 
-Moves come first, then pairs; if these lower the cost, all starts again, with what changed. Where elements have more than
-MANY stored pairs on average, single moves soon find nothing more, and whole parts of subsets have to change sides: there
-pairs come first, and of two subsets with at most WHOLE elements, half of all may switch without a new best prefix, from
-where on a sequence would repeat what it began with. Moves within few subsets find much that a sequence over the whole partition, in which each element moves once, does not: of a large graph, its
-prefix is the best one for no region; and in a small one, the first moves can never be corrected.
+Moves come first, then pairs; if these lower the cost, all starts again, with what changed. Where elements have more
+than MANY stored pairs on average, single moves soon find nothing more, and whole parts of subsets have to change sides:
+there pairs come first, and of two subsets with at most WHOLE elements, half of all may switch without a new best
+prefix, from where on a sequence would repeat what it began with. Moves within few subsets find much that a sequence
+over the whole partition, in which each element moves once, does not: of a large graph, its prefix is the best one for
+no region; and in a small one, the first moves can never be corrected.
 
 Ties go to the smallest element, and of its moves to the subset of smallest number, the empty set last. Subsets are
 numbered in the order of their smallest elements at the start; the subset of larger number joins that of smaller number,
@@ -51,7 +52,10 @@ __all__ = ["kernighan_lin_pairs"]
 
 SWITCHES = 20  # with half as many, costs are up to 0.1% higher; with more, a third of the time is lost
 HEIGHT = 0.75  # with twice as much, grids take half as long again
-MANY, WHOLE = 8, 400  # on region graphs with 15 neighbours, costs are up to 0.4% lower; on grids, it would double the time
+MANY, WHOLE = (
+    8,
+    400,
+)  # on region graphs with 15 neighbours, costs are up to 0.4% lower; on grids, it would double the time
 CHAIN = 10  # with half as many, costs are up to 0.7% higher
 LONGEST = 256  # the next chain goes on from there; a chain takes quadratic time in its length
 HUB = 100  # on a star, all chains through its centre would take quadratic time
