@@ -134,7 +134,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return float(adjusted_rand_score(y, self._partition(X)))
 
     def _partition(self, X: Any) -> NDArray[np.int64]:
-        """Labels of other elements by the threshold found in `fit`; no `predict`, as these say nothing about subsets."""
+        """Labels of other elements by the threshold of `fit`; no `predict`, as they say nothing about its subsets."""
         check_is_fitted(self)
         validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)  # complains of other attributes
         other = clone(self)
