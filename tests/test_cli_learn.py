@@ -236,7 +236,7 @@ def test_costs_from_whole_partitions(tables, run, problem):
 def test_partitions_need_decisions_of_partitions(tables, run):
     folder, *_ = tables
     (folder / "wrong.csv").write_text("u,v,x,same\na,b,1,1\nb,c,2,1\na,c,3,0\n")
-    status, out, err = run(
+    status, _, err = run(
         "learn", folder / "wrong.csv", "--label", "same", "--loss", "max-margin", "-o", folder / "model.json"
     )
     assert status == 1 and "decisions of a partition" in err

@@ -77,7 +77,7 @@ class RichAttributes:
         Z = (X - self.mean_) / self.scale_
         share = np.bincount(codes, w)
         means = np.stack([np.bincount(codes, w * column) for column in Z.T], axis=1)
-        means /= np.where(share > 0, share, 1.0)[:, None]
+        means = means / np.where(share > 0, share, 1.0)[:, None]
         residual = Z - means[codes]
         scatter = (residual * w[:, None]).T @ residual
         variance = float(np.trace(scatter)) / len(scatter)
@@ -122,9 +122,9 @@ class RichAttributes:
         C = np.full((len(X), len(X)), -constant)
         for weight, matrix in zip(theta.tolist(), self.matrices(X), strict=True):
             C -= weight * matrix
-        C = 0.5 * (C + C.T)
-        np.fill_diagonal(C, 0.0)
-        return C
+        costs: Array = 0.5 * (C + C.T)
+        np.fill_diagonal(costs, 0.0)
+        return costs
 
     def _distances(self, Z: Array) -> Array:
         squares = np.einsum("nv,nv->n", Z, Z)
