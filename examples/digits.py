@@ -2,9 +2,9 @@
 
 Images are the 8x8 digits bundled with scikit-learn. A pair of images has seven attributes: the cosine of their smoothed
 gradients, their best cosine over shifts by a pixel, the share of nearest neighbours they have in common, and how alike
-the places are that random walks among nearest neighbours lead to from both, after 2, 4, 8 and 16 steps. Costs are learned
-such that the true partitions of many samples are best, with a margin; nobody says how many unknown classes there are. The
-threshold to subtract from the costs is chosen on the known classes: some are left out, costs are learned from the others.
+the places are that random walks among nearest neighbours lead to from both, after 2, 4, 8 and 16 steps. Costs are
+learned such that the true partitions of many samples are best, with a margin; nobody says how many unknown classes
+there are. A threshold to subtract is chosen on the known classes: some are left out, costs are learned from the others.
 Costs by logistic regression on the same pairs, and `LearnedPartition()` without options on pixels, are shown beside.
 
     python examples/digits.py [--quick] [--figure digits.png]

@@ -211,7 +211,7 @@ def test_what_is_wrong_is_told_in_one_line(tmp_path, monkeypatch, run, argv, con
 
 @pytest.mark.parametrize("problem", [False, True])
 def test_costs_from_whole_partitions(tables, run, problem):
-    folder, attributes, same, new = tables
+    folder, _, same, _ = tables
     options = ["--label", "same", "--loss", "max-margin", "--json"]
     table = folder / "train.csv"
     if problem:  # two partitions in one table
@@ -236,9 +236,9 @@ def test_costs_from_whole_partitions(tables, run, problem):
 def test_partitions_need_decisions_of_partitions(tables, run):
     folder, *_ = tables
     (folder / "wrong.csv").write_text("u,v,x,same\na,b,1,1\nb,c,2,1\na,c,3,0\n")
-    status, out, err = run(
+    status, _, err = run(
         "learn", folder / "wrong.csv", "--label", "same", "--loss", "max-margin", "-o", folder / "model.json"
     )
     assert status == 1 and "decisions of a partition" in err
-    status, out, err = run("learn", folder / "wrong.csv", "--label", "same", "--problem", "x", "-o", folder / "m.json")
+    status, _, err = run("learn", folder / "wrong.csv", "--label", "same", "--problem", "x", "-o", folder / "m.json")
     assert status != 0 and "--loss max-margin" in err

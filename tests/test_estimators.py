@@ -239,7 +239,7 @@ def test_default_threshold_survives_real_data():
 def test_the_default_threshold_is_the_best_on_its_path():
     from graphpart.estimators import path_threshold
 
-    X, y = blobs(11, classes=4, each=10)
+    X, _ = blobs(11, classes=4, each=10)
     D = pairwise_distances(X)
     t = path_threshold(D)
     u, v = np.triu_indices(len(D), 1)
@@ -271,7 +271,7 @@ def test_score_lets_grid_search_choose():
 
 
 @pytest.mark.parametrize("model", [CorrelationClustering(method="kernighan-lin"),
-                                   LearnedPartition(threshold=0.0, method="kernighan-lin")], ids=["distances", "learned"])  # fmt: skip
+                                   LearnedPartition(threshold=0.0, method="kernighan-lin")])  # fmt: skip
 def test_grid_search_with_a_scorer_of_metrics(model):
     X, y = blobs(13)
     name, values = (

@@ -37,7 +37,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Where attraction turns into repulsion. ``"auto"`` walks a path of 40 thresholds, and takes the one whose
         *partition* tells near from far best: between the pairs that it joins and those that it cuts lies the largest
         share of the variance of the logarithm of the distance (:func:`graphpart.estimators.path_threshold`; on at most
-        500 elements). ``"otsu"`` asks the same of the pairs below and above the threshold, whether or not they make a
+        500 elements); where only some pairs have a value, most of them near, it is ``"otsu"``. ``"otsu"`` asks the same of the pairs below and above the threshold, whether or not they make a
         partition (Otsu 1979), and fails where clusters are many or near each other. What counts as near in your data
         is better than both.
     n_neighbors : int, optional
@@ -134,7 +134,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return float(adjusted_rand_score(y, self._partition(X)))
 
     def _partition(self, X: Any) -> NDArray[np.int64]:
-        """Labels of other elements by the threshold found in `fit`; no `predict`, as these say nothing about subsets."""
+        """Labels of other elements by the threshold of `fit`; no `predict`, as they say nothing about its subsets."""
         check_is_fitted(self)
         validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)  # complains of other attributes
         other = clone(self)
@@ -186,11 +186,11 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.threshold_ = float("nan")
             return values
         if isinstance(self.threshold, str):
-            if self.threshold == "otsu":
+            if self.threshold == "otsu" or (self.threshold == "auto" and listed is not None):
                 among = values if values.ndim == 1 else squareform(values, checks=False)  # without the diagonal
                 self.threshold_ = otsu_threshold(among)
             elif self.threshold == "auto":
-                self.threshold_ = path_threshold(values, listed, n, similarity=self.kind == "similarity")
+                self.threshold_ = path_threshold(values, similarity=self.kind == "similarity")
             else:
                 raise InvalidOption(f"threshold is {self.threshold!r}: expected a number, 'auto' or 'otsu'")
         else:

@@ -140,7 +140,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         X = _dense(X)
         check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
+        classes: NDArray[Any] = column_or_1d(y, warn=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         if weights is not None and not (weights >= 0).all():
             at = int(np.argmax(~(weights >= 0)))
@@ -150,10 +150,10 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         if self.max_elements is not None and len(chosen) > self.max_elements:
             rng = np.random.default_rng(drawn_by or 0)
             chosen = np.sort(rng.choice(chosen, self.max_elements, replace=False))
-        X, y, weights = X[chosen], y[chosen], None if weights is None else weights[chosen]
+        X, classes, weights = X[chosen], classes[chosen], None if weights is None else weights[chosen]
 
-        self.attributes_, self.model_ = self._learn(X, y, weights, drawn_by)
-        self.threshold_, self.selection_ = self._threshold(X, y, weights, drawn_by)
+        self.attributes_, self.model_ = self._learn(X, classes, weights, drawn_by)
+        self.threshold_, self.selection_ = self._threshold(X, classes, weights, drawn_by)
         return self
 
     def _learn(

@@ -95,13 +95,14 @@ def path_threshold(
         if len(values) > ELEMENTS:
             drawn = np.sort(np.random.default_rng(0).choice(len(values), ELEMENTS, replace=False))
             values = values[np.ix_(drawn, drawn)]
-        n = len(values)
-        u, v = np.triu_indices(n, 1)
+        size = len(values)
+        u, v = np.triu_indices(size, 1)
         among = values[u, v]
     else:
         u, v = np.asarray(listed).reshape(-1, 2).T
         once = u < v  # a sparse matrix lists each pair twice
         u, v, among = u[once], v[once], values[once]
+        size = int(max(u.max(initial=-1), v.max(initial=-1))) + 1 if n is None else n
     if not among.size:
         return 0.0
     if not np.isfinite(among).all():
@@ -112,11 +113,11 @@ def path_threshold(
         return float(among[0])
     grid = np.unique(np.quantile(distances, QUANTILES))
     if listed is None:
-        matrix = np.zeros((n, n))  # type: ignore[arg-type]
+        matrix = np.zeros((size, size))
         matrix[u, v] = matrix[v, u] = distances
         problem = SetPartition.from_matrix(matrix)
     else:
-        problem = SetPartition.from_pairs(n, np.stack([u, v], axis=1), distances)
+        problem = SetPartition.from_pairs(size, np.stack([u, v], axis=1), distances)
     least = SHORTEST * float(np.abs(distances).mean())
     logs = np.log(np.maximum(distances, least))
     shares = [_explained(logs, labels[u] == labels[v]) for labels in threshold_path(problem, grid)]

@@ -1,8 +1,8 @@
 """Attributes of pairs that carry over to other classes: nearness in a learned linear map, and walks among neighbours.
 
 1. Attributes of elements are centred and divided by the root of their variance plus the median variance of all, so
-   that those that hardly vary are not blown up to the size of others; then mapped such that the mean scatter within classes becomes
-   that of independent attributes (the whitening of linear discriminant analysis; the scatter is shrunk half-way to its
+   that those that hardly vary are not blown up; then mapped such that the mean scatter within classes becomes that of
+   independent attributes (the whitening of linear discriminant analysis; the scatter is shrunk half-way to its
    mean, Friedman 1989): directions in which elements of one class differ count little from then on.
 2. Nearness of a pair in this map is told twice: by minus the Euclidean distance, in units of the mean distance of
    training pairs, and by the cosine.
@@ -66,7 +66,7 @@ class RichAttributes:
     def fit(self, X: Array, y: NDArray[Any], weights: Array | None = None) -> RichAttributes:
         """Learn the map from elements of known classes; `weights` are those of the elements."""
         X = element_rows(X)
-        w = np.ones(len(X)) if weights is None else weights
+        w: Array = np.ones(len(X)) if weights is None else weights
         w = w / w.sum()
         codes = np.unique(y, return_inverse=True)[1].reshape(-1)
         self.mean_ = w @ X
@@ -77,7 +77,7 @@ class RichAttributes:
         Z = (X - self.mean_) / self.scale_
         share = np.bincount(codes, w)
         means = np.stack([np.bincount(codes, w * column) for column in Z.T], axis=1)
-        means /= np.where(share > 0, share, 1.0)[:, None]
+        means = means / np.where(share > 0, share, 1.0)[:, None]
         residual = Z - means[codes]
         scatter = (residual * w[:, None]).T @ residual
         variance = float(np.trace(scatter)) / len(scatter)
@@ -122,9 +122,9 @@ class RichAttributes:
         C = np.full((len(X), len(X)), -constant)
         for weight, matrix in zip(theta.tolist(), self.matrices(X), strict=True):
             C -= weight * matrix
-        C = 0.5 * (C + C.T)
-        np.fill_diagonal(C, 0.0)
-        return C
+        costs: Array = 0.5 * (C + C.T)
+        np.fill_diagonal(costs, 0.0)
+        return costs
 
     def _distances(self, Z: Array) -> Array:
         squares = np.einsum("nv,nv->n", Z, Z)
@@ -135,7 +135,8 @@ class RichAttributes:
         np.sqrt(np.maximum(near, 0.0, out=near), out=near)
         near *= -1.0 / self.unit_
         np.fill_diagonal(near, 0.0)
-        return near
+        distances: Array = near
+        return distances
 
     def _cosines(self, Z: Array) -> Array:
         rows = unit_rows(Z)

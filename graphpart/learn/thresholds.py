@@ -25,7 +25,6 @@ from graphpart.metrics import adjusted_rand_index, compare, label_codes
 from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["ThresholdSelection", "cross_validate_threshold", "shifted", "threshold_path"]
@@ -40,8 +39,8 @@ SCORES: dict[str, Callable[[Any, Any], float]] = {
 
 def shifted(problem: SetPartition, threshold: float) -> SetPartition:
     """The problem with a threshold subtracted from the costs of all pairs that have one."""
-    if problem.is_dense:
-        matrix = problem.matrix - threshold
+    if problem.matrix is not None:
+        matrix = np.asarray(problem.matrix) - threshold
         np.fill_diagonal(matrix, 0.0)
         return SetPartition.from_matrix(matrix)
     u, v, cost = problem.pairs()

@@ -18,7 +18,7 @@ def partitions(n):
     """All label vectors of partitions of n elements."""
     out = [[]]
     for _ in range(n):
-        out = [labels + [k] for labels in out for k in range(max(labels, default=-1) + 2)]
+        out = [[*labels, k] for labels in out for k in range(max(labels, default=-1) + 2)]
     return [np.array(labels) for labels in out]
 
 

@@ -93,9 +93,8 @@ class Block:
         self.idle = np.where(self.weight > 0, 0, self.idle + 1)
         kept = self.idle < FORGOTTEN
         kept[0] = True
-        self.psi, self.loss, self.weight, self.idle = (
-            part[kept] for part in (self.psi, self.loss, self.weight, self.idle)
-        )
+        self.psi, self.loss = self.psi[kept], self.loss[kept]
+        self.weight, self.idle = self.weight[kept], self.idle[kept]
 
 
 class Machine:
@@ -133,7 +132,7 @@ class Machine:
         return max(gap, 0.0)
 
     def pairwise(self, block: Block) -> float:
-        """The step that moves weight from the worst to the best remembered partition; the gap of the block before it."""
+        """Move weight from the worst to the best remembered partition; the gap of the block before it."""
         values = block.values(self.theta)
         best = int(np.argmax(values))
         worst = int(np.argmin(np.where(block.weight > 0, values, np.inf)))
@@ -149,7 +148,7 @@ class Machine:
         return max(gap, 0.0)
 
     def _step(self, slope: float, direction: Array, most: float) -> float:
-        """The length from 0 to `most` that raises D most: slope / N is its derivative, lambda ||direction||^2 its fall."""
+        """The length from 0 to `most` that raises D most: its derivative is slope / N at first."""
         if slope <= 0:
             return 0.0
         curvature = self.precision * float(direction @ direction)

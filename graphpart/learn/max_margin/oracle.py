@@ -25,7 +25,6 @@ from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.exact_solvers.exact import exact
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import SetPartition
-from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["ORACLES", "Answer", "certified", "infer"]
