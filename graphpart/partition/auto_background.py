@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.common.rounds import check_seed_and_threads
 from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -41,6 +42,7 @@ def auto_by_levels(
 ) -> PartitionResult:
     """See :func:`graphpart.partition.auto`, of which this is one case."""
     stopping = Stopping(time_limit, None, target, callback)
+    check_seed_and_threads(seed, None)
     state = np.random.default_rng(seed or 0)
     patience = PATIENCE if time_limit is None else ENDLESS
 
@@ -50,7 +52,7 @@ def auto_by_levels(
         starts = [labels]
         if start is None and repels(p):
             starts.append(canonical(joined(p, stopping)))
-        found = []
+        found: list[Labels] = []
         for labels in starts:
             if not found or not stopping.check(p.evaluate_labels(found[0])):
                 found.append(improve_by_levels(p, labels, stopping, state))
