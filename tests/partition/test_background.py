@@ -173,6 +173,7 @@ def test_large_problems_say_what_to_do():
         ({"background": (1.0, ["a"] * 3)}, "expected a number for each of 3"),
         ({"background": (1.0, [1.0, math.inf, 1.0])}, "the weight inf of 1: expected a finite number"),
         ({"background": (1.0, {0: 1.0, 2: 1.0})}, "no weight of 1"),
+        ({"background": [(1.0, [1.0] * 3)] * 8}, "background has 8 terms: expected at most 7"),
         ({"background": (1e200, [1e150] * 3)}, "the background overflows"),
     ],
 )

@@ -27,6 +27,7 @@ from graphpart.partition.problem.inputs import frozen
 __all__ = ["SMALL", "Background", "background_of"]
 
 Vector = NDArray[np.float64]
+TERMS = 7  # the kernels have room for 16 vectors: two for each of these, and one for what is missing
 SMALL = 1000  # elements up to which a matrix takes less time than thinking about it: 8 MB
 
 
@@ -184,6 +185,8 @@ def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> B
         given = [background] if isinstance(background, tuple) else background
         if not isinstance(given, list) or not all(isinstance(term, tuple) and len(term) in (2, 3) for term in given):
             raise InvalidProblem("background is not as expected: (beta, w) or (beta, x, y), or a list of such tuples")
+    if len(given) > TERMS:
+        raise InvalidProblem(f"background has {len(given)} terms: expected at most {TERMS}")
     for beta, *vectors in given:
         if isinstance(beta, bool) or not isinstance(beta, Real) or not math.isfinite(beta):
             raise InvalidProblem(f"background has the factor {beta!r}: expected a finite number")

@@ -164,7 +164,7 @@ def from_editing(graph: Any, *, dense: bool | None = None) -> SetPartition:
     >>> import graphpart as gp
     >>> r = gp.solve(gp.from_editing(nx.path_graph(4)))
     >>> r.objective, r.clusters
-    (1.0, [[0, 1], [2, 3]])
+    (1.0, [{0, 1}, {2, 3}])
     """
     g = _network(graph, None)
     if g.directed:
