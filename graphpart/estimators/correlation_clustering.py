@@ -37,9 +37,9 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Where attraction turns into repulsion. ``"auto"`` walks a path of 40 thresholds, and takes the one whose
         *partition* tells near from far best: between the pairs that it joins and those that it cuts lies the largest
         share of the variance of the logarithm of the distance (:func:`graphpart.estimators.path_threshold`; on at most
-        500 elements); where only some pairs have a value, most of them near, it is ``"otsu"``. ``"otsu"`` asks the same of the pairs below and above the threshold, whether or not they make a
-        partition (Otsu 1979), and fails where clusters are many or near each other. What counts as near in your data
-        is better than both.
+        500 elements). Where only some pairs have a value, most of them near, it is ``"otsu"``, which asks the same of
+        the pairs below and above the threshold, whether or not they make a partition (Otsu 1979), and fails where
+        clusters are many or near each other. What counts as near in your data is better than both.
     n_neighbors : int, optional
         Only pairs of which one is among the nearest neighbours of the other get a cost; for distances that are not
         precomputed. Default: all pairs.

@@ -76,7 +76,7 @@ class RichAttributes:
         self.scale_ = np.where(scale > 0, scale, 1.0)
         Z = (X - self.mean_) / self.scale_
         share = np.bincount(codes, w)
-        means = np.stack([np.bincount(codes, w * column) for column in Z.T], axis=1)
+        means: NDArray[np.float64] = np.stack([np.bincount(codes, w * column) for column in Z.T], axis=1)
         means = means / np.where(share > 0, share, 1.0)[:, None]
         residual = Z - means[codes]
         scatter = (residual * w[:, None]).T @ residual

@@ -238,7 +238,7 @@ class PairCosts(Shown):
 
     @property
     def attraction(self) -> float:
-        """The largest sum of absolute negative costs over the pairs of one element."""
+        """The largest sum of absolute negative costs over the pairs of one element; at least that with a background."""
         return self._measure()[2]
 
     @property
@@ -258,7 +258,8 @@ class PairCosts(Shown):
                 self._magnitude = _pairs.magnitude_of_pairs(self.n, self.u, self.v, self.cost)
             if self.background is not None:
                 more = float(self.background.sums(self.n).max(initial=0.0))
-                self._magnitude = (self._magnitude[0] + more, self._magnitude[1])
+                magnitude, cuts, attraction = self._magnitude
+                self._magnitude = magnitude + more, cuts, attraction + more
         return self._magnitude
 
     def index(self, node: Hashable) -> int:
