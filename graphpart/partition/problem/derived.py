@@ -21,15 +21,22 @@ def connected(n: int, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
 
 
 def components(p: PairCosts) -> Labels:
-    """See SetPartition.components."""
-    return connected_subsets(p, np.zeros(p.n, np.int32))
+    """See SetPartition.components.
+
+    With a background that repels, only pairs that attract connect: no optimum joins what only repels.
+    """
+    whole = np.zeros(p.n, np.int32)
+    if p.background is None or not p.background.repels:
+        return connected_subsets(p, whole)
+    assert p.u is not None and p.v is not None and p.cost is not None
+    wanted = p.cost + p.background.of_pairs(p.u, p.v) < 0
+    return _background.attractive_subsets(whole, p.must_join, p.u, p.v, wanted.view(np.int8))
 
 
 def connected_subsets(p: PairCosts, labels: Labels) -> Labels:
     """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect.
 
-    With a background that repels, only pairs that attract connect: no optimum joins what only repels, and to divide a
-    subset there lowers the cost or leaves it. With any other background, so do all pairs of elements with a weight.
+    A background connects all elements that have a weight in it.
 
     O(n + m); for a matrix O(n) if there are few zeros.
     """
@@ -42,9 +49,6 @@ def connected_subsets(p: PairCosts, labels: Labels) -> Labels:
 
 def _connected_by_background(p: PairCosts, labels: Labels) -> Labels:
     assert p.background is not None and p.u is not None and p.v is not None and p.cost is not None
-    if p.background.repels:
-        wanted = p.cost + p.background.of_pairs(p.u, p.v) < 0
-        return _background.attractive_subsets(labels, p.must_join, p.u, p.v, wanted.view(np.int8))
     weighted = np.zeros(p.n, bool)
     for x, y in p.background.vectors:
         weighted |= (x != 0) | (y != 0)
