@@ -28,7 +28,7 @@ class Credit:
     >>> credit = Credit(2, kept=0.9, floor=0.1)
     >>> credit.learn(0, gain=0.0, work=1.0)
     >>> credit.learn(1, gain=5.0, work=1.0)
-    >>> credit.shares().tolist()
+    >>> [round(share, 3) for share in credit.shares().tolist()]
     [0.05, 0.95]
     """
 

@@ -184,7 +184,15 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
         lowered = float(others.sum(axis=1).min()) + more
         if -matrix[pair] > lowered:
             joined[pair] = -lowered
-            sums[list(pair)] = np.minimum(sums[list(pair)], others.sum(axis=1) + lowered)
+    lowered_at = np.array([(a, b, cost) for (a, b), cost in joined.items()]).reshape(-1, 3)
+    ends = lowered_at[:, :2].astype(np.int64)
+    for top in range(0, n, ROWS) if joined else ():
+        mine = np.unique(ends[(ends >= top) & (ends < top + ROWS)])
+        rows = _limited(matrix, attraction, mine, more)
+        for one, other in ((0, 1), (1, 0)):
+            here = np.isin(ends[:, one], mine)
+            rows[np.searchsorted(mine, ends[here, one]), ends[here, other]] = lowered_at[here, 2]
+        sums[mine] = np.abs(rows).sum(axis=1)
     largest = float(sums.max(initial=0.0))
     room = _dense_annealing.LARGEST - n  # every cost may be rounded up by a half
     exponent = math.frexp(room)[1] - math.frexp(largest)[1] - 1 if largest > 0 else 0
