@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from graphpart.cli.console import INTERRUPTED, discard_output, emit, say, say_error, say_warning
 from graphpart.errors import GraphPartWarning
@@ -57,9 +58,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+class _Parser(argparse.ArgumentParser):
+    """argparse drops errors of standard output, where the text of a command is larger than its buffer."""
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help, and fail if that fails."""
+        if file is None:
+            emit(self.format_help())
+        else:
+            super().print_help(file)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="graphpart", description="Cluster from pairwise evidence, and say how good the answer is."
     )
     parser.add_argument("--version", action="version", version=f"graphpart {sys.modules['graphpart'].__version__}")
