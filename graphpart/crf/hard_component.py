@@ -33,7 +33,8 @@ __all__ = ["HardComponent"]
 
 Labels = NDArray[np.int32]
 PASSING = 0.3  # share of the time that message passing gets at first,
-NEARLY, PATIENCE = 1e-3, 0.8  # and then, if at most this share of the gap is left and nothing else may close it
+TIGHTENING = 0.1  # and then with tightening,
+NEARLY, PATIENCE = 1e-3, 0.8  # or so, if at most this share of the gap is left and nothing else may close it
 BUCKETS = 0.1  # share of what is left then for mini-buckets
 BUCKETS_SPEED = 2**21  # entries of all tables, for each second that is left, up to which they are tried
 MEMORY = 2**29  # bytes for them
@@ -97,7 +98,7 @@ class HardComponent:
         self.labels, self.cost, self.bound = labels.copy(), f.evaluate_labels(labels), -math.inf
         self.proven, self.how = False, "by bound and local search"
         self.ascent: Ascent | None = None
-        self.rises, self.passing = True, 0.0
+        self.rises, self.passing, self.compared = True, 0.0, math.inf
         self.search: Portfolio | None = None
         self.branching: BranchAndBound | None = None
         self._take(improve(f, labels, self._until(1.0), "sweep")[0])
@@ -110,12 +111,15 @@ class HardComponent:
         began = self.stopping.seconds
         why = ascent.run()
         gap, before = ascent.cost - ascent.passes.bound, ascent.cost - trivial_bound(self.f)
-        if self._too_large() and gap <= NEARLY * before < math.inf:
-            ascent.stopping, ascent.tightening = self._until(PATIENCE), True
+        nearly = gap <= NEARLY * before < math.inf
+        if self.until_then and (nearly or not self._too_large()) and not ascent.closed() and not self._ended():
+            ascent.stopping = self._until(PATIENCE if self._too_large() else TIGHTENING)
+            ascent.tightening = True
             why = ascent.run()
         self.rises = why == "stopped" or not ascent.tightening
         self.passing = self.stopping.seconds - began
         self._take(ascent.labels)
+        self.compared = self.cost
         if not self._closed():
             self._prove()
 
@@ -213,16 +217,15 @@ class HardComponent:
             self._search()
             if self._meets() or self._ended():
                 break
-            self._branch()
-            if self.proven or self._ended():
-                break
-            if not self.until_then:
-                break
-            if self.rises and self.stopping.seconds >= passed:
-                self._pass()
-                if self._meets():
+            if self.until_then and self._may_rise() and self.stopping.seconds >= passed:
+                while self._pass() and not self._meets() and not self._ended():
+                    pass
+                if self._meets() or self._ended():
                     break
                 passed = self.stopping.seconds + SLICE * self.left
+            self._branch()
+            if self.proven or self._ended() or not self.until_then:
+                break
             self.turn *= LONGER
 
     def _search(self) -> None:
@@ -270,22 +273,33 @@ class HardComponent:
             pace = (branching.bound - before) / max(self.stopping.seconds - began, 1e-9)
             self.promising = pace * SLOWEST * self.left >= self.cost - branching.bound
 
-    def _pass(self) -> None:
-        """A turn of message passing, of whole iterations: what is stopped within one may prove less than before."""
+    def _pass(self) -> bool:
+        """A turn of message passing, of whole iterations: what is stopped within one may prove less than before.
+
+        Whether another one is worth its time at once: at this pace, the bound would meet the energy in the time left.
+        """
         ascent = self.ascent
         if ascent is None or not ascent.bounds:
-            return
+            return False
         each = self.passing / len(ascent.bounds)
         count = int(SLICE * self.left / max(each, 1e-6))
         if count < FEWEST:
-            return
-        began = self.stopping.seconds
+            return False
+        began, before = self.stopping.seconds, ascent.bounds[-1][1]
         ascent.stopping, ascent.tightening = self._until(2 * SLICE, count), True
         ascent.offer(self.labels, self.f.evaluate_labels(self.labels))
         self.rises = ascent.run() == "stopped"
         self.passing += self.stopping.seconds - began
         self._prove()
         self._take(ascent.labels)
+        self.compared = self.cost
+        bound = ascent.bounds[-1][1]
+        pace = (bound - before) / max(self.stopping.seconds - began, 1e-9)
+        return self.rises and pace * self.left >= self.cost - bound
+
+    def _may_rise(self) -> bool:
+        """Whether message passing has not ended by itself, or there is a better labeling, which tightening looks at."""
+        return self.rises or self.cost < self.compared
 
     def _meets(self) -> bool:
         """Whether message passing says that the best labeling is optimal, up to rounding."""

@@ -51,6 +51,7 @@ FEW = 50  # neighbours on average
 SEARCHED = 30  # elements from which on there is search beside branch and cut,
 ROUNDS, LATER_ROUNDS = 2, 12  # with so many rounds at first, and later: more if the last of them still found something
 SEARCH_SHARE = 0.2  # of the time of a component, for the search before the proof
+BOUND_SHARE = 0.1  # of the time of a component that is too large for a proof, for its bound
 TURN, LONGER = 0.5, 1.5  # seconds of branch and cut, after which it is the turn of the search for as long; grows
 
 
@@ -215,7 +216,7 @@ class Proof:
             found = self._prove(part, better, share)
             if found is None:
                 self.open += 1
-                self.bound += self._bound(part)
+                self.bound += self._bound(part, BOUND_SHARE * share)
             else:
                 self.bound += found.lower_bound
                 better = found.labels
@@ -331,9 +332,9 @@ class Proof:
     def _left(self) -> float:
         return self.until - self.stopping.seconds
 
-    def _bound(self, part: SetPartition) -> float:
+    def _bound(self, part: SetPartition, limit: float) -> float:
         """A lower bound for a component that is not solved."""
-        left = self._left()
+        left = min(limit, self._left())
         if left <= 0 or self.stopping.check(self.cost):
             return trivial_bound(part)
         callback = self.stopping.callback
