@@ -137,8 +137,12 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         """
         if self.loss not in ("max-margin", "logistic"):
             raise InvalidOption(f"loss is {self.loss!r}: expected max-margin or logistic")
-        if isinstance(self.threshold, str) and self.threshold != "cross-validated":
-            raise InvalidOption(f"threshold is {self.threshold!r}: expected a number or 'cross-validated'")
+        if self.threshold != "cross-validated" and not (
+            isinstance(self.threshold, int | float | np.number) and np.isfinite(self.threshold)
+        ):
+            raise InvalidOption(f"threshold is {self.threshold!r}: expected a finite number or 'cross-validated'")
+        if self.max_elements is not None and self.max_elements < 1:
+            raise InvalidOption(f"max_elements is {self.max_elements!r}: expected at least 1, or None")
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         X = _dense(X)
         check_classification_targets(y)
@@ -327,7 +331,7 @@ def _merged(X: Array, y: NDArray[Any], weights: Array | None) -> tuple[Array, ND
     """
     codes = np.unique(y, return_inverse=True)[1].reshape(-1)
     first, inverse = np.unique(np.column_stack([X, codes]), axis=0, return_index=True, return_inverse=True)[1:]
-    w = np.bincount(inverse.reshape(-1), weights, minlength=len(first))
+    w: Array = np.bincount(inverse.reshape(-1), weights, minlength=len(first)).astype(np.float64)
     if (w == 1.0).all():
         return X, y, None
     if len(first) < len(y) and np.bincount(codes[first]).max() < 2:

@@ -60,7 +60,8 @@ def threshold_path(
     Parameters
     ----------
     problem : SetPartition, networkx.Graph, or ndarray of shape (n, n)
-        A matrix holds the cost of each pair; of a problem with listed pairs, only these have a cost.
+        A matrix holds the cost of each pair; of a problem with listed pairs, only these have a cost. A problem from
+        pairs so many that it is stored as a matrix (`is_dense`) counts as one, unless made with ``dense=False``.
     thresholds : array_like of float, shape (T,)
         In any order.
     time_limit, callback
@@ -226,6 +227,8 @@ def cross_validate_threshold(
         raise InvalidOption(f"held_out is {held_out!r}: expected a number between 0 and 1")
     if splits < 1:
         raise InvalidOption(f"splits is {splits!r}: expected at least 1")
+    if thresholds is not None and not np.size(thresholds):
+        raise InvalidOption("thresholds are empty: expected at least one number")
     codes = label_codes(y, missing)
     classes = np.unique(codes[codes >= 0])
     if len(classes) < 3:
