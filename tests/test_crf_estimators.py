@@ -131,3 +131,19 @@ def test_the_optimum_is_that_of_crfsuite():
     states = np.array([[peer.state_features_[str(v), str(k)] for v in range(4)] for k in range(3)])
     np.testing.assert_allclose(ours.coef_, states, atol=1e-4)
     assert peer.training_log_.iterations[-1]["loss"] == pytest.approx(ours.model_.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("training", ["likelihood", "pseudolikelihood", "max-margin"])
+def test_empty_sequences_one_class_and_unknown_labels(training):
+    tol = 0.1 if training == "max-margin" else None
+    X, y = sequences(6, 0)
+    X, y = [np.zeros((0, 2)), *X], [y[0][:0], *y]
+    model = ChainCRF(0.3, training=training, tol=tol).fit(X, y)
+    assert [len(t) for t in model.predict(X)] == [len(t) for t in y] and model.predict([]) == []
+    assert model.predict_marginals(X)[0].shape == (0, 2)
+    with pytest.raises(gp.InvalidProblem, match="sequence 1: unknown label 'fog': expected one of 'rain', 'sun'"):
+        model.score(X, [["fog"] * len(t) for t in y])
+    with pytest.raises(gp.InvalidProblem, match="no labels"):
+        ChainCRF(0.3, training=training, tol=tol).fit(X[:1], y[:1])
+    one = ChainCRF(0.3, training=training, tol=tol).fit(X, [["sun"] * len(t) for t in y])
+    assert one.score(X, [["sun"] * len(t) for t in y]) == 1.0 and (one.predict_marginals(X)[1] == 1.0).all()

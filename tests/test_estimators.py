@@ -355,3 +355,31 @@ def test_defaults_partition_unseen_digits():
 def test_bad_options_of_learning(options):
     with pytest.raises(InvalidOption, match=next(iter(options))):
         LearnedPartition(**options).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_to_repeat_an_element_is_to_weight_it():
+    X, y = blobs(3, classes=5, each=8)
+    often = np.random.default_rng(0).integers(0, 4, len(X))
+    for options in ({}, {"loss": "logistic", "kind": "absolute-difference", "max_pairs": 200}):
+        weighted = LearnedPartition(random_state=0, **options).fit(X, y, often)
+        repeated = LearnedPartition(random_state=0, **options).fit(X.repeat(often, axis=0), y.repeat(often))
+        assert (weighted.model_.theta_ == repeated.model_.theta_).all()
+        assert weighted.threshold_ == repeated.threshold_
+        plain = LearnedPartition(random_state=0, **options).fit(X, y)
+        ones = LearnedPartition(random_state=0, **options).fit(X, y, np.ones(len(X)))
+        assert (plain.model_.theta_ == ones.model_.theta_).all()
+        assert (plain.model_.theta_ != weighted.model_.theta_).any()
+
+
+def test_copies_are_kept_where_only_they_are_joins():
+    X, _ = blobs(4, classes=3, each=4)
+    model = LearnedPartition(threshold=0.0).fit(X.repeat(2, axis=0), np.arange(24) // 2)
+    assert model.model_.n_samples_ and (model.predict_pairs(X.repeat(2, axis=0), [(0, 1), (4, 5)]) == 1).all()
+
+
+@pytest.mark.parametrize(
+    "option", [{"threshold": np.nan}, {"threshold": None}, {"threshold": "x"}, {"max_elements": 0}]
+)
+def test_options_without_meaning(option):
+    with pytest.raises(InvalidOption, match=next(iter(option))):
+        LearnedPartition(**option).fit(*blobs(0))

@@ -136,7 +136,11 @@ def test_restore_image(tmp_path, capsys):
     assert cost == best and ilp.status == gp.Status.OPTIMAL and ilp.cost == pytest.approx(best, rel=1e-9)
     study.main(["--quick"])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 8 and lines[4].startswith(f"| optimum | {best:.2f} | {best:.2f} |")
+    assert lines[4].startswith(f"| optimum | {best:.2f} | {best:.2f} |")
+    learned = lines[lines.index("") + 3 : -2]  # after the names of columns and a rule
+    names = [line.split("|")[1].strip() for line in learned]
+    assert names[0] == "by hand, 0.6" and [name.split(",")[0] for name in names[2:]] == 3 * ["pseudolikelihood"]
+    assert lines[5].startswith("| without noise ") and lines[-2] == ""
     assert lines[-1].startswith(f"24 x 32 pixels: graph cut {best:.6f}, integer program {best:.6f} (optimal), ")
 
 

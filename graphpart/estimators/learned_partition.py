@@ -26,6 +26,7 @@ Indices = NDArray[np.int64]
 Labels = NDArray[np.int64]
 Model = LogisticRegression | MaxMarginPartition
 PROBLEMS, SIZE = 50, 60  # samples of training elements that are partitions to learn from
+REPEATS, LEAST = 10, 5  # fewer samples where each element would be in more than 10 of them, but 5
 SPLITS = 5  # sets of classes left out to choose the threshold
 
 
@@ -43,8 +44,8 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         How attributes of a pair are made from those of its elements: as said, see
         :mod:`graphpart.learn.rich_attributes`; or see :func:`graphpart.learn.pairs.pair_attributes`.
     loss : {"max-margin", "logistic"}
-        Whether costs are learned from whole partitions, by `MaxMarginPartition` on 50 samples of 60 elements, or from
-        pairs as if these were independent, by `LogisticRegression`.
+        Whether costs are learned from whole partitions, by `MaxMarginPartition` on 50 samples of 60 elements (fewer
+        for less than 300 elements), or from pairs as if these were independent, by `LogisticRegression`.
     sigma : float, optional
         Standard deviation of the Gaussian prior of each parameter. Default: 10 for max-margin, 1 for logistic.
     threshold : "cross-validated" or float
@@ -131,12 +132,17 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Their classes: integers, strings, or anything else that scikit-learn takes for classes.
         sample_weight : array_like, shape (n,), optional
-            How much each element counts, at least 0; a pair counts as the product of its two.
+            How much each element counts, at least 0; a pair counts as the product of its two. Equal elements of one
+            class are taken as one with the sum of their weights, so that to repeat an element is to weight it.
         """
         if self.loss not in ("max-margin", "logistic"):
             raise InvalidOption(f"loss is {self.loss!r}: expected max-margin or logistic")
-        if isinstance(self.threshold, str) and self.threshold != "cross-validated":
-            raise InvalidOption(f"threshold is {self.threshold!r}: expected a number or 'cross-validated'")
+        if self.threshold != "cross-validated" and not (
+            isinstance(self.threshold, int | float | np.number) and np.isfinite(self.threshold)
+        ):
+            raise InvalidOption(f"threshold is {self.threshold!r}: expected a finite number or 'cross-validated'")
+        if self.max_elements is not None and self.max_elements < 1:
+            raise InvalidOption(f"max_elements is {self.max_elements!r}: expected at least 1, or None")
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         X = _dense(X)
         check_classification_targets(y)
@@ -150,7 +156,7 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         if self.max_elements is not None and len(chosen) > self.max_elements:
             rng = np.random.default_rng(drawn_by or 0)
             chosen = np.sort(rng.choice(chosen, self.max_elements, replace=False))
-        X, classes, weights = X[chosen], classes[chosen], None if weights is None else weights[chosen]
+        X, classes, weights = _merged(X[chosen], classes[chosen], None if weights is None else weights[chosen])
 
         self.attributes_, self.model_ = self._learn(X, classes, weights, drawn_by)
         self.threshold_, self.selection_ = self._threshold(X, classes, weights, drawn_by)
@@ -167,7 +173,8 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             names = pairs.attribute_names(self.kind, self.feature_names_in_.tolist())
         if self.loss == "max-margin":
-            samples = pairs.cut_into_problems(y, PROBLEMS, SIZE, seed=drawn_by or 0, missing=None)
+            number = int(np.clip(np.ceil(REPEATS * len(y) / SIZE), LEAST, PROBLEMS))
+            samples = pairs.cut_into_problems(y, number, SIZE, seed=drawn_by or 0, missing=None)
             if samples:
                 return rich, self._learn_from_partitions(X, y, weights, samples, rich, names)
         train, same = pairs.training_pairs(y, self.max_pairs, seed=drawn_by, missing=None)
@@ -314,6 +321,22 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _merged(X: Array, y: NDArray[Any], weights: Array | None) -> tuple[Array, NDArray[Any], Array | None]:
+    """Equal elements of one class as one, with the sum of their weights.
+
+    In an order that depends on the elements only, not on how often they are given. What has no equal elements and no
+    weights but 1 stays as it is, as does what would lose all of its joins.
+    """
+    codes = np.unique(y, return_inverse=True)[1].reshape(-1)
+    first, inverse = np.unique(np.column_stack([X, codes]), axis=0, return_index=True, return_inverse=True)[1:]
+    w: Array = np.bincount(inverse.reshape(-1), weights, minlength=len(first)).astype(np.float64)
+    if (w == 1.0).all():
+        return X, y, None
+    if len(first) < len(y) and np.bincount(codes[first]).max() < 2:
+        return X, y, weights
+    return X[first], y[first], w
 
 
 def _dense(X: Any) -> Array:

@@ -13,6 +13,12 @@ answer at w, and moves w_i and the block's loss towards it as far as the dual ri
 
 The duality gap, from one pass over all oracles at the same w, proves how far the objective is from the optimum,
 provided that the oracles are exact.
+
+This one takes one inference for each step and remembers a single combination for each block: what fits oracles that are
+cheap, as those of conditional random fields. `max_margin.frank_wolfe`, for partitions, whose inference costs far more
+than arithmetic on attributes, remembers the answers themselves, moves weight between them without asking again, starts
+from a mean of the prior that is not 0, and takes bounds from oracles that are not exact. Memory for answers would be
+O(answers * size) for each of thousands of sequences here.
 """
 
 from __future__ import annotations

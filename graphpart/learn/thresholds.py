@@ -25,6 +25,7 @@ from graphpart.metrics import adjusted_rand_index, compare, label_codes
 from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.derived import connected_subsets
 from graphpart.stopping import Stopping
 
 __all__ = ["ThresholdSelection", "cross_validate_threshold", "shifted", "threshold_path"]
@@ -59,7 +60,8 @@ def threshold_path(
     Parameters
     ----------
     problem : SetPartition, networkx.Graph, or ndarray of shape (n, n)
-        A matrix holds the cost of each pair; of a problem with listed pairs, only these have a cost.
+        A matrix holds the cost of each pair; of a problem with listed pairs, only these have a cost. A problem from
+        pairs so many that it is stored as a matrix (`is_dense`) counts as one, unless made with ``dense=False``.
     thresholds : array_like of float, shape (T,)
         In any order.
     time_limit, callback
@@ -103,7 +105,8 @@ def threshold_path(
     stopping.reraise()
     out: list[Labels] = [labels] * len(given)
     for k, labels in zip(order.tolist(), found, strict=True):
-        out[k] = labels.astype(np.int64)
+        connected = connected_subsets(shifted(p, float(given[k])), labels)  # as from every method
+        out[k] = connected.astype(np.int64)
     return out
 
 
@@ -224,6 +227,8 @@ def cross_validate_threshold(
         raise InvalidOption(f"held_out is {held_out!r}: expected a number between 0 and 1")
     if splits < 1:
         raise InvalidOption(f"splits is {splits!r}: expected at least 1")
+    if thresholds is not None and not np.size(thresholds):
+        raise InvalidOption("thresholds are empty: expected at least one number")
     codes = label_codes(y, missing)
     classes = np.unique(codes[codes >= 0])
     if len(classes) < 3:
@@ -244,8 +249,9 @@ def cross_validate_threshold(
             break
     stopping.reraise()
     if thresholds is None:
-        squares = [float(np.mean(np.square(problem.pairs()[2]))) for _, _, problem in problems]
-        grid = SPREAD * np.sqrt(np.mean(squares))
+        listed = [problem.pairs()[2] for _, _, problem in problems]
+        squares = [float(np.mean(np.square(cost))) for cost in listed if len(cost)]
+        grid = np.unique(SPREAD * np.sqrt(np.mean(squares))) if squares else np.zeros(1)
     else:
         grid = np.unique(np.asarray(thresholds, np.float64))
     scores = np.array(

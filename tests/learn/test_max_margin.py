@@ -247,7 +247,8 @@ def test_bad_input(change, message):
 @pytest.mark.parametrize(
     "options",
     [{"sigma": 0}, {"tol": -1}, {"solver": "x"}, {"oracle": "x"}, {"start": "x"}, {"start": [1.0]},
-     {"loss_weights": "x"}, {"loss_weights": (0, 0)}, {"max_iterations": 0}],
+     {"loss_weights": "x"}, {"loss_weights": (0, 0)}, {"max_iterations": 0},
+     {"seed": -1}, {"seed": 0.5}],
 )  # fmt: skip
 def test_bad_options(options):
     with pytest.raises(InvalidOption, match=next(iter(options))):

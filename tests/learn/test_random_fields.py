@@ -1,6 +1,7 @@
 """Conditional random fields: likelihoods by enumeration, gradients by differences, training, inference, files."""
 
 import itertools
+import json
 import math
 import warnings
 
@@ -283,6 +284,11 @@ def test_files(tmp_path, classes):
     for text in ("{", "[]", '{"format": "graphpart conditional random field", "version": 2}',
                  '{"format": "graphpart conditional random field", "version": 1}'):  # fmt: skip
         (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(gp.FormatError, match=r"bad\.json"):
+            ConditionalRandomField.load(tmp_path / "bad.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    for key, value in (("intercept", "x"), ("attributes", math.inf), ("pair_attributes", -3), ("theta", [None])):
+        (tmp_path / "bad.json").write_text(json.dumps(content | {key: value}))
         with pytest.raises(gp.FormatError, match=r"bad\.json"):
             ConditionalRandomField.load(tmp_path / "bad.json")
 

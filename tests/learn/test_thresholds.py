@@ -35,9 +35,12 @@ def test_partitions_on_a_path_are_as_good_as_from_scratch(seed):
 
 def test_of_listed_pairs_only_these_are_shifted():
     listed = [(0, 1), (1, 2), (3, 4)]
-    p = gp.SetPartition.from_pairs(5, listed, [0.0, 2.0, -1.0])
+    p = gp.SetPartition.from_pairs(5, listed, [0.0, 2.0, -1.0], dense=False)
     path = threshold_path(p, [-2.0, 0.5, 3.0])
     assert [labels.tolist() for labels in path] == [[0, 1, 2, 3, 4], [0, 0, 1, 2, 2], [0, 0, 0, 1, 1]]
+    # of a matrix, all pairs are
+    path = threshold_path(gp.SetPartition.from_pairs(5, listed, [0.0, 2.0, -1.0], dense=True), [-2.0, 0.5, 3.0])
+    assert path[0].tolist() == [0, 1, 2, 3, 4] and path[1][1] != path[1][2] and not path[2].any()
 
 
 def test_degenerate_paths():
@@ -49,6 +52,8 @@ def test_degenerate_paths():
         threshold_path(np.zeros((3, 3)), [np.nan])
     with pytest.raises(InvalidProblem, match="required joins"):
         threshold_path(gp.SetPartition.from_pairs(3, [(0, 1)], [-np.inf]), [0.0])
+    p = gp.SetPartition.from_pairs(30, [(0, 1), (2, 3)], [-1.0, 1.0], missing=0.5, dense=False)  # has a background
+    assert [labels.max() for labels in threshold_path(p, [-2.0, 0.0, 2.0])] == [29, 28, 0]
 
 
 def test_the_threshold_undoes_a_shift_of_costs():
@@ -64,10 +69,12 @@ def test_the_threshold_undoes_a_shift_of_costs():
         return D[np.ix_(held, held)] - 40.0
 
     chosen = cross_validate_threshold(shifted_distances, y, np.arange(-60.0, 20.0, 1.0), splits=4)
-    assert -38 < chosen.threshold < -33 and len(set(seen)) == 4
-    assert chosen.mean[chosen.thresholds == chosen.threshold] > 0.95 and len(chosen.held_out) == 4
+    # pairs of one class are nearer than 4.3, others farther than 4.9: of the thresholds that divide the classes, the
+    # nearest to 0
+    assert -38 < chosen.threshold < -31 and len(set(seen)) == 4
+    assert chosen.threshold == chosen.thresholds[chosen.mean == 1.0].max() and len(chosen.held_out) == 4
     by_f1 = cross_validate_threshold(shifted_distances, y, np.arange(-60.0, 20.0, 1.0), splits=4, score="joins-f1")
-    assert -38 < by_f1.threshold < -33
+    assert -38 < by_f1.threshold < -31
     assert cross_validate_threshold(shifted_distances, y, splits=4).threshold < 0
     assert cross_validate_threshold(shifted_distances, y, splits=9, time_limit=0.0).scores.shape[0] == 1
 
@@ -80,11 +87,19 @@ def test_it_stays_at_zero_without_evidence():
     assert cross_validate_threshold(lambda learn, held: D, [0, 0, 1, 1]).threshold == 0.0  # no class to leave out
 
 
+def test_problems_without_pairs_say_nothing():
+    empty = gp.SetPartition.from_pairs(2, np.zeros((0, 2), np.int64), [])
+    chosen = cross_validate_threshold(lambda learn, held: empty, [0, 1, 2, 3])
+    assert chosen.threshold == 0.0 and chosen.thresholds.tolist() == [0.0] and len(chosen.scores) == 6
+    zero = cross_validate_threshold(lambda learn, held: np.zeros((2, 2)), [0, 1, 2, 3])
+    assert zero.threshold == 0.0 and zero.thresholds.tolist() == [0.0]
+
+
 def test_bad_options():
     def none(learn, held):
         return np.zeros((1, 1))
 
-    for options in ({"score": "x"}, {"held_out": 1.0}, {"splits": 0}):
+    for options in ({"score": "x"}, {"held_out": 1.0}, {"splits": 0}, {"thresholds": []}):
         with pytest.raises(InvalidOption, match=next(iter(options))):
             cross_validate_threshold(none, [0, 1, 2], **options)
     with pytest.raises(InvalidProblem, match="costs are those of 1 elements"):

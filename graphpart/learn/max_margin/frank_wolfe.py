@@ -21,6 +21,9 @@ it proves that no theta has an objective below
 The moves among remembered partitions cost no inference (Osokin et al. 2016, who call them pairwise steps on cached
 atoms; Shah et al. 2015). D holds whatever the oracle, since any partitions make a dual point. P holds if the oracle
 proves a bound or its answers are bounded afterwards: an oracle that misses the worst partition reports a P too small.
+
+`graphpart.learn.frank_wolfe` is the plain algorithm, for oracles that cost no more than a step: it keeps no answers,
+has no such moves, no mean of the prior, and no bounds of oracles, all of which the loop here is made of.
 """
 
 from __future__ import annotations

@@ -254,6 +254,8 @@ class MaxMarginPartition(LinearCosts):
             if isinstance(value, bool) or not (positive and math.isfinite(value)):
                 least = "> 0" if name == "sigma" else ">= 0"
                 raise InvalidOption(f"{name} is {value!r}: expected a finite number {least}")
+        if self.seed is not None and (not hasattr(self.seed, "__index__") or self.seed < 0):
+            raise InvalidOption(f"seed is {self.seed!r}: expected a whole number of at least 0, or None")
         if self.solver not in SOLVERS:
             raise InvalidOption(f"solver is {self.solver!r}: expected {' or '.join(SOLVERS)}")
         if self.oracle not in ORACLES:

@@ -57,6 +57,8 @@ def load(cls: Any, path: str | os.PathLike[str]) -> Any:
     if content.get("version") != 1:
         raise FormatError(path, None, f"version is {content.get('version')!r}: expected 1")
     try:
+        if not isinstance(content["intercept"], bool):
+            raise ValueError(f"intercept is {content['intercept']!r}: expected true or false")
         given = content["pairwise"]
         model = cls(
             given if isinstance(given, str) else np.array(given, np.int64),
@@ -69,10 +71,12 @@ def load(cls: Any, path: str | os.PathLike[str]) -> Any:
         model.classes_ = class_of(content["labels"])
         tie, count = tie_of(model.pairwise, len(model.classes_))
         columns, pair_columns = int(content["attributes"]), int(content["pair_attributes"])
+        if columns < 0 or pair_columns < 0:
+            raise ValueError(f"{min(columns, pair_columns)} attributes: expected at least 0")
         model._template = Template(len(model.classes_), columns, pair_columns, tie, count, bool(model.intercept))
         model.theta_ = np.array(content["theta"], np.float64)
         model.status_ = Status(content["status"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(path, None, f"not a complete model: {error}") from None
     if model.theta_.shape != (model._template.size,) or not np.isfinite(model.theta_).all():
         raise FormatError(path, None, f"theta is not a list of {model._template.size} finite numbers")

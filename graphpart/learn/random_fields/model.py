@@ -16,7 +16,7 @@ from graphpart.crf.approximate_inference import approximate_marginals
 from graphpart.crf.bucket_elimination import marginals as exact_marginals
 from graphpart.crf.problem import FactorGraph
 from graphpart.display.progress import showing
-from graphpart.errors import InvalidOption, warn
+from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.learn.random_fields import max_margin
 from graphpart.learn.random_fields.descent import Trace, minimise
 from graphpart.learn.random_fields.files import load, save
@@ -231,9 +231,12 @@ class ConditionalRandomField:
         parts = [pack([s], self._template.columns, pair_columns) for s in given]
         if pair_columns:  # a structure without pairs has no attributes of pairs either
             parts = [p if len(p.pairs) else replace(p, pair_features=np.zeros((0, pair_columns))) for p in parts]
-        solution = max_margin.train(
-            self._template, parts, data.split(y), self.sigma, self.solver, tolerance, stopping, self.seed
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # told in one line
+            solution = max_margin.train(
+                self._template, parts, data.split(y), self.sigma, self.solver, tolerance, stopping, self.seed
+            )
+        if not np.isfinite(solution.w).all():
+            raise InvalidProblem("attributes are so large that scores overflow: expected them rescaled")
         self.theta_, self.status_, self.history_ = solution.w, solution.status, solution.history
         self.objective_, self.gap_ = solution.primal, solution.gap
 
