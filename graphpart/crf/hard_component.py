@@ -33,8 +33,8 @@ __all__ = ["HardComponent"]
 
 Labels = NDArray[np.int32]
 PASSING = 0.3  # share of the time that message passing gets at first,
-TIGHTENING = 0.1  # and then with tightening,
-NEARLY, PATIENCE = 1e-3, 0.8  # or so, if at most this share of the gap is left and nothing else may close it
+NEAR, TIGHTENING = 0.2, 0.1  # and then with tightening, if at most this share of the gap is left,
+NEARLY, PATIENCE = 1e-3, 0.8  # or this one, where nothing else may close it
 BUCKETS = 0.1  # share of what is left then for mini-buckets
 BUCKETS_SPEED = 2**21  # entries of all tables, for each second that is left, up to which they are tried
 MEMORY = 2**29  # bytes for them
@@ -111,9 +111,9 @@ class HardComponent:
         began = self.stopping.seconds
         why = ascent.run()
         gap, before = ascent.cost - ascent.passes.bound, ascent.cost - trivial_bound(self.f)
-        nearly = gap <= NEARLY * before < math.inf
-        if self.until_then and (nearly or not self._too_large()) and not ascent.closed() and not self._ended():
-            ascent.stopping = self._until(PATIENCE if self._too_large() else TIGHTENING)
+        near, share = (NEARLY, PATIENCE) if self._too_large() else (NEAR, TIGHTENING)
+        if self.until_then and gap <= near * before < math.inf and not ascent.closed() and not self._ended():
+            ascent.stopping = self._until(share)
             ascent.tightening = True
             why = ascent.run()
         self.rises = why == "stopped" or not ascent.tightening
