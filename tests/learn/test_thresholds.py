@@ -35,7 +35,7 @@ def test_partitions_on_a_path_are_as_good_as_from_scratch(seed):
 
 def test_of_listed_pairs_only_these_are_shifted():
     listed = [(0, 1), (1, 2), (3, 4)]
-    p = gp.SetPartition.from_pairs(5, listed, [0.0, 2.0, -1.0])
+    p = gp.SetPartition.from_pairs(5, listed, [0.0, 2.0, -1.0], dense=False)
     path = threshold_path(p, [-2.0, 0.5, 3.0])
     assert [labels.tolist() for labels in path] == [[0, 1, 2, 3, 4], [0, 0, 1, 2, 2], [0, 0, 0, 1, 1]]
 
@@ -64,10 +64,10 @@ def test_the_threshold_undoes_a_shift_of_costs():
         return D[np.ix_(held, held)] - 40.0
 
     chosen = cross_validate_threshold(shifted_distances, y, np.arange(-60.0, 20.0, 1.0), splits=4)
-    assert -38 < chosen.threshold < -33 and len(set(seen)) == 4
+    assert -38 < chosen.threshold < -31 and len(set(seen)) == 4
     assert chosen.mean[chosen.thresholds == chosen.threshold] > 0.95 and len(chosen.held_out) == 4
     by_f1 = cross_validate_threshold(shifted_distances, y, np.arange(-60.0, 20.0, 1.0), splits=4, score="joins-f1")
-    assert -38 < by_f1.threshold < -33
+    assert -38 < by_f1.threshold < -31
     assert cross_validate_threshold(shifted_distances, y, splits=4).threshold < 0
     assert cross_validate_threshold(shifted_distances, y, splits=9, time_limit=0.0).scores.shape[0] == 1
 
