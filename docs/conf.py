@@ -89,9 +89,16 @@ copyright = "the graphpart developers, MIT licence"
 
 def skip(app: Any, what: str, name: str, member: Any, skipped: bool, options: Any) -> bool | None:
     """Methods that scikit-learn adds to estimators refer to its own pages, which are not here."""
-    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+    return True if re.search(r"(^|\.)(set_\w+_request|get_metadata_routing)$", name) else None
+
+
+def empty(app: Any, what: str, name: str, member: Any, options: Any, lines: list[str]) -> None:
+    """Their docstrings, where they are not skipped."""
+    if re.search(r"\.(set_\w+_request|get_metadata_routing)$", name):
+        lines[:] = []
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", empty, priority=100)
