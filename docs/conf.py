@@ -1,8 +1,10 @@
 """The site, built by Sphinx: ``sphinx-build -W docs build/site``. Nothing is fetched from a network."""
 
+import re
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import graphpart
 
@@ -83,3 +85,20 @@ html_theme_options = {
 }
 html_sidebars = {"studies": [], "benchmarks/index": []}
 copyright = "the graphpart developers, MIT licence"
+
+
+def skip(app: Any, what: str, name: str, member: Any, skipped: bool, options: Any) -> bool | None:
+    """Methods that scikit-learn adds to estimators refer to its own pages, which are not here."""
+    return True if re.search(r"(^|\.)(set_\w+_request|get_metadata_routing)$", name) else None
+
+
+def empty(app: Any, what: str, name: str, member: Any, options: Any, lines: list[str]) -> None:
+    """Their docstrings, where they are not skipped."""
+    if re.search(r"\.(set_\w+_request|get_metadata_routing)$", name):
+        lines[:] = []
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", empty, priority=100)

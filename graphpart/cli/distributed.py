@@ -18,11 +18,13 @@ GIVEN = ("distributed", "workers", "memory_limit", "work_folder", "refine")
 OTHERS = (
     "initial",
     "extend",
+    "freeze",
     "evidence",
     "checkpoint",
     "plot",
     "doubts",
     "certificate",
+    "report",
     "format",
     "max_iterations",
     "target",
@@ -54,7 +56,7 @@ def wanted(args: argparse.Namespace) -> bool:
 def run(args: argparse.Namespace) -> int:
     """Solve all files as one problem."""
     for name in OTHERS:
-        if getattr(args, name) is not None:
+        if getattr(args, name) not in (None, False):
             flag = name.replace("_", "-")
             raise InvalidOption(f"--{flag} is for problems in memory: expected none with --workers or --distributed")
     if args.distributed is not None and args.workers is not None:

@@ -216,7 +216,7 @@ def cut(X: Any, y: Any, pairs: Any) -> Blocks:
     n = int(pairs.max()) + 1
     if n <= SAMPLE:
         return [(X, y, pairs)]
-    joined = pairs[y == 1].T
+    joined = pairs[y == 1].T.astype(np.int32)  # the components of SciPy 1.11 take no other indices
     truth = connected_components(coo_array((np.ones(joined.shape[1]), joined), shape=(n, n)), directed=False)[1]
     parts = []
     for sample in cut_into_problems(truth, 50, SAMPLE, seed=0):

@@ -2,7 +2,8 @@
 
 Exit status 0 only if the labels are feasible, their cost is as the certificate states, and what it holds (multipliers
 of inequalities for a set partition problem, messages for a factor graph) proves its lower bound for this instance.
-The bound is recomputed with directed rounding, or with --exact in rational numbers.
+The bound is recomputed with directed rounding, or with --exact in rational numbers. Columns of a CSV table, and what
+they mean, are those that were given to graphpart solve.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exact", action="store_true", help="recompute the bound in rational numbers")
     arguments.add_format(parser, "--format", "of the instance")
     arguments.add_json(parser)
+    arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Verify both."""
     arguments.check_one_input(args.file, args.labels, args.certificate)
-    problem = read_problem(args.file, args.format)
+    problem = read_problem(args.file, args.format, arguments.columns_of(args))
     facts = evaluate(args.file, problem, read_labels(args.labels, problem))
     certificate = read_certificate(args.certificate, problem)
     certificate.check(problem, exact=args.exact)

@@ -170,7 +170,7 @@ def walk_similarities(near: Array, k: int) -> Iterator[Array]:
     >>> last[0].round(2).tolist()
     [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     """
-    from scipy.sparse import csr_array, eye_array
+    from scipy.sparse import csr_array, eye
 
     n = len(near)
     k = min(k, n - 1)
@@ -183,7 +183,7 @@ def walk_similarities(near: Array, k: int) -> Iterator[Array]:
     nearest = np.argpartition(-others, k - 1, axis=1)[:, :k]
     ends = (np.repeat(np.arange(n), k), nearest.ravel())
     A = csr_array((np.ones(n * k), ends), shape=(n, n))
-    A = A.maximum(A.T) + eye_array(n, format="csr")
+    A = A.maximum(A.T) + csr_array(eye(n))
     root = 1.0 / np.sqrt(np.asarray(A.sum(axis=1)).ravel())
     M = csr_array(A.multiply(root[:, None]).multiply(root))
     K, steps = M.toarray(), 1

@@ -230,6 +230,18 @@ def test_verify_on_the_command_line(files, capsys):
     assert facts["cost"] == best.cost and facts["lower_bound"] == certificate.bound
 
 
+def test_verify_takes_the_columns_of_a_table(tmp_path, capsys):
+    table, labels, proof = (str(tmp_path / name) for name in ("pairs.csv", "found.csv", "proof.json"))
+    rows = ["id1,id2,score", "ann,anne,0.9", "ann,bob,0.2", "bob,rob,0.8", "bob,anne,0.4"]
+    (tmp_path / "pairs.csv").write_text("\n".join(rows), "utf-8")
+    columns = ["--left", "id1", "--right", "id2", "--probability", "score"]
+    assert main(["solve", table, *columns, "-o", labels, "--certificate", proof]) == 0
+    assert main(["verify", table, labels, proof, *columns, "--exact"]) == 0
+    assert main(["verify", table, labels, proof, *columns, "--threshold", "0.95"]) == 1
+    assert main(["verify", table, labels, proof]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_verify_refuses_altered_labels(files, capsys):
     p, best, _, paths = files
     for a in range(p.n):

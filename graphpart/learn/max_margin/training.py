@@ -199,7 +199,8 @@ def _checked(
         again = np.setdiff1d(np.arange(len(keys)), first)[0]
         u, v = pairs[again].tolist()
         raise InvalidProblem(f"pair ({u}, {v}) of row {rows[again]} is listed twice: expected each pair once")
-    graph = coo_array((np.ones(int(same.sum())), local[same].T), shape=(n, n))
+    ends = local[same].T.astype(np.int32)  # the components of SciPy 1.11 take no other indices, and fail silently
+    graph = coo_array((np.ones(ends.shape[1]), ends), shape=(n, n))
     labels = connected_components(graph, directed=False)[1]
     wrong = ~same & (labels[local[:, 0]] == labels[local[:, 1]])
     if wrong.any():
