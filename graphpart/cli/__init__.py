@@ -71,9 +71,7 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = _Parser(
-        prog="graphpart", description="Cluster from pairwise evidence, and say how good the answer is."
-    )
+    parser = _Parser(prog="graphpart", description="Cluster from pairwise evidence, and say how good the answer is.")
     parser.add_argument("--version", action="version", version=f"graphpart {sys.modules['graphpart'].__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
