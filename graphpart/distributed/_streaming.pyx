@@ -4,8 +4,7 @@ An array of parents is kept between the parts; the root of a set is its least el
 how pairs are divided into parts. Near O(pairs) (Tarjan & van Leeuwen 1984).
 """
 
-from libc.math cimport fabs, isfinite
-
+from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t
 
 
@@ -74,16 +73,10 @@ def numbered(element_t[::1] parents):
 
 
 def compensated_sum(const cost_t[::1] values):
-    """The sum with the rounding error of each addition carried along (Neumaier 1974)."""
-    cdef double total = 0.0, error = 0.0, t, x
+    """The sum with the rounding error of each addition carried along."""
+    cdef Sum total = Sum(0.0, 0.0)
     cdef Py_ssize_t k
     with nogil:
         for k in range(values.shape[0]):
-            x = values[k]
-            t = total + x
-            if fabs(total) >= fabs(x):
-                error += (total - t) + x
-            else:
-                error += (x - t) + total
-            total = t
-    return total + error if isfinite(total) else total
+            add(&total, values[k])
+    return value(&total)

@@ -10,21 +10,8 @@ import numpy as np
 from libc.math cimport fabs, frexp, isfinite, ldexp
 from libc.stdlib cimport calloc, free
 
+from graphpart.kernels.compensated cimport Sum, add
 from graphpart.kernels.types cimport cost_t, element_t
-
-
-cdef struct Sum:
-    double total
-    double error
-
-
-cdef inline void add(Sum* s, double x) noexcept nogil:
-    cdef double t = s.total + x
-    if fabs(s.total) >= fabs(x):
-        s.error += (s.total - t) + x
-    else:
-        s.error += (x - t) + s.total
-    s.total = t
 
 
 cdef inline void add_product(Sum* s, double x, Sum* y) noexcept nogil:

@@ -10,6 +10,7 @@ import numpy as np
 from libc.math cimport INFINITY, fabs, isfinite, isinf, isnan
 from libc.stdlib cimport calloc, free
 
+from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 ctypedef fused index_t:
@@ -18,25 +19,6 @@ ctypedef fused index_t:
 
 cdef enum:
     BLOCK = 64      # columns of a matrix that are compared with their mirror image at a time
-
-
-cdef struct Sum:
-    double total
-    double error
-
-
-cdef inline void add(Sum* s, double x) noexcept nogil:
-    cdef double t = s.total + x
-    if fabs(s.total) >= fabs(x):
-        s.error += (s.total - t) + x
-    else:
-        s.error += (x - t) + s.total
-    s.total = t
-
-
-cdef inline double value(Sum* s) noexcept nogil:
-    # An infinite total has a NaN error term.
-    return s.total + s.error if isfinite(s.total) else s.total
 
 
 def canonical_labels(const long long[::1] labels):

@@ -8,6 +8,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, fabs, isfinite, isnan
 
+from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 
@@ -168,21 +169,7 @@ def energy(
                 for i in range(scope_start[f], scope_start[f + 1]):
                     at = at * domains[scope[i]] + labels[scope[i]]
                 add(&total, tables[table_start[f] + at])
-    return total.value + total.error if isfinite(total.value) else total.value
-
-
-cdef struct Sum:
-    double value
-    double error
-
-
-cdef inline void add(Sum* s, double x) noexcept nogil:
-    cdef double t = s.value + x
-    if fabs(s.value) >= fabs(x):
-        s.error += (s.value - t) + x
-    else:
-        s.error += (x - t) + s.value
-    s.value = t
+    return value(&total)
 
 
 def first_forbidding(
@@ -220,7 +207,7 @@ def minima(const offset_t[::1] table_start, const cost_t[::1] tables):
                 least = tables[i] if tables[i] < least else least
             result[f] = least
             add(&total, least)
-    return out, total.value + total.error if isfinite(total.value) else total.value
+    return out, value(&total)
 
 
 def eliminate(Py_ssize_t n, const offset_t[::1] scope_start, const element_t[::1] scope):

@@ -27,7 +27,7 @@ cdef extern from *:
         Py_ssize_t a;
         for (a = 0; a < n; a++) {
             const int32_t change = row[a] - own[a];
-            const int32_t one = (expiry[a] <= step) | (change < aspired) ? change : INT32_MAX;
+            const int32_t one = ((expiry[a] <= step) | (change < aspired)) ? change : INT32_MAX;
             least = one < least ? one : least;
         }
         return least;
