@@ -17,7 +17,7 @@ from graphpart.errors import InvalidOption
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["LabelingResult", "PartitionResult", "Result", "Status"]
+__all__ = ["LabelingResult", "PartitionResult", "Result", "Status", "gap_text", "relative_gap"]
 
 
 class Status(StrEnum):
@@ -31,6 +31,19 @@ class Status(StrEnum):
     ITERATION_LIMIT = "iteration_limit"
     TARGET = "target"  #: the cost asked for was reached
     INTERRUPTED = "interrupted"  #: Ctrl-C
+
+
+def relative_gap(cost: float, lower_bound: float) -> float:
+    """``(cost - lower_bound) / |cost|``: 0 when proven optimal, ``inf`` when no bound is known."""
+    difference = cost - lower_bound
+    if difference <= 0:
+        return 0.0
+    return difference / abs(cost) if cost and difference < math.inf else math.inf
+
+
+def gap_text(gap: float) -> str:
+    """A gap in per cent; ``-`` when no bound is known."""
+    return f"{100 * gap:.3g}%" if math.isfinite(gap) else "-"
 
 
 ROWS = 10  # of clusters or labels that a notebook shows
@@ -90,10 +103,7 @@ class Result(Shown):
     @property
     def gap(self) -> float:
         """``(cost - lower_bound) / |cost|``: 0 when proven optimal, ``inf`` when no bound is known."""
-        difference = self.cost - self.lower_bound
-        if difference <= 0:
-            return 0.0
-        return difference / abs(self.cost) if self.cost and difference < math.inf else math.inf
+        return relative_gap(self.cost, self.lower_bound)
 
     # -------------------------------------------------------------------------------------------------------- looking
 
@@ -102,7 +112,7 @@ class Result(Shown):
         facts: dict[str, Any] = {"method": self.method, **self._counts(), "cost": self.cost}
         if self.objective != self.cost:
             facts["objective"] = self.objective
-        facts |= {"lower bound": self.lower_bound, "gap": self._gap(), "status": str(self.status)}
+        facts |= {"lower bound": self.lower_bound, "gap": gap_text(self.gap), "status": str(self.status)}
         return Facts(facts | {"message": self.message, "iterations": self.iterations, "seconds": self.seconds})
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
@@ -133,14 +143,11 @@ class Result(Shown):
             )
         return self.problem
 
-    def _gap(self) -> str:
-        return f"{100 * self.gap:.3g}%" if math.isfinite(self.gap) else "-"
-
     def _counts(self) -> dict[str, Any]:
         return {"labels": len(self.labels)}
 
     def _facts(self) -> dict[str, Any]:
-        known = {} if self.lower_bound == -math.inf else {"lower bound": self.lower_bound, "gap": self._gap()}
+        known = {} if self.lower_bound == -math.inf else {"lower bound": self.lower_bound, "gap": gap_text(self.gap)}
         return {"method": self.method, "status": str(self.status), **known, "seconds": float(f"{self.seconds:.3g}")}
 
 

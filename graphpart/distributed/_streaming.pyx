@@ -1,18 +1,12 @@
 """Union-find over pairs that come in parts: components of attractive pairs, and blocks of limited weight.
 
-An array of parents is kept between the parts; the root of a set is its least element, so the result does not depend on
-how pairs are divided into parts. Near O(pairs) (Tarjan & van Leeuwen 1984).
+An array of parents is kept between the parts, and the result does not depend on how pairs are divided into these. Near
+O(pairs).
 """
 
 from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t
-
-
-cdef inline element_t root(element_t* parent, element_t a) noexcept nogil:
-    while parent[a] != a:
-        parent[a] = parent[parent[a]]
-        a = parent[a]
-    return a
+from graphpart.kernels.union_find cimport number_sets, root, unite
 
 
 def unite_below(
@@ -20,17 +14,11 @@ def unite_below(
 ):
     """Unite the elements of each pair that costs less than the threshold."""
     cdef Py_ssize_t k
-    cdef element_t a, b
     cdef element_t* parent = &parents[0] if parents.shape[0] else NULL
     with nogil:
         for k in range(u.shape[0]):
             if cost[k] < threshold:
-                a = root(parent, u[k])
-                b = root(parent, v[k])
-                if a < b:
-                    parent[b] = a
-                elif b < a:
-                    parent[a] = b
+                unite(parent, u[k], v[k])
 
 
 def unite_within(
@@ -39,7 +27,7 @@ def unite_within(
 ):
     """In this order, unite the elements of each pair, unless the set would weigh more than `most`."""
     cdef Py_ssize_t i, k
-    cdef element_t a, b, c
+    cdef element_t a, b
     cdef element_t* parent = &parents[0] if parents.shape[0] else NULL
     with nogil:
         for i in range(order.shape[0]):
@@ -50,25 +38,16 @@ def unite_within(
             b = root(parent, v[k])
             if a == b or weights[a] + weights[b] > most:
                 continue
-            if b < a:
-                c = a
-                a = b
-                b = c
-            parent[b] = a
-            weights[a] += weights[b]
+            unite(parent, a, b)
+            weights[min(a, b)] += weights[max(a, b)]
 
 
 def numbered(element_t[::1] parents):
     """Numbers of the sets, in order of their least elements, in place of parents; how many there are."""
-    cdef Py_ssize_t k
     cdef element_t count = 0
-    with nogil:
-        for k in range(parents.shape[0]):
-            if parents[k] == k:
-                parents[k] = count
-                count += 1
-            else:
-                parents[k] = parents[parents[k]]   # smaller, hence a number already
+    if parents.shape[0]:
+        with nogil:
+            count = number_sets(&parents[0], parents.shape[0])
     return count
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from graphpart.display import Facts, Shown, number, plural
-from graphpart.result import Status
+from graphpart.result import Status, gap_text, relative_gap
 
 __all__ = ["DistributedResult"]
 
@@ -60,10 +59,7 @@ class DistributedResult(Shown):
     @property
     def gap(self) -> float:
         """``(cost - lower_bound) / |cost|``: 0 when proven optimal, ``inf`` when no bound is known."""
-        difference = self.cost - self.lower_bound
-        if difference <= 0:
-            return 0.0
-        return difference / abs(self.cost) if self.cost and difference < math.inf else math.inf
+        return relative_gap(self.cost, self.lower_bound)
 
     def summary(self) -> Facts:
         """What there is to know, by name: a dictionary that prints as aligned lines."""
@@ -85,7 +81,7 @@ class DistributedResult(Shown):
         return {
             "pairs": self.pairs,
             "lower bound": self.lower_bound,
-            "gap": f"{100 * self.gap:.3g}%" if math.isfinite(self.gap) else "-",
+            "gap": gap_text(self.gap),
             "status": str(self.status),
             "seconds": round(self.seconds, 3),
         }

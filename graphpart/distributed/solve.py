@@ -123,8 +123,8 @@ def solve(
 
     Notes
     -----
-    Memory of each worker: at most `memory_limit`; one worker at a time holds 20 bytes for each element. The work folder
-    takes about 50 bytes for each pair.
+    Workers of Dask end a task that needs more than `memory_limit`. One worker at a time holds some numbers for each
+    element. The work folder holds three copies of the pairs at most, of 16 bytes for each pair, beside labels.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.estimators.random_field import Array, RandomFieldEstimator
-from graphpart.learn.random_fields import ConditionalRandomField, Structure, chain
+from graphpart.learn.random_fields import Structure, chain
 
 
 class ChainCRF(RandomFieldEstimator):
@@ -83,17 +83,6 @@ class ChainCRF(RandomFieldEstimator):
 
     def _structure(self, sample: Any) -> Structure:
         return chain(sample)
-
-    def _model(self, seed: int | None) -> ConditionalRandomField:
-        return ConditionalRandomField(
-            self.pairwise,
-            training=self.training,
-            sigma=self.sigma,
-            intercept=self.intercept,
-            tol=self.tol,
-            max_iterations=self.max_iterations,
-            seed=seed,
-        )
 
     @property
     def coef_(self) -> Array:

@@ -104,17 +104,8 @@ class GridCRF(RandomFieldEstimator):
         apart = np.abs(plain.features[plain.pairs[:, 0]] - plain.features[plain.pairs[:, 1]])
         return Structure(plain.features, plain.pairs, np.concatenate([np.ones((len(apart), 1)), apart], axis=1))
 
-    def _model(self, seed: int | None) -> ConditionalRandomField:
-        return ConditionalRandomField(
-            self.pairwise,
-            training=self.training,
-            sigma=self.sigma,
-            intercept=self.intercept,
-            solver=self.solver,
-            tol=self.tol,
-            max_iterations=self.max_iterations,
-            seed=seed,
-        )
+    def _model(self, seed: int | None, **options: Any) -> ConditionalRandomField:
+        return super()._model(seed, solver=self.solver, **options)
 
     def _labels(self, y: Any, X: Sequence[Any]) -> list[Any]:
         given = super()._labels(y, X)

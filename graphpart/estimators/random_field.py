@@ -32,9 +32,18 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
     def _structure(self, sample: Any) -> Structure:
         """The structure of one sample."""
 
-    @abstractmethod
-    def _model(self, seed: int | None) -> ConditionalRandomField:
+    def _model(self, seed: int | None, **options: Any) -> ConditionalRandomField:
         """A model with the parameters of this estimator."""
+        return ConditionalRandomField(
+            self.pairwise,
+            training=self.training,
+            sigma=self.sigma,
+            intercept=self.intercept,
+            tol=self.tol,
+            max_iterations=self.max_iterations,
+            seed=seed,
+            **options,
+        )
 
     def _structures(self, X: Any) -> list[Structure]:
         if isinstance(X, str | bytes | dict) or not isinstance(X, Iterable):

@@ -12,6 +12,7 @@ from libc.stdlib cimport calloc, free
 
 from graphpart.kernels.compensated cimport Sum, add, value
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.kernels.union_find cimport number_sets, unite
 
 ctypedef fused index_t:
     element_t
@@ -48,35 +49,6 @@ def canonical_labels(const long long[::1] labels):
     if k < 0:
         return None, a
     return out, k
-
-
-cdef inline element_t root(element_t* parent, element_t a) noexcept nogil:
-    """The least element of the set of a, by path halving (Tarjan & van Leeuwen 1984)."""
-    while parent[a] != a:
-        parent[a] = parent[parent[a]]
-        a = parent[a]
-    return a
-
-
-cdef inline void unite(element_t* parent, element_t a, element_t b) noexcept nogil:
-    a, b = root(parent, a), root(parent, b)
-    if a < b:
-        parent[b] = a
-    elif b < a:
-        parent[a] = b
-
-
-cdef element_t number_sets(element_t* parent, Py_ssize_t n) noexcept nogil:
-    """Parents become numbers of sets, in order of their least elements; how many there are."""
-    cdef Py_ssize_t k
-    cdef element_t count = 0
-    for k in range(n):    # parents are smaller, so they already hold a number
-        if parent[k] == k:
-            parent[k] = count
-            count += 1
-        else:
-            parent[k] = parent[parent[k]]
-    return count
 
 
 def connected_components(Py_ssize_t n, const element_t[::1] u, const element_t[::1] v):

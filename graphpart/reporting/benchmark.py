@@ -137,19 +137,7 @@ def _families(runs: Sequence[Run], best: Mapping[str, float]) -> Table:
     for family in (None, "all families"):
         for run in runs:
             rows.setdefault((family or run["family"], run["method"]), []).append(run)
-    columns: dict[str, list[Any]] = {
-        name: []
-        for name in (
-            "family",
-            "method",
-            "instances",
-            "best cost reached",
-            "mean gap in %",
-            "largest gap in %",
-            "proven",
-            "seconds",
-        )
-    }
+    columns: dict[str, list[Any]] = {name: [] for name in FAMILY_COLUMNS}
     for (family, method), group in rows.items():
         mine = gaps_of(group, best)
         finite = [gap for gap in mine if math.isfinite(gap)]

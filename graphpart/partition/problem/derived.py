@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.kernels import _background, _pairs
+from graphpart.kernels import _pairs
 from graphpart.partition.problem.inputs import check_matrix_fits
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
@@ -30,7 +30,7 @@ def components(p: PairCosts) -> Labels:
         return connected_subsets(p, whole)
     assert p.u is not None and p.v is not None and p.cost is not None
     wanted = p.cost + p.background.of_pairs(p.u, p.v) < 0
-    return _background.attractive_subsets(whole, p.must_join, p.u, p.v, wanted.view(np.int8))
+    return _pairs.connected_subsets_of_pairs(whole, p.must_join, p.u, p.v, wanted.astype(np.float64))
 
 
 def connected_subsets(p: PairCosts, labels: Labels) -> Labels:
@@ -56,8 +56,9 @@ def _connected_by_background(p: PairCosts, labels: Labels) -> Labels:
     first = np.full(p.n, -1, np.int32)  # of each subset, the last element with a weight
     first[labels[elements]] = elements
     u, v = np.concatenate([p.u, elements]), np.concatenate([p.v, first[labels[elements]]])
-    wanted = np.concatenate([p.cost != 0, np.ones(len(elements), bool)])
-    return _background.attractive_subsets(labels, p.must_join, u, v, wanted.view(np.int8))
+    return _pairs.connected_subsets_of_pairs(
+        labels, p.must_join, u, v, np.concatenate([p.cost, np.ones(len(elements))])
+    )
 
 
 def to_dense(p: Problem) -> Problem:
