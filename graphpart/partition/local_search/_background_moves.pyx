@@ -110,12 +110,12 @@ cdef void down(State* s, element_t a) noexcept nogil:
     s.place[a] = <element_t>at
 
 
-cdef inline double background(State* s, element_t a, const int64_t* total) noexcept nogil:
-    """What an element pays for some sums of weights."""
+cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noexcept nogil:
+    """What an element pays for some sums of weights; the same for a and the weights of b as for b and those of a."""
     cdef Py_ssize_t t
-    cdef double sum = 0.0
+    cdef fixed_t sum = 0
     for t in range(s.k):
-        sum += s.factor[t] * <double>s.weights[a * s.k + s.partner[t]] * <double>total[t]
+        sum += fixed(s.factor[t] * (<double>s.weights[a * s.k + s.partner[t]] * <double>total[t]), s.scale)
     return sum
 
 
@@ -125,7 +125,8 @@ cdef double look_at(State* s, element_t a) noexcept nogil:
     cdef offset_t j
     cdef cost_t c
     cdef Py_ssize_t i, links = 0, t
-    cdef double own = 0.0, low = INFINITY, value
+    cdef fixed_t own, low = NONE, value
+    cdef int64_t others[TERMS]
     s.look += 1
     for j in range(s.starts[a], s.starts[a + 1]):
         U = s.label[s.neighbours[j]]
@@ -140,25 +141,25 @@ cdef double look_at(State* s, element_t a) noexcept nogil:
         elif s.sums[U] != NONE:
             s.sums[U] += fixed(c, s.scale)
     for t in range(s.k):
-        own += s.factor[t] * <double>s.weights[a * s.k + s.partner[t]] * <double>(
-            s.total[mine * s.k + t] - s.weights[a * s.k + t])
+        others[t] = s.total[mine * s.k + t] - s.weights[a * s.k + t]
+    own = background(s, a, others)
     if s.stamp[mine] == s.look:
-        own += s.sums[mine] / s.scale
+        own += s.sums[mine]
     s.target[a] = EMPTY
     for i in range(links):
         U = s.linked[i]
         if U == mine or s.sums[U] == NONE:
             continue
-        value = s.sums[U] / s.scale + background(s, a, &s.total[U * s.k])
+        value = s.sums[U] + background(s, a, &s.total[U * s.k])
         if value < low or (value == low and U < s.target[a]):
             low = value
             s.target[a] = U
-    if s.size[mine] > 1 and 0.0 < low:
-        low = 0.0
+    if s.size[mine] > 1 and 0 < low:
+        low = 0
         s.target[a] = EMPTY
     s.loose[a] = False
     s.looked[a] = s.moves
-    return low - own
+    return INFINITY if low == NONE else (low - own) / s.scale
 
 
 cdef inline bint fresh(State* s, element_t a) noexcept nogil:
@@ -212,13 +213,21 @@ cdef element_t far_move(State* s, double low, element_t* target, double* delta) 
         down(s, a)
         for t in range(s.k):
             slope[t] = s.factor[t] * <double>s.weights[a * s.k + s.partner[t]]
-        value = low
-        U = boxes_best(&s.subsets, slope, s.stamp, s.look, s.label[a], &value)
-        if U >= 0:
+        bound = low
+        U = boxes_best(&s.subsets, slope, s.stamp, s.look, s.label[a], &bound)
+        if U < 0:
+            continue
+        value = background(s, a, &s.total[U * s.k]) / s.scale
+        if value < low:
             low = value
             found = a
             target[0] = U
     delta[0] = low
+    if found >= 0 and s.size[target[0]] == 1:
+        a = s.first[target[0]]
+        if a < found and s.place[a] >= 0:       # the same set, made by the smaller element
+            target[0] = s.label[found]
+            found = a
     return found
 
 
@@ -283,7 +292,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     # Members of W pay for a now.
     b = s.after[a]
     while b != a:
-        loosen(s, b, fabs(background(s, b, &s.weights[a * s.k])))
+        loosen(s, b, background(s, b, &s.weights[a * s.k]) / s.scale)
         b = s.after[b]
     # For those linked to U, it has become cheaper.
     if s.size[U]:
@@ -293,7 +302,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
                 d = s.neighbours[j]
                 if s.label[d] != U and s.seen[d] != s.moves:
                     s.seen[d] = s.moves
-                    loosen(s, d, fabs(background(s, d, &s.weights[a * s.k])))
+                    loosen(s, d, background(s, d, &s.weights[a * s.k]) / s.scale)
             b = s.after[b]
 
 
