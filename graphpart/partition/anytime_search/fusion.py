@@ -6,7 +6,7 @@ of what came out is taken, and improved on all elements by pairwise Kernighan-Li
 
 - greedy joining of costs with normal noise, of one of several strengths; or
 - few sweeps of annealing from all elements apart, with one of several heats;
-- an iteration of multilevel moves from all elements apart, in random order: another strategy, that differs in this only.
+- an iteration of multilevel moves from all elements apart, in random order: that is a strategy of its own, the same but for this.
 
 The first is better on grids and region graphs, the second, by far, on random graphs. Proposals are tried as often as
 they have earned: with a probability that grows with what they gained for each nanosecond of work.
@@ -117,7 +117,7 @@ class FusionRounds:
         rng = np.random.default_rng(task.seed)
         for other in task.others:
             labels = self._step(annealer, labels, other, task.small_heat, rng, stopping)
-        for _ in range(task.steps):
+        for step in range(task.steps):
             if stopping.check(np.inf):
                 break
             proposal = self._proposal(annealer, labels, self.arms[task.arm], rng, stopping)
@@ -127,7 +127,8 @@ class FusionRounds:
             if stopping.check(np.inf):
                 break
             annealer.spent += POLISH * (p.n + p.m)
-            labels = best_of_regions(p, labels, polished(p, labels, stopping))
+            thorough = step == task.steps - 1
+            labels = best_of_regions(p, labels, polished(p, labels, stopping, thorough))
         if task.elements is not None:
             whole = task.start.astype(np.int64)
             whole[task.elements] = len(whole) + labels

@@ -24,7 +24,7 @@ from graphpart.common.rounds import Saver, attend
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
 from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
-from graphpart.partition.anytime_search.levels import polished, start_with_background
+from graphpart.partition.anytime_search.levels import has_small_subsets, polished, start_with_background
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
@@ -145,6 +145,9 @@ class Portfolio:
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
+        if p.background is not None and sparse and not has_small_subsets(self.labels):
+            # Communities: what does not move whole parts of them takes much time for little.
+            return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
         small = p.n <= all_.tabu.largest
         strategies: list[Strategy] = []
         if not light or p.n <= all_.portfolio.whole:
