@@ -23,8 +23,9 @@ def test_steps_are_those_of_the_dense_form(seed):
         start = None
         if number % 2 and not len(p.must_join) and not p.has_must_cut:
             start = rng.integers(0, 4, p.n)
-        a, b = (gp.partition.greedy_moving(x, start, max_iterations=steps) for x in (p, q))
-        assert np.array_equal(a.labels, b.labels) and a.iterations == b.iterations, (seed, number)
+        for method in (gp.partition.greedy_moving, gp.partition.kernighan_lin):
+            a, b = (method(x, start, max_iterations=steps) for x in (p, q))
+            assert np.array_equal(a.labels, b.labels) and a.iterations == b.iterations, (seed, number, method)
 
 
 def test_steps_are_those_of_the_definition():
@@ -34,8 +35,11 @@ def test_steps_are_those_of_the_definition():
         q = p.to_dense()
         *_, last = [q.blocks().tolist(), *reference.greedy_joining(q, q.blocks().tolist())]
         assert gp.partition.greedy_joining(p).labels.tolist() == last, number
-        *_, last = [last, *reference.greedy_moving(q, last)]
+        joined = last
+        *_, last = [joined, *reference.greedy_moving(q, joined)]
         assert gp.partition.greedy_moving(p).labels.tolist() == last, number
+        *_, last = [joined, *reference.kernighan_lin(q, joined)]
+        assert gp.partition.kernighan_lin(p).labels.tolist() == last, number
 
 
 @pytest.mark.parametrize("repels", [True, False])

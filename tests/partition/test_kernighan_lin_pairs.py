@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import reference as naive
+from backgrounds import background_problem
 from hypothesis import example, given, settings
 from strategies import partitions
 
@@ -22,6 +23,7 @@ from graphpart.partition.local_search.kernighan_lin_pairs import (
     improve_pairs_alone,
     kernighan_lin_pairs,
 )
+from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
 
@@ -33,6 +35,8 @@ def cost_matrix(p: gp.SetPartition) -> tuple[np.ndarray, np.ndarray]:
     C, stored = np.zeros((p.n, p.n)), np.zeros((p.n, p.n), bool)
     C[p.u, p.v] = C[p.v, p.u] = p.cost
     stored[p.u, p.v] = stored[p.v, p.u] = True
+    if p.background is not None:
+        p.background.add_to(C)
     return C, stored
 
 
@@ -154,7 +158,10 @@ def reference_chains(
     p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST
 ) -> list[int]:
     """Chains from each element in turn, literally, in exact arithmetic on costs rounded to fixed point."""
-    n, x, tolerance = p.n, labels.tolist(), Fraction(p.tolerance)
+    n, x, tolerance = p.n, labels.tolist(), Fraction(p.tolerance) * (1 if p.background is None else 64)
+    far = np.zeros((n, n))  # the background of all pairs
+    if p.background is not None:
+        p.background.add_to(far)
     cost: dict[int, dict[int, float | Fraction]] = {a: {} for a in range(n)}
     # A sum along a chain is at most that of its moves, each at most twice the magnitude; it has 61 bits.
     unit = Fraction(2) ** (math.frexp(2.0 * longest * p.magnitude)[1] - 61)
@@ -167,6 +174,10 @@ def reference_chains(
         sums: dict[int, float | Fraction] = {}
         for b, c in cost[a].items():
             sums[x[b]] = sums.get(x[b], Fraction(0)) + c
+        sums.setdefault(x[a], Fraction(0))
+        if p.background is not None:
+            more = {U: sum(Fraction(far[a, b]) for b in range(n) if x[b] == U) for U in sums}
+            sums = {U: c + more[U] for U, c in sums.items() if c < math.inf}
         own = sums.pop(x[a], Fraction(0))
         moves = [(c - own, U) for U, c in sums.items() if c != math.inf]
         if x.count(x[a]) > 1:
@@ -199,11 +210,13 @@ def reference_chains(
         x, unused = best
         for b in sequence[:kept]:
             queue.extend(d for d in (b, *sorted(cost[b])) if d not in queue)
+        if not queue and p.background is not None:
+            queue.extend(a for a in range(n) if best_move(a)[0] < -tolerance)
     return x
 
 
 def chained(p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST) -> list[int]:
-    chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, patience, longest, hub)
+    chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, patience, longest, hub, *terms_of(p)[:3])
     cost = p.evaluate_labels(labels)
     after = chains.improve(cost, Stopping())
     assert after == pytest.approx(p.evaluate(chains.labels), rel=1e-9, abs=1e-9 * p.magnitude)
@@ -237,6 +250,34 @@ def test_same_chains_as_the_reference_without_ties(seed: int) -> None:
     p = gp.SetPartition.from_pairs(18, pairs, rng.normal(size=len(pairs)), must_cut=cuts, dense=False)
     for labels in starts(p):
         assert chained(p, labels, 6) == reference_chains(p, labels, 6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_same_as_the_references_with_a_background(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for number in range(60):
+        p = background_problem(rng, repels=bool(number % 4))
+        p = p.contract(p.blocks())
+        for labels in starts(p):
+            assert chained(p, labels, 6) == reference_chains(p, labels, 6), (seed, number)
+            if p.background.constant is None:  # no ties
+                found = improve_pairs_alone(p, labels, Stopping())
+                assert canonical(found).tolist() == canonical(reference(p, labels)).tolist(), (seed, number)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_same_as_the_references_with_a_background_and_more_elements(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 30
+    pairs = [(a, b) for a in range(n) for b in range(a) if rng.random() < 0.2]
+    w = rng.integers(0, 1000, (2, n))  # whole numbers, whose sums are exact, since two elements tie in {a}, {b}
+    for background in ((1.0, w[0]), [(0.5, w[0], w[1])], [(-1.0, w[1]), (2.0, w[0], w[1])]):
+        costs = rng.integers(-4_000_000, 3_000_000, len(pairs)).astype(float)
+        p = gp.SetPartition.from_pairs(n, pairs, costs, background=background, dense=False)
+        for labels in starts(p):
+            assert chained(p, labels, CHAIN) == reference_chains(p, labels, CHAIN)
+            found = improve_pairs_alone(p, labels, Stopping())
+            assert canonical(found).tolist() == canonical(reference(p, labels)).tolist()
 
 
 def test_a_long_chain_stays_in_range_and_in_time() -> None:

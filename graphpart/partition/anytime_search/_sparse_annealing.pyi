@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ class Annealing:
         neighbours: NDArray[np.int32],
         costs: NDArray[np.float64],
         tolerance: float,
+        terms: Any = ...,
     ) -> None: ...
     def run(
         self,

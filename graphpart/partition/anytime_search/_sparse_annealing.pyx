@@ -5,6 +5,9 @@ random one of those subsets, linked to it by a stored pair or empty, that change
 so a move that costs d is accepted with probability proportional to exp(-d / temperature). Each element remembers the
 change of cost by its best move until a neighbour moves; as long as the threshold stays below, it need not be looked
 at. At low temperatures this skips nearly all elements.
+
+With a background, what an element pays in its own subset is computed anew from the sums of weights each time, so that
+only what it would pay elsewhere may have changed since it was looked at; the descent at the end looks at all.
 """
 
 import numpy as np
@@ -38,6 +41,24 @@ cdef struct State:
     Py_ssize_t links
     double cost             # since the start
     uint64_t random
+    Py_ssize_t k            # terms of the background, 0 without one
+    const int64_t* weights  # k for each element
+    const element_t* partner
+    const double* factor
+    int64_t* total          # k sums of weights for each subset
+
+
+cdef inline double background(State* s, element_t a, element_t U) noexcept nogil:
+    """What an element pays for the sums of a subset, its own or another, without itself."""
+    cdef Py_ssize_t t
+    cdef double sum = 0.0
+    cdef int64_t w
+    for t in range(s.k):
+        w = s.total[U * s.k + t]
+        if s.label[a] == U:
+            w -= s.weights[a * s.k + t]
+        sum += s.factor[t] * (<double>s.weights[a * s.k + s.partner[t]] * <double>w)
+    return sum
 
 
 cdef inline void look_at(State* s, element_t a) noexcept nogil:
@@ -66,14 +87,19 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     cdef element_t U, mine = s.label[a], target = -1
     cdef Py_ssize_t i, eligible = 0
     cdef offset_t k
-    cdef double delta, least = INFINITY, chosen = 0.0, own
+    cdef double delta, least = INFINITY, chosen = 0.0, own, within = 0.0
     look_at(s, a)
     own = s.sums[mine]
+    if s.k:
+        within = background(s, a, mine)
+        own += within
     for i in range(s.links):
         U = s.linked[i]
         if U == mine:
             continue
         delta = s.sums[U] - own
+        if s.k:
+            delta += background(s, a, U)
         least = min(least, delta)
         if delta <= threshold:
             eligible += 1
@@ -89,12 +115,15 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
                 chosen = -own
     clear_look(s)
     if eligible == 0:
-        s.gap[a] = least
+        s.gap[a] = least + within
         return False
     s.cost += chosen
     s.label[a] = target
     s.size[mine] -= 1
     s.size[target] += 1
+    for i in range(s.k):
+        s.total[mine * s.k + i] -= s.weights[a * s.k + i]
+        s.total[target * s.k + i] += s.weights[a * s.k + i]
     if s.size[target] == 1:
         s.unuseds -= 1
     if s.size[mine] == 0:
@@ -107,14 +136,15 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
 
 
 cdef class Annealing:
-    """Simulated annealing on one graph, given as compressed rows."""
+    """Simulated annealing on one graph, given as compressed rows, and the terms of a background, if there is one."""
     cdef State s
     cdef list kept
     cdef element_t[::1] label, best
     cdef double tolerance
 
     def __cinit__(
-        self, const offset_t[::1] starts, const element_t[::1] neighbours, const cost_t[::1] costs, double tolerance
+        self, const offset_t[::1] starts, const element_t[::1] neighbours, const cost_t[::1] costs, double tolerance,
+        terms=None,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1
         cdef element_t[::1] size, unused, linked
@@ -137,14 +167,30 @@ cdef class Annealing:
         self.s.sums = &sums[0]
         self.s.seen = &seen[0]
         self.s.linked = &linked[0]
+        self.s.k = 0
+        cdef const int64_t[:, ::1] weights
+        cdef const element_t[::1] partner
+        cdef const double[::1] factor
+        cdef int64_t[::1] total
+        if terms is not None and terms[0].shape[1] and n:
+            weights, partner, factor = terms[0], terms[1], terms[2]
+            self.s.k = weights.shape[1]
+            total = np.zeros((n + 1) * self.s.k, np.int64)
+            self.kept += [weights, partner, factor, total]
+            self.s.weights, self.s.partner, self.s.factor = &weights[0, 0], &partner[0], &factor[0]
+            self.s.total = &total[0]
 
     cdef void start(self) noexcept nogil:
         cdef State* s = &self.s
-        cdef Py_ssize_t a
+        cdef Py_ssize_t a, t
         for a in range(s.n + 1):
             s.size[a] = 0
+        for a in range((s.n + 1) * s.k):
+            s.total[a] = 0
         for a in range(s.n):
             s.size[s.label[a]] += 1
+            for t in range(s.k):
+                s.total[s.label[a] * s.k + t] += s.weights[a * s.k + t]
             s.gap[a] = -INFINITY
         s.unuseds = 0
         for a in range(s.n, -1, -1):
@@ -174,7 +220,7 @@ cdef class Annealing:
         cdef long long t
         cdef int64_t moves
         cdef uint64_t shift = 0, mask = variates.shape[0] - 1
-        cdef double threshold, best = 0.0
+        cdef double threshold, best = 0.0, gap
         cdef double[::1] temperatures = geometric(hot, cold, sweeps)
         cdef bint ended = False
         with nogil:
@@ -190,7 +236,10 @@ cdef class Annealing:
                             ended = True
                             break
                     threshold = temperatures[t] * variates[(a + shift) & mask]
-                    if s.gap[a] <= threshold:
+                    gap = s.gap[a]
+                    if s.k and gap > -INFINITY:
+                        gap -= background(s, <element_t>a, s.label[a])
+                    if gap <= threshold:
                         visit(s, <element_t>a, threshold)
                 if ended:
                     break
@@ -199,10 +248,16 @@ cdef class Annealing:
                     self.best[:] = self.label
             # What is left to gain without accepting anything worse.
             moves = not ended
+            if s.k:
+                for a in range(n):
+                    s.gap[a] = -INFINITY
             while moves:
                 moves = 0
                 for a in range(n):
-                    if s.gap[a] < -self.tolerance:
+                    gap = s.gap[a]
+                    if s.k and gap > -INFINITY:
+                        gap -= background(s, <element_t>a, s.label[a])
+                    if gap < -self.tolerance:
                         moves += visit(s, <element_t>a, -max(2 * self.tolerance, SMALLEST))
         if ended:
             return np.array(self.best), best

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from graphpart.common.variates import exponential_variates
 from graphpart.kernels.elementary import exp, geometric, log
 from graphpart.partition.anytime_search import _dense_annealing, _sparse_annealing
+from graphpart.partition.local_search.sums import Terms, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
 
@@ -57,12 +58,16 @@ class Annealer:
         self.p = p
         self.spent = 0.0
         self.scale = 1.0
+        self.terms: Terms | None = None if p.background is None else terms_of(p)
         if p.matrix is not None:
             self.matrix, self.scale = as_integers(p.matrix)
             self.variates = exponential_variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
             costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
         else:
-            costs = p.pairs()[2][:: max(1, p.m // SAMPLES)]
+            every = max(1, p.m // SAMPLES)
+            u, v, costs = (array[::every] for array in p.pairs())
+            if p.background is not None:
+                costs = costs + p.background.of_pairs(u, v)
         self.unit = _unit(costs[np.isfinite(costs)])
 
     def copy(self) -> Annealer:
@@ -76,7 +81,7 @@ class Annealer:
         n = self.p.n
         if self.p.matrix is not None:
             return 0.3 * n * (int(labels.max()) + 1) + 0.1 * n * n
-        return 4.0 * (n + 2 * self.p.m)
+        return 4.0 * (n + 2 * self.p.m) + (0.0 if self.terms is None else 4.0 * n * len(self.terms.partner))
 
     def run(
         self, start: Labels, sweeps: int, temperatures: tuple[float, float], seed: int, stopping: Stopping
@@ -94,7 +99,7 @@ class Annealer:
             if p.has_must_cut and p.evaluate_labels(out) == np.inf:  # integers too coarse for what attracts less
                 return start
         else:
-            sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance)
+            sparse = _sparse_annealing.Annealing(*p.rows(), p.tolerance, self.terms)
             variates = exponential_variates(VARIATES)
             out, _ = sparse.run(start, sweeps, hot, cold, variates, seed, cost, stopping)
         return canonical(out)
@@ -143,6 +148,12 @@ class Annealer:
         mine = keys % k == labels[a][keys // k]
         own = np.zeros(len(a))
         own[keys[mine] // k] = sums[mine]
+        if p.background is not None:
+            for beta, (x, y) in zip(p.background.beta.tolist(), p.background.vectors, strict=True):
+                for one, other in [(x, y)] if x is y else [(x, y), (y, x)]:
+                    total = np.bincount(labels, other, k)
+                    own += beta * one[a] * (total[labels[a]] - other[a])
+                    sums += beta * one[a][keys // k] * total[keys % k]
         alone = np.where(size[labels[a]] > 1, -own, 0.0)
         return np.append((sums - own[keys // k])[~mine], alone), len(a)
 

@@ -2,10 +2,11 @@
 
 A step makes another partition, a proposal, and contracts what it and the best partition agree on. What is left is
 small; it is annealed, and improved by pairwise Kernighan-Lin from the better one of the two. Region by region, the best
-of what came out is taken, and improved on all elements by pairwise Kernighan-Lin. A proposal comes from
+of what came out is taken, and improved on all elements by pairwise Kernighan-Lin, or by multilevel moves (levels.py). A proposal comes from
 
 - greedy joining of costs with normal noise, of one of several strengths; or
-- few sweeps of annealing from all elements apart, with one of several heats.
+- few sweeps of annealing from all elements apart, with one of several heats;
+- an iteration of multilevel moves from all elements apart, in random order: that is a strategy of its own, the same but for this.
 
 The first is better on grids and region graphs, the second, by far, on random graphs. Proposals are tried as often as
 they have earned: with a probability that grows with what they gained for each nanosecond of work.
@@ -25,17 +26,21 @@ from numpy.typing import NDArray
 from graphpart.common.credit import Credit
 from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import POLISH
+from graphpart.partition.anytime_search.levels import polished, proposal_by_levels
 from graphpart.partition.anytime_search.parameters import FusionParameters
 from graphpart.partition.anytime_search.recombination import agreement, best_of_regions
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
-from graphpart.partition.local_search import _sparse_joining
-from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
+from graphpart.partition.local_search import _background_joining, _sparse_joining
+from graphpart.partition.local_search.improve import repels
+from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.background import SMALL
 from graphpart.stopping import Stopping
 
-__all__ = ["FusionRounds", "FusionTask", "fused", "regions"]
+__all__ = ["FusionRounds", "FusionTask", "LevelRounds", "fused", "regions"]
 
-JOINING, ARRAYS = 150.0, 10.0  # nanoseconds for each pair: of joining, of NumPy
+JOINING, LEVELS, ARRAYS = 150.0, 500.0, 10.0  # nanoseconds for each pair: of joining, of multilevel moves, of NumPy
+WORTH = 0.1  # share of pairs stored, from which on annealing of a matrix is faster where there is a background
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,16 @@ class FusionRounds:
 
     def __init__(self, turn: Turn, parameters: FusionParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share
-        self.arms: list[tuple[str, float, int]] = [("noise", sigma, 0) for sigma in parameters.noises]
-        self.arms += [("annealing", heat, sweeps) for sweeps in parameters.sweeps for heat in parameters.heats]
+        self.arms = self._arms()
         self.credit = Credit(len(self.arms), parameters.kept, parameters.floor)
+
+    def _arms(self) -> list[tuple[str, float, int]]:
+        """The kinds of proposals, each with its strength and number of sweeps."""
+        a = self.parameters
+        arms: list[tuple[str, float, int]] = [("annealing", heat, sweeps) for sweeps in a.sweeps for heat in a.heats]
+        if repels(self.annealer.p):
+            arms = [*(("noise", sigma, 0) for sigma in a.noises), *arms]
+        return arms
 
     def ready(self, turn: Turn) -> bool:
         return True
@@ -91,9 +103,9 @@ class FusionRounds:
 
     def _work(self, arm: int) -> float:
         """About how many nanoseconds a step takes on all elements."""
-        p, (_, _, sweeps) = self.annealer.p, self.arms[arm]
+        p, (kind, _, sweeps) = self.annealer.p, self.arms[arm]
         anneal = 8.0 * sweeps * (p.n + 2 * p.m) + 4.0 * self.parameters.small_sweeps * (p.n + p.m)
-        return (JOINING + POLISH + 4 * ARRAYS) * (p.n + p.m) + anneal
+        return ((LEVELS if kind == "levels" else JOINING) + POLISH + 4 * ARRAYS) * (p.n + p.m) + anneal
 
     def perform(self, task: FusionTask, stopping: Stopping) -> Found:
         p, labels = self.annealer.p, task.start
@@ -105,7 +117,7 @@ class FusionRounds:
         rng = np.random.default_rng(task.seed)
         for other in task.others:
             labels = self._step(annealer, labels, other, task.small_heat, rng, stopping)
-        for _ in range(task.steps):
+        for step in range(task.steps):
             if stopping.check(np.inf):
                 break
             proposal = self._proposal(annealer, labels, self.arms[task.arm], rng, stopping)
@@ -115,7 +127,8 @@ class FusionRounds:
             if stopping.check(np.inf):
                 break
             annealer.spent += POLISH * (p.n + p.m)
-            labels = best_of_regions(p, labels, canonical(improve_by_pairs(p, labels, stopping)))
+            thorough = step == task.steps - 1
+            labels = best_of_regions(p, labels, polished(p, labels, stopping, thorough))
         if task.elements is not None:
             whole = task.start.astype(np.int64)
             whole[task.elements] = len(whole) + labels
@@ -130,6 +143,9 @@ class FusionRounds:
         if kind == "noise":
             annealer.spent += JOINING * (p.n + p.m)
             return noisy_joining(p, strength, rng, stopping)
+        if kind == "levels":
+            annealer.spent += LEVELS * (p.n + p.m)
+            return proposal_by_levels(p, stopping, rng)
         alone = np.arange(p.n, dtype=np.int32)
         temperatures = annealer.temperatures(labels, strength)
         return annealer.run(alone, sweeps, temperatures, int(rng.integers(2**62)), stopping)
@@ -146,12 +162,28 @@ class FusionRounds:
         self.credit.learn(found.arm, gain, found.work)
 
 
+class LevelRounds(FusionRounds):
+    """The same strategy with proposals by multilevel moves."""
+
+    name = "multilevel"
+
+    def _arms(self) -> list[tuple[str, float, int]]:
+        return [("levels", 0.0, 0)]
+
+
 def noisy_joining(p: SetPartition, strength: float, rng: np.random.Generator, stopping: Stopping) -> Labels:
     """Greedy joining of costs with normal noise, whose standard deviation is so many mean absolute costs."""
     u, v, cost = p.pairs()
     finite = np.isfinite(cost)
     mean = float(np.abs(cost[finite]).mean()) if finite.any() else 0.0
     noisy = cost + rng.standard_normal(p.m) * (strength * mean)
+    if p.background is not None:
+        w, limit = terms_of(p), Stopping(stopping.remaining)
+        return canonical(
+            _background_joining.join_with_background(
+                p.n, u, v, noisy, w.weights, w.partner, w.factor, p.tolerance, 0.0, limit
+            )
+        )
     return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, p.tolerance, 0.0, Stopping(stopping.remaining)))
 
 
@@ -162,6 +194,8 @@ def fused(
     p = annealer.p
     blocks = agreement(labels, proposal)
     small = p.contract(blocks)
+    if small.background is not None and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
+        small = small.to_dense()
     annealer.spent += ARRAYS * 4 * (p.n + p.m)
     first = np.unique(blocks, return_index=True)[1]
     mine, theirs = canonical(labels[first]), canonical(proposal[first])

@@ -23,7 +23,8 @@ from graphpart.common.credit import Credit
 from graphpart.common.rounds import Saver, attend
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
-from graphpart.partition.anytime_search.fusion import FusionRounds
+from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
+from graphpart.partition.anytime_search.levels import has_small_subsets, polished, start_with_background
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
@@ -114,6 +115,9 @@ class Portfolio:
         return Status.FEASIBLE
 
     def _improved(self, labels: Labels, stopping: Stopping) -> Labels:
+        if self.p.background is not None:
+            state = np.random.default_rng(self.seed)
+            return start_with_background(self.p, labels, int(labels.max()) + 1 == self.p.n, stopping, state)
         chains = not self.p.is_dense and 2 * self.p.m <= self.parameters.portfolio.chains * self.p.n
         return (improve_by_pairs if chains else improve_by_sequences)(self.p, labels, stopping)
 
@@ -139,8 +143,11 @@ class Portfolio:
         sparse = not p.is_dense and p.n >= all_.fusion.least
         light = not p.is_dense and 2 * p.m < all_.portfolio.polish * p.n
         polish: Callable[[Labels, Stopping], Labels] | None = (
-            (lambda labels, stopping: canonical(improve_by_pairs(p, labels, stopping))) if light else None
+            (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
+        if p.background is not None and sparse and not has_small_subsets(self.labels):
+            # Communities: what does not move whole parts of them takes much time for little.
+            return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
         small = p.n <= all_.tabu.largest
         strategies: list[Strategy] = []
         if not light or p.n <= all_.portfolio.whole:
@@ -148,6 +155,8 @@ class Portfolio:
             strategies.append(PopulationRounds(turn, all_.population, 0.4 if small else 0.9, polish))
         if sparse:
             strategies.append(FusionRounds(turn, all_.fusion, 1.0))
+            if p.background is not None:
+                strategies.append(LevelRounds(turn, all_.fusion, 1.0))
         if small:
             strategies.append(TabuRounds(turn, all_.tabu, 0.3))
         return strategies

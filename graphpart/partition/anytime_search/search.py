@@ -1,7 +1,7 @@
 """The anytime search: better partitions for as long as there is time.
 
 The start is the fixed point of greedy joining and Kernighan-Lin; where elements have few neighbours, of its form for
-pairs of subsets, which ends lower there. Then strategies take turns, those most often that have earned it on this
+pairs of subsets, which ends lower there; with a background, that of multilevel moves or pairs (levels.py). Then strategies take turns, those most often that have earned it on this
 problem (see portfolio.py): annealing (annealing_rounds.py), populations (population.py), fusion (fusion.py) and tabu
 search (tabu.py). Their parameters are in parameters.py. A strategy is one class with few methods (strategy.py).
 """
@@ -22,6 +22,7 @@ from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.background import SMALL
 from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -86,6 +87,9 @@ def search(
 
     Notes
     -----
+    A background takes no memory for pairs, whatever the number of elements. Subsets that attract an element by their
+    background alone are considered by multilevel moves only.
+
     Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each element and
     subset; for sparse ones the pairs as compressed rows, and O(n) for each thread. A thread that recombines has the
     problem of what two partitions agree on, too: at most as large as the whole.
@@ -100,11 +104,11 @@ def search(
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     check_seed_and_threads(seed, threads)
-    p = as_problem(problem)
+    p = _small_as_matrix(as_problem(problem, background=True))
     given = better_start(p, initial, checkpoint)
-    start = joined(p, stopping) if given is None else given
+    start = (joined(p, stopping) if p.background is None else p.blocks()) if given is None else given
     blocks = p.blocks()
-    q = p.contract(blocks) if len(p.must_join) else p
+    q = _small_as_matrix(p.contract(blocks)) if len(p.must_join) else p
     labels = canonical(start[np.unique(blocks, return_index=True)[1]]) if q is not p else start
     within = p.evaluate_labels(blocks) if q is not p else 0.0
     patience = PARAMETERS.portfolio.patience if time_limit is None and max_iterations is None else None
@@ -116,6 +120,11 @@ def search(
     bound = state.cost if status == Status.OPTIMAL else -np.inf
     result = finish(p, state.labels[blocks], stopping, "search", status, lower_bound=bound, start=(start, cost))
     return saved(p, result, checkpoint, labels=False)
+
+
+def _small_as_matrix(p: SetPartition) -> SetPartition:
+    """The same problem, as a matrix if it is small and has a background."""
+    return p.to_dense() if p.background is not None and p.n <= SMALL else p
 
 
 def _write(p: SetPartition, labels: Labels, path: str) -> None:

@@ -3,7 +3,9 @@ switches.
 
 For stored pairs, elements that may switch wait in a heap, keyed by the change of cost. An element is looked at when
 it becomes linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the
-pair. For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. All sums,
+pair. For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. With a
+background, a switch changes the keys of all that wait; so keys are of stored pairs alone, what the sums of weights add
+is computed when it is needed, and the best one is found by a pass, too. All sums,
 also those along a sequence, are exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began,
 with the two subsets exchanged, is no improvement by chance of rounding.
 """
@@ -12,7 +14,7 @@ import numpy as np
 
 from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY
-from libc.stdint cimport INT64_MAX
+from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport qsort
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
@@ -49,6 +51,12 @@ cdef struct State:
     element_t* switched         # the sequence
     element_t* touched          # elements whose place has to be reset
     Py_ssize_t touches
+    bint ordered                # whether those that wait are a heap
+    Py_ssize_t k                # terms of the background, 0 without one
+    const int64_t* weights      # k for each element
+    const element_t* partner
+    const double* factor
+    int64_t* total              # k sums of weights for each subset
 
 
 # -------------------------------------------------------------------------------------------------------------- heap
@@ -100,29 +108,62 @@ cdef inline void let_wait(State* s, element_t a) noexcept nogil:
     s.heap[s.waiting] = a
     s.place[a] = <element_t>s.waiting
     s.waiting += 1
-    if s.matrix == NULL:
+    if s.ordered:
         up(s, s.waiting - 1)
 
 
-cdef inline element_t take_best(State* s) noexcept nogil:
+cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept nogil:
+    """What an element pays more for the sums of the other subset than for those of its own."""
+    cdef Py_ssize_t t
+    cdef element_t mine = s.label[a]
+    cdef int64_t w
+    cdef fixed_t sum = 0
+    for t in range(s.k):
+        w = s.total[other * s.k + t] - s.total[mine * s.k + t] + s.weights[a * s.k + t]
+        sum += fixed(s.factor[t] * (<double>s.weights[a * s.k + s.partner[t]] * <double>w), s.scale)
+    return sum
+
+
+cdef inline void shift(State* s, element_t a, element_t U, element_t W) noexcept nogil:
+    """Take the weights of a from subset U to W."""
+    cdef Py_ssize_t t
+    for t in range(s.k):
+        s.total[U * s.k + t] -= s.weights[a * s.k + t]
+        s.total[W * s.k + t] += s.weights[a * s.k + t]
+
+
+cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* change) noexcept nogil:
     """The element with the smallest change of cost, no longer waiting; -1 if there is none."""
     cdef Py_ssize_t k, at = 0
     cdef element_t a
+    cdef fixed_t least = NONE, value
     if s.waiting == 0:
         return -1
-    if s.matrix != NULL:
+    if s.k:
+        for k in range(s.waiting):
+            a = s.heap[k]
+            if s.cuts[a] > 0:
+                continue
+            value = s.delta[a] + background(s, a, V if s.label[a] == U else U)
+            if value < least or (value == least and a < s.heap[at]):
+                least = value
+                at = k
+        if least == NONE:
+            return -1
+    elif not s.ordered:
         for k in range(1, s.waiting):
             if before(s, s.heap[k], s.heap[at]):
                 at = k
     a = s.heap[at]
     if key(s, a) == NONE:
         return -1
+    change[0] = least if s.k else s.delta[a]
     s.place[a] = DONE
     s.waiting -= 1
     if at < s.waiting:
         s.heap[at] = s.heap[s.waiting]
         s.place[s.heap[at]] = <element_t>at
-        if s.matrix == NULL:
+        if s.ordered:
             down(s, at)
     return a
 
@@ -212,6 +253,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
     cdef cost_t cost
     cdef const cost_t* row
     s.label[a] = other
+    shift(s, a, from_subset, other)
     if s.matrix != NULL:
         row = s.matrix + a * s.n
         for i in range(s.waiting):
@@ -228,6 +270,8 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
             continue
         cost = s.costs[k]
         correct(s, b, cost, from_subset)
+        if not s.ordered:
+            continue
         if (cost > 0) == (s.label[b] == from_subset):
             down(s, s.place[b])
         else:
@@ -235,6 +279,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
 
 
 cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:
+    cdef Py_ssize_t t
     s.previous[a] = -1
     s.next[a] = s.first[W]
     if s.first[W] >= 0:
@@ -242,9 +287,14 @@ cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:
     s.first[W] = a
     s.size[W] += 1
     s.label[a] = W
+    for t in range(s.k):
+        s.total[W * s.k + t] += s.weights[a * s.k + t]
 
 
 cdef void delist(State* s, element_t a, element_t W) noexcept nogil:
+    cdef Py_ssize_t t
+    for t in range(s.k):
+        s.total[W * s.k + t] -= s.weights[a * s.k + t]
     if s.previous[a] >= 0:
         s.next[s.previous[a]] = s.next[a]
     else:
@@ -260,6 +310,9 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
     cdef offset_t k
     cdef Py_ssize_t i, j
     cdef fixed_t sum = 0
+    for i in range(s.k):
+        sum += fixed(
+            s.factor[i] * (<double>s.total[U * s.k + s.partner[i]] * <double>s.total[V * s.k + i]), s.scale)
     for i in range(s.waiting):
         a = s.heap[i]
         if s.label[a] != U:
@@ -284,7 +337,7 @@ cdef fixed_t improve_pair(
 ) noexcept nogil:
     """Join two subsets, or apply the best prefix of a sequence of switches; the change of cost, 0 if there is none."""
     cdef Py_ssize_t length = 0, kept = 0, k
-    cdef fixed_t sum = 0, smallest = 0, join
+    cdef fixed_t sum = 0, smallest = 0, join, change = 0
     cdef element_t a, W
     s.waiting = s.touches = 0
     if s.matrix != NULL:
@@ -293,10 +346,10 @@ cdef fixed_t improve_pair(
         look_at_border(s, U, V)
     join = join_delta(s, U, V) if s.size[V] > 0 else 0
     while length - kept < patience or sum - smallest < height:
-        a = take_best(s)
+        a = take_best(s, U, V, &change)
         if a < 0:
             break
-        sum += s.delta[a]
+        sum += change
         s.switched[length] = a
         length += 1
         switch(s, a, U, V)
@@ -307,7 +360,9 @@ cdef fixed_t improve_pair(
             break
     for k in range(length):             # back to how the lists have it
         a = s.switched[k]
-        s.label[a] = V if s.label[a] == U else U
+        W = V if s.label[a] == U else U
+        shift(s, a, s.label[a], W)
+        s.label[a] = W
     for k in range(s.touches):
         s.place[s.touched[k]] = OUT
     if join < -tolerance and join <= smallest:
@@ -355,6 +410,8 @@ cdef class Pairs:
         if it costs by now so much more than that prefix.
     whole : int
         Of two subsets with at most so many elements, half of all elements may switch without a new best prefix.
+    terms : tuple of arrays, optional
+        Weights, partners and factors of a background, see `graphpart.partition.local_search.sums`.
 
     Attributes
     ----------
@@ -373,7 +430,7 @@ cdef class Pairs:
     cdef element_t* stamp
 
     def __cinit__(self, matrix, rows, labels, double magnitude, double tolerance, double cost, Py_ssize_t patience,
-                  double height=0.0, Py_ssize_t whole=0):
+                  double height=0.0, Py_ssize_t whole=0, terms=None):
         cdef Py_ssize_t n = len(labels), a
         cdef const cost_t[:, ::1] dense
         cdef const offset_t[::1] starts
@@ -383,6 +440,10 @@ cdef class Pairs:
         cdef char[:, ::1] flags = np.ones((2, n + 2), np.int8)
         cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
         cdef fixed_t[::1] delta = np.zeros(n + 1, np.int64)
+        cdef const int64_t[:, ::1] weights
+        cdef const element_t[::1] partner
+        cdef const double[::1] factor
+        cdef int64_t[::1] total
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.cost = cost
@@ -402,6 +463,16 @@ cdef class Pairs:
         self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
         self.tolerance = <fixed_t>(tolerance * self.s.scale)
         self.height = <fixed_t>(min(height, magnitude) * self.s.scale)
+        self.s.k = 0
+        if terms is not None and terms[0].shape[1]:
+            weights, partner, factor = terms
+            self.s.k = weights.shape[1]
+            total = np.zeros((n + 1) * self.s.k, np.int64)
+            self.kept += [weights, partner, factor, total]
+            self.s.weights, self.s.partner, self.s.factor = &weights[0, 0], &partner[0], &factor[0]
+            self.s.total = &total[0]
+            self.tolerance *= 64        # rounding errors of backgrounds along a sequence
+        self.s.ordered = self.s.matrix == NULL and self.s.k == 0
         self.s.label = &label[0]
         self.s.changed = &flags[0, 0]
         self.pending = &flags[1, 0]

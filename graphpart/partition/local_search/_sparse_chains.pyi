@@ -16,6 +16,9 @@ class Chains:
         patience: int,
         longest: int,
         hub: int,
+        weights: NDArray[np.int64] | None = ...,
+        partner: NDArray[np.int32] | None = ...,
+        factor: NDArray[np.float64] | None = ...,
     ) -> None: ...
     def adopt(self, labels: NDArray[np.int32]) -> None: ...
     def improve(self, cost: float, stopping: Stopping) -> float: ...

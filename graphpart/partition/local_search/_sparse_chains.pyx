@@ -4,6 +4,10 @@ Each element remembers its best move until it or a neighbour moves for good. Wit
 moves of the neighbours only, and not even these are computed at once: a lower bound on each follows from the cost of
 the one pair, and an element is looked at again only when its bound comes first. All sums are exact, in fixed point (see
 kernels/fixed.pxd).
+
+A background changes the moves of all elements whose subset, or target, another one leaves or enters. A bound on that is
+the element's background with what has moved, all taken as positive; it is subtracted from bounds. At the end, all
+elements are looked at once more, since chains start again only where stored pairs lead from what moved.
 """
 
 import numpy as np
@@ -23,6 +27,7 @@ cdef enum:
     EMPTY = -1      # target: the empty set
     OUT = -1        # place of an element that is no candidate
     DONE = -2       # place of an element that has moved in this chain
+    TERMS = 16      # more terms of a background than anybody has
 
 
 cdef struct Move:
@@ -64,6 +69,43 @@ cdef struct State:
     element_t* queue            # a ring: elements from which a chain has to start
     char* queued
     Py_ssize_t head, length
+    Py_ssize_t k                # terms of the background, 0 without one
+    const int64_t* weights      # k for each element
+    const element_t* partner
+    const double* factor
+    int64_t* total              # k sums of weights for each subset
+    double* since               # k for each element: `applied` when its best move was found
+    double applied[TERMS]       # absolute weights of all that moved for good,
+    double during[TERMS]        # and in this chain
+
+
+# -------------------------------------------------------------------------------------------------------- background
+
+cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noexcept nogil:
+    """What an element pays for some sums of weights."""
+    cdef Py_ssize_t t
+    cdef fixed_t sum = 0
+    for t in range(s.k):
+        sum += fixed(s.factor[t] * (<double>s.weights[a * s.k + s.partner[t]] * <double>total[t]), s.scale)
+    return sum
+
+
+cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept nogil:
+    """By how much the best move of b may have become cheaper since so much has moved."""
+    cdef Py_ssize_t t
+    cdef double sum = 0.0
+    for t in range(s.k):
+        sum += fabs(s.factor[t] * <double>s.weights[b * s.k + s.partner[t]]) * moved[t]
+    sum *= 2.0 * s.scale * (1.0 + 2.0**-40)
+    return <fixed_t>min(sum, 2.0**61) + 2 * s.k
+
+
+cdef inline void shift(State* s, element_t a, element_t U, element_t W) noexcept nogil:
+    """Take the weights of a from subset U to W."""
+    cdef Py_ssize_t t
+    for t in range(s.k):
+        s.total[U * s.k + t] -= s.weights[a * s.k + t]
+        s.total[W * s.k + t] += s.weights[a * s.k + t]
 
 
 # ------------------------------------------------------------------------------------------------------------- moves
@@ -74,7 +116,8 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target) noexcept nogil:
     cdef offset_t k
     cdef cost_t c
     cdef Py_ssize_t i, links = 0
-    cdef fixed_t low = NONE, own = 0
+    cdef fixed_t low = NONE, own = 0, value
+    cdef int64_t others[TERMS]
     s.look += 1
     for k in range(s.starts[a], s.starts[a + 1]):
         U = s.label[s.neighbours[k]]
@@ -91,10 +134,19 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target) noexcept nogil:
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
+    if s.k:
+        for i in range(s.k):
+            others[i] = s.total[mine * s.k + i] - s.weights[a * s.k + i]
+        own += background(s, a, others)
     for i in range(links):
         U = s.linked[i]
-        if U != mine and (s.sums[U] < low or (s.sums[U] == low != NONE and U < target[0])):
-            low = s.sums[U]
+        value = s.sums[U]
+        if U == mine or value == NONE:
+            continue
+        if s.k:
+            value += background(s, a, &s.total[U * s.k])
+        if value < low or (value == low and U < target[0]):
+            low = value
             target[0] = U
     if s.size[mine] > 1 and 0 < low:
         low = 0
@@ -110,6 +162,8 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
     """The best move of b may have changed, its delta have fallen by at most this; b is a candidate from now on."""
     cdef Candidate* item
     cdef Move* known = s.best + b
+    cdef Py_ssize_t t
+    cdef double moved[TERMS]
     if s.place[b] == DONE or is_hub(s, b):
         return
     if s.place[b] >= 0:
@@ -122,6 +176,10 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         item.delta = known.delta if known.known else -NONE
         if known.alone:
             item.delta = min(item.delta, 0)     # the empty set may have become open to it
+        if s.k and known.known and item.delta != NONE:
+            for t in range(s.k):
+                moved[t] = s.applied[t] - s.since[b * s.k + t] + s.during[t]
+            item.delta -= most_by(s, b, moved)
     item.loose = True
     if item.delta == NONE or most == NONE:
         item.delta = -NONE                      # no bound is known: it comes first, and is looked at
@@ -136,6 +194,9 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     cdef element_t U = s.label[a], b
     cdef offset_t k
     cdef fixed_t c
+    cdef Py_ssize_t i
+    cdef Candidate* item
+    cdef double moved[TERMS]
     if W == EMPTY:
         s.unuseds -= 1
         W = s.unused[s.unuseds]
@@ -144,6 +205,16 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     s.members[U] -= a
     s.size[W] += 1
     s.members[W] += a
+    if s.k:
+        shift(s, a, U, W)
+        for i in range(s.k):
+            moved[i] = fabs(<double>s.weights[a * s.k + i])
+            s.during[i] += moved[i]
+        for i in range(s.waiting):
+            item = s.candidates + i
+            item.loose = True
+            if item.delta != NONE and item.delta != -NONE:
+                item.delta -= most_by(s, item.element, moved)
     if s.size[U] == 0:
         s.unused[s.unuseds] = U
         s.unuseds += 1
@@ -177,6 +248,7 @@ cdef void move_back(State* s, element_t a, element_t U) noexcept nogil:
     s.size[U] += 1
     s.members[U] += a
     s.label[a] = U
+    shift(s, a, W, U)
     if s.size[W] == 0:
         s.unused[s.unuseds] = W
         s.unuseds += 1
@@ -222,9 +294,14 @@ cdef fixed_t improve_by_chain(
     """Apply the best prefix of a chain that starts with the best move of a; the change of cost, 0 if there is none."""
     cdef Move* first = s.best + a
     cdef Candidate* item
-    cdef Py_ssize_t length = 0, kept = 0, i
+    cdef Py_ssize_t length = 0, kept = 0, i, t
     cdef fixed_t sum, smallest = 0, height, limit
     cdef element_t target
+    for i in range(s.k):
+        s.during[i] = 0.0
+        if s.since[a * s.k + i] != s.applied[i]:
+            first.known = False
+            s.since[a * s.k + i] = s.applied[i]
     if not first.known or first.alone != (s.size[s.label[a]] == 1):
         first.alone = s.size[s.label[a]] == 1
         first.delta = look_at(s, a, &first.target)
@@ -262,6 +339,8 @@ cdef fixed_t improve_by_chain(
             move_back(s, s.moved[i], s.origin[i])
     for i in range(kept):
         forget_around(s, s.moved[i])
+        for t in range(s.k):
+            s.applied[t] += fabs(<double>s.weights[s.moved[i] * s.k + t])
     return smallest
 
 
@@ -299,6 +378,8 @@ cdef class Chains:
         And after so many in all.
     hub : int
         An element with more stored pairs starts chains of one move, and continues none.
+    weights, partner, factor : ndarray, optional
+        Of a background, see `graphpart.partition.local_search.sums`.
 
     Attributes
     ----------
@@ -322,6 +403,9 @@ cdef class Chains:
         Py_ssize_t patience,
         Py_ssize_t longest,
         offset_t hub,
+        weights=None,
+        partner=None,
+        factor=None,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, a
         cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
@@ -329,6 +413,11 @@ cdef class Chains:
         cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
         cdef char[::1] queued = np.zeros(n + 1, np.int8)
         cdef element_t[::1] label
+        cdef const int64_t[:, ::1] of_elements
+        cdef const element_t[::1] partners
+        cdef const double[::1] factors
+        cdef int64_t[::1] total
+        cdef double[::1] since
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.kept = [starts, neighbours, costs, label, room, chain, wide, queued]
@@ -354,6 +443,17 @@ cdef class Chains:
         self.s.sums = <fixed_t*>&wide[1, 0]
         self.s.stamp = &wide[2, 0]
         self.s.queued = &queued[0]
+        self.s.k = 0
+        if weights is not None and weights.shape[1] and n:
+            of_elements, partners, factors = weights, partner, factor
+            self.s.k = of_elements.shape[1]
+            total, since = np.zeros((n + 1) * self.s.k, np.int64), np.zeros(n * self.s.k)
+            self.kept += [of_elements, partners, factors, total, since]
+            self.s.weights, self.s.partner, self.s.factor = &of_elements[0, 0], &partners[0], &factors[0]
+            self.s.total, self.s.since = &total[0], &since[0]
+            self.tolerance *= 64        # rounding errors of backgrounds along a chain
+            for a in range(self.s.k):
+                self.s.applied[a] = self.s.during[a] = 0.0
         self.s.look = self.s.head = self.s.length = 0
         self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
         self.s.candidates = <Candidate*>malloc((min(n, longest * hub) + 1) * sizeof(Candidate))
@@ -371,14 +471,18 @@ cdef class Chains:
 
     cdef void count(self) noexcept nogil:
         """Sizes and members of all subsets, and the free numbers, of which the smallest comes first."""
-        cdef Py_ssize_t a, U
+        cdef Py_ssize_t a, U, t
         cdef State* s = &self.s
+        for U in range((s.n + 1) * s.k):
+            s.total[U] = 0
         for U in range(s.n + 1):
             s.size[U] = 0
             s.members[U] = 0
         for a in range(s.n):
             s.size[s.label[a]] += 1
             s.members[s.label[a]] += a
+            for t in range(s.k):
+                s.total[s.label[a] * s.k + t] += s.weights[a * s.k + t]
         s.unuseds = 0
         for U in range(s.n, -1, -1):
             if s.size[U] == 0:
@@ -387,20 +491,30 @@ cdef class Chains:
 
     def adopt(self, const element_t[::1] labels):
         """Take over a partition that uses the same numbers for most of its subsets."""
-        cdef Py_ssize_t a
+        cdef Py_ssize_t a, t
         with nogil:
             for a in range(self.s.n):
                 if self.s.label[a] != labels[a]:
                     self.s.label[a] = labels[a]
                     forget_around(&self.s, <element_t>a)
+                    for t in range(self.s.k):
+                        self.s.applied[t] += fabs(<double>self.s.weights[a * self.s.k + t])
             self.count()
+
+    cdef bint find_moves(self) noexcept nogil:
+        """Let chains start from all elements whose best move helps; whether there are any."""
+        cdef element_t a, target
+        for a in range(<element_t>self.s.n):
+            if look_at(&self.s, a, &target) < -self.tolerance:
+                forget(&self.s, a)
+        return self.s.length > 0
 
     def improve(self, double cost, Stopping stopping):
         """Start chains until none helps, from all elements at first, later where something changed; the cost then."""
         cdef element_t a
         cdef State* s = &self.s
         with nogil:
-            while s.length:
+            while s.length or (s.k and self.find_moves()):
                 a = s.queue[s.head]
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1

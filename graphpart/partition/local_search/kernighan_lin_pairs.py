@@ -43,7 +43,8 @@ from graphpart.partition.local_search import _dense_moves
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.greedy_joining import joined
-from graphpart.partition.local_search.improve import improve
+from graphpart.partition.local_search.improve import improve, repels
+from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
@@ -111,7 +112,7 @@ def kernighan_lin_pairs(
     [{0, 1}, {2, 3}]
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    return improve(problem, initial, joined, improve_by_pairs, "kernighan-lin-pairs", stopping)
+    return improve(problem, initial, joined, improve_by_pairs, "kernighan-lin-pairs", stopping, repels)
 
 
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
@@ -125,7 +126,7 @@ def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Lab
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return pairs.labels
-        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, LONGEST, hub)
+        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, LONGEST, hub, *terms_of(p)[:3])
     while True:
         before = pairs.cost
         if p.is_dense:
@@ -162,11 +163,12 @@ def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> P
     cost = p.evaluate_labels(labels)
     if p.cost is None:
         return Pairs(p.matrix, None, labels, p.magnitude, p.tolerance, cost, patience or SWITCHES)
+    terms = tuple(terms_of(p)[:3])
     if patience is not None:
-        return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience)
+        return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
     whole = WHOLE if 2 * p.m > MANY * p.n else 0
-    return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole)
+    return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
 
 
 def _improve_pairs(pairs: Pairs, stopping: Stopping) -> None:

@@ -102,12 +102,17 @@ def multilevel(
 
 
 def improve_by_levels(
-    p: SetPartition, labels: Labels, stopping: Stopping, state: np.random.Generator, patience: int = PATIENCE
+    p: SetPartition,
+    labels: Labels,
+    stopping: Stopping,
+    state: np.random.Generator,
+    patience: int = PATIENCE,
+    shuffled: bool = False,
 ) -> Labels:
-    """Iterations from canonical labels, until so many have not lowered the cost."""
+    """Iterations from canonical labels, until so many have not lowered the cost; the first one in order by default."""
     cost = p.evaluate_labels(labels)
     bottom = Level(*p.rows(), *terms_of(p))
-    fruitless, first = 0, True
+    fruitless, first = 0, not shuffled
     while fruitless < patience:
         reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)
         first = False
