@@ -366,3 +366,78 @@ cdef class ImplicitPairs:
         if self.failed:
             raise MemoryError()
         return self.amounts.size - before
+
+    def numbers(self, const offset_t[::1] keys):
+        """The numbers of the pairs with keys ``a * n + b``; those that are not there are made."""
+        out_array = np.empty(keys.shape[0], np.int64)
+        cdef offset_t[::1] out = out_array
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(keys.shape[0]):
+                out[i] = self.number(<element_t>(keys[i] // self.n), <element_t>(keys[i] % self.n))
+        if self.failed:
+            raise MemoryError()
+        return out_array
+
+    cdef inline double at(self, const double* y, element_t a, element_t b) noexcept nogil:
+        """The variable of a pair; 0 if there is none."""
+        cdef offset_t e = self.listed(a, b)
+        cdef Py_ssize_t i
+        if e >= 0:
+            return y[e]
+        i = self.slot(self.key(a, b))
+        return y[self.m + self.slots[i] - 1] if self.slots[i] else 0.0
+
+    def violated_stars(self, const double[::1] y, double tolerance, Py_ssize_t largest, Stopping stopping):
+        """Stars whose inequality a point violates by more than `tolerance`: (starts, elements, violations).
+
+        From each neighbour of a centre that no such star had yet, leaves are added while the violation rises, the one
+        that raises it most first. The centre stands first; that of a star with two leaves stands between them.
+        """
+        cdef Py_ssize_t n = self.n, count, leaves, j, seed, best, i
+        cdef element_t centre
+        cdef double value, most
+        cdef element_t[::1] near = np.empty(n + 1, np.int32), star = np.empty(largest + 1, np.int32)
+        cdef double[::1] near_y = np.empty(n + 1), gain = np.empty(n + 1)
+        cdef uint8_t[::1] covered = np.zeros(n + 1, np.uint8), inside = np.zeros(n + 1, np.uint8)
+        cdef const double* point = &y[0] if y.shape[0] else NULL
+        self.ends.size = self.elements.size = self.amounts.size = 0
+        with nogil:
+            for centre in range(n):
+                if stopping.poll(INFINITY) or self.failed:
+                    break
+                count = 0
+                for i in range(self.starts[centre], self.starts[centre + 1]):
+                    value = point[self.pairs[i]]
+                    if value > tolerance:
+                        near[count], near_y[count], covered[count], inside[count] = self.neighbours[i], value, 0, 0
+                        count += 1
+                for seed in range(count if count > 1 else 0):
+                    if covered[seed]:
+                        continue
+                    for j in range(count):
+                        gain[j], inside[j] = near_y[j], 0
+                    value, leaves, best = -1.0, 0, seed
+                    while best >= 0 and leaves < largest:
+                        value += gain[best]
+                        inside[best], covered[best] = 1, 1
+                        star[leaves] = near[best]
+                        leaves += 1
+                        j, most = best, tolerance
+                        best = -1
+                        for i in range(count):
+                            if not inside[i] and gain[i] > tolerance:
+                                gain[i] -= self.at(point, near[j], near[i])
+                                if gain[i] > most:
+                                    most, best = gain[i], i
+                    if value > tolerance and leaves > 1:
+                        self.failed |= not add_number(&self.elements, star[0] if leaves == 2 else centre)
+                        self.failed |= not add_number(&self.elements, centre if leaves == 2 else star[0])
+                        for i in range(1, leaves):
+                            self.failed |= not add_number(&self.elements, star[i])
+                        self.failed |= not add_number(&self.ends, self.elements.size)
+                        self.failed |= not add_real(&self.amounts, value)
+        if self.failed:
+            raise MemoryError()
+        starts = np.concatenate([[0], numbers_of(&self.ends, np.int64)])
+        return starts, numbers_of(&self.elements, np.int32), reals_of(&self.amounts)

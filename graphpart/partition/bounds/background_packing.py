@@ -48,6 +48,10 @@ class ImplicitPacking:
     ----------
     rows : Inequalities
     amounts : ndarray of float64, shape (k,)
+    pairs : ImplicitPairs
+        The numbers of pairs: those that are listed, in their order, then those that were made.
+    u, v, cost : ndarray, shape (m,)
+        The listed pairs with their whole costs.
     """
 
     def __init__(self, p: SetPartition, stopping: Stopping) -> None:
@@ -59,7 +63,7 @@ class ImplicitPacking:
         terms = p.background.vectors
         x, y = (np.array([term[side] for term in terms]).reshape(len(terms), p.n).T.copy() for side in (0, 1))
         single = np.array([term[0] is term[1] for term in terms], np.uint8)
-        self._pairs = ImplicitPairs(
+        self.pairs = ImplicitPairs(
             starts, neighbours, numbers.astype(np.int64), m, p.background.beta, x, y, single, MADE * m + FEW
         )
         finite = np.abs(self.cost[self.cost < 0])
@@ -78,24 +82,24 @@ class ImplicitPacking:
         if self.stopping.check(np.inf):
             return 0.0
         before = self.value
-        capacity = np.abs(np.concatenate([self.cost, self._pairs.costs()]))
+        capacity = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
         load = np.bincount(self._terms, np.repeat(self.amounts, np.diff(self._ends)), len(capacity))
         left = np.maximum(capacity - load, 0.0)
         left[left <= CRUMB * capacity] = 0.0
         m = len(self.cost)
-        self._pairs.begin(left[m:])
+        self.pairs.begin(left[m:])
         rest = np.copysign(left[:m], self.cost)
         order = np.arange(self.n, dtype=np.int32)
         stages = [self._mean * share for share in SHARES]
         if not len(self.amounts):
             half = 0.5 * capacity[:m]
             for least in stages:
-                self._pairs.stars(rest, half, order, 0.5 * least, 3, LARGEST, True, self.stopping)
+                self.pairs.stars(rest, half, order, 0.5 * least, 3, LARGEST, True, self.stopping)
         for least in stages:
-            self._pairs.stars(rest, capacity[:m], order, least, 3, LARGEST, False, self.stopping)
-        self._pairs.stars(rest, capacity[:m], order, 0.0, 2, 2, False, self.stopping)
-        self._pairs.cycles(rest, REACH, self.stopping)
-        ends, elements, term_ends, terms, amounts = self._pairs.end()
+            self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST, False, self.stopping)
+        self.pairs.stars(rest, capacity[:m], order, 0.0, 2, 2, False, self.stopping)
+        self.pairs.cycles(rest, REACH, self.stopping)
+        ends, elements, term_ends, terms, amounts = self.pairs.end()
         starts = np.concatenate([[0], ends])
         triangular = np.diff(starts) * (np.diff(starts) - 1) // 2 == np.diff(np.concatenate([[0], term_ends]))
         stars = triangular & (np.diff(starts) > 3)
@@ -114,7 +118,7 @@ class ImplicitPacking:
 
     def share(self) -> None:
         """Share capacities anew, if that raises the value."""
-        capacity = np.abs(np.concatenate([self.cost, self._pairs.costs()]))
+        capacity = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
         worth, shared = self._worth(), self.amounts.copy()
         _message_passing.share(self._ends, self._terms, capacity, worth, shared, SWEEPS, self.stopping)
         if float((shared * worth).sum()) > self.value:

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
-from graphpart.partition.bounds import background_packing, cycle_packing, message_passing, relaxation
+from graphpart.partition.bounds import (
+    background_packing,
+    background_relaxation,
+    cycle_packing,
+    message_passing,
+    relaxation,
+)
 from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
@@ -50,7 +56,7 @@ WITH_BACKGROUND: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "negative-sum": _nothing,
     "cycle-packing": background_packing.pack_implicit,
     "message-passing": background_packing.pass_messages_implicit,
-    "lp": background_packing.pass_messages_implicit,
+    "lp": background_relaxation.solve_implicit_relaxation,
     "auto": background_packing.pass_messages_implicit,
 }
 
