@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import group
 from graphpart.partition.bounds import _cycle_cuts
-from graphpart.partition.bounds.background_packing import LARGEST, ImplicitPacking
+from graphpart.partition.bounds.background_packing import FEW, LARGEST, MADE, ImplicitPacking
 from graphpart.partition.bounds.message_passing import ROUNDS
 from graphpart.partition.bounds.relaxation import SCALE, VIOLATED, Relaxation, most, tightened
 from graphpart.partition.bounds.rows import Rows
@@ -63,10 +63,13 @@ class ImplicitRelaxation(Relaxation):
         found = Inequalities(
             np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)
         )
-        chosen = most(amounts, ADDED * self.listed)
         cycles = self._cycles(tolerance)
         self.violation = max(self.violation, float(amounts.max(initial=0.0)))
-        return found.take(chosen) + cycles
+        chosen = most(amounts, ADDED * self.listed)
+        room = FEW + MADE * self.listed + self.listed - len(self.cost)  # pairs that may be made
+        chosen = chosen[np.argsort(-amounts[chosen], kind="stable")]
+        sizes = np.diff(starts)[chosen]
+        return found.take(chosen[np.cumsum((sizes - 1) * (sizes - 2) // 2) <= room]) + cycles
 
     def _closing(self, cuts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         cuts = cuts[cuts < self.listed]
