@@ -51,13 +51,20 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
 }
 DENSE_UP_TO = 400  # elements of a problem with a background, up to which a matrix takes less time, and proves more
 
+def _fitting_implicit(p: SetPartition, stopping: Stopping) -> Found:
+    """The same with a background."""
+    if p.m <= SMALL:
+        return background_relaxation.solve_implicit_relaxation(p, stopping)
+    return background_packing.pass_messages_implicit(p, stopping)
+
+
 #: The same for problems with a background and more elements.
 WITH_BACKGROUND: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "negative-sum": _nothing,
     "cycle-packing": background_packing.pack_implicit,
     "message-passing": background_packing.pass_messages_implicit,
     "lp": background_relaxation.solve_implicit_relaxation,
-    "auto": background_packing.pass_messages_implicit,
+    "auto": _fitting_implicit,
 }
 
 
