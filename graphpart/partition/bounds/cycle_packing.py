@@ -39,6 +39,7 @@ def pack(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
     """
     if p.matrix is not None:
         return pack_matrix(p.matrix, stopping)
+    assert p.background is None
     u, v, cost = p.pairs()
     return pack_pairs(p.n, u, v, cost, stopping, STAGES)
 

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
-from graphpart.partition.bounds import cycle_packing, message_passing, relaxation
+from graphpart.partition.bounds import (
+    background_packing,
+    background_relaxation,
+    cycle_packing,
+    message_passing,
+    relaxation,
+)
 from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
@@ -42,6 +48,23 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "message-passing": message_passing.pass_messages,
     "lp": relaxation.solve_relaxation,
     "auto": _fitting,
+}
+DENSE_UP_TO = 400  # elements of a problem with a background, up to which a matrix takes less time, and proves more
+
+def _fitting_implicit(p: SetPartition, stopping: Stopping) -> Found:
+    """The same with a background."""
+    if p.m <= SMALL:
+        return background_relaxation.solve_implicit_relaxation(p, stopping)
+    return background_packing.pass_messages_implicit(p, stopping)
+
+
+#: The same for problems with a background and more elements.
+WITH_BACKGROUND: dict[str, Callable[[SetPartition, Stopping], Found]] = {
+    "negative-sum": _nothing,
+    "cycle-packing": background_packing.pack_implicit,
+    "message-passing": background_packing.pass_messages_implicit,
+    "lp": background_relaxation.solve_implicit_relaxation,
+    "auto": _fitting_implicit,
 }
 
 
@@ -86,13 +109,17 @@ def lower_bound(
     >>> [lower_bound(p, method).bound for method in ("negative-sum", "cycle-packing")]
     [-5.0, -3.0]
     """
-    p = as_problem(problem)
+    p = as_problem(problem, background=True)
     if method not in BOUNDS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(BOUNDS)}")
     stopping = Stopping(time_limit, None, None, callback)
     blocks = p.blocks() if len(p.must_join) else None
-    q, exponent = in_fitting_unit(p if blocks is None else p.contract(blocks))
-    found, multipliers = BOUNDS[method](q, stopping)
+    q, exponent = p if blocks is None else p.contract(blocks), 0
+    if q.n <= DENSE_UP_TO:
+        q = q.to_dense() if q.background is not None else q
+    if q.background is None:
+        q, exponent = in_fitting_unit(q)
+    found, multipliers = (BOUNDS if q.background is None else WITH_BACKGROUND)[method](q, stopping)
     stopping.reraise()
     if exponent:
         with np.errstate(over="ignore", under="ignore"):

@@ -34,7 +34,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
-__all__ = ["Relaxation", "solve_relaxation"]
+__all__ = ["SCALE", "Relaxation", "most", "solve_relaxation", "tightened"]
 
 Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
@@ -95,6 +95,9 @@ class Relaxation:
         scale = SCALE * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
         self.scale = max(scale, 1e-250)  # costs may be tiny here if they are huge elsewhere
         self.rows = Rows(p.n, len(cost), self._positions)
+        self._begin()
+
+    def _begin(self) -> None:
         self.bound = -np.inf
         self.best = (self.rows.inequalities, self.rows.prices)
         self.rounds = 0
@@ -169,7 +172,7 @@ class Relaxation:
         rows, few = self.rows, FEW * len(self.cost)
         rows.keep((rows.prices > 0) | (rows.rhs - rows.left(self.y) < SLACK))
         tolerance = self.tolerance
-        added = rows.add(self._dense_cuts(tolerance) if self.complete else self._cycles(tolerance))
+        added = rows.add(self._find(tolerance))
         if added <= few and not self.complete and self.reach < self.n:
             self.reach = min(FARTHER * self.reach, self.n)
         elif added <= few:
@@ -188,14 +191,17 @@ class Relaxation:
         Y[self.u, self.v] = Y[self.v, self.u] = self.y
         return Y
 
+    def _find(self, tolerance: float) -> Inequalities:
+        return self._dense_cuts(tolerance) if self.complete else self._cycles(tolerance)
+
     def _dense_cuts(self, tolerance: float) -> Inequalities:
         Y, m = self._matrix(), len(self.cost)
         triangles, by_triangle = _cuts.triangles(Y, tolerance, self.stopping)
         found = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
-        out = found.take(_most(by_triangle, TRIANGLES * m))
+        out = found.take(most(by_triangle, TRIANGLES * m))
         starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, int(LARGEST), self.stopping)
         found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
-        out = out + found.take(_most(by_sets, SETS * m))
+        out = out + found.take(most(by_sets, SETS * m))
         self.violation = max(float(by_triangle.max(initial=0.0)), float(by_sets.max(initial=0.0)))
         return out
 
@@ -204,7 +210,7 @@ class Relaxation:
         ones = np.ones(len(amounts), np.int32)
         found = Inequalities(np.full(len(ones), WHEEL, np.uint8), starts, elements, ones)
         self.violation = max(self.violation, float(amounts.max(initial=0.0)))
-        return found.take(_most(amounts, WHEELS * len(self.cost)))
+        return found.take(most(amounts, WHEELS * len(self.cost)))
 
     def _cycles(self, tolerance: float) -> Inequalities:
         """Conflicted cycles: a pair that repels, or is cut, closes a path of pairs that attract, or are joined.
@@ -219,13 +225,17 @@ class Relaxation:
             cuts = self._close(joins, cuts, length, tolerance)
         ends, others = np.concatenate([self.u[joins], self.v[joins]]), np.concatenate([self.v[joins], self.u[joins]])
         order, starts = group(ends, self.n)
-        _, closing = group(self.u[cuts], self.n)  # variables stand in order of their first elements
+        cuts, closing = self._closing(cuts)
         found = _cycle_cuts.cycles(
             starts, others[order], length[np.concatenate([joins, joins])][order],
             closing, self.v[cuts], length[cuts], tolerance, self.reach, self.stopping,
         )  # fmt: skip
         self.violation = float(found[2].max(initial=0.0))
         return Inequalities.cycles(found[0], found[1])
+
+    def _closing(self, cuts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs that may close cycles, by their first elements, and where those of each begin."""
+        return cuts, group(self.u[cuts], self.n)[1]  # variables stand in this order
 
     def _close(
         self, joins: NDArray[np.int64], cuts: NDArray[np.int64], length: Floats, tolerance: float
@@ -256,7 +266,7 @@ class Relaxation:
         ]  # evenly: what is left out may no longer be violated in the next round
 
 
-def _most(amounts: Floats, limit: float) -> NDArray[np.int64]:
+def most(amounts: Floats, limit: float) -> NDArray[np.int64]:
     """Positions of the largest amounts, not many more than a limit."""
     return np.sort(np.argsort(-amounts, kind="stable")[: int(limit) + 100])
 
@@ -266,6 +276,11 @@ def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities,
     relaxation = Relaxation(p, stopping)
     few = len(relaxation.cost) <= QUICK
     relaxation.start(*pass_messages(p, stopping, 2 if few else ROUNDS))
+    return tightened(relaxation, stopping)
+
+
+def tightened(relaxation: Relaxation, stopping: Stopping) -> tuple[Inequalities, Floats]:
+    """Rounds of a relaxation, until it violates nothing, or they raise the bound no more."""
     idle = 0
     while not stopping.check(np.inf):
         before, tolerance = relaxation.bound, relaxation.tolerance

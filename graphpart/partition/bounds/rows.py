@@ -59,10 +59,17 @@ class Rows:
         """The number of terms of each row."""
         return np.diff(self.starts)
 
+    def grow(self, m: int) -> None:
+        """Have m variables, not fewer than before."""
+        more = np.random.default_rng([0, self.m]).integers(0, 2**64, m - self.m, np.uint64)
+        self._words = np.concatenate([self._words, more])
+        self.counts = np.concatenate([self.counts, np.zeros(m - self.m, np.int64)])
+        self.m = m
+
     def add(self, found: Inequalities, prices: Floats | None = None) -> int:
         """Add those that are not there yet, with prices or 0; how many. Prices of the same inequality add up."""
         starts, keys, signs, rhs = found.terms(self.n)
-        pairs = self._positions(keys).astype(np.int32)
+        pairs = self._positions(keys).astype(np.int32)  # which may make variables, and grow
         middles, pairs, hashes = _primal_dual.arrange(starts, pairs, signs, self._words)
         _, at, same = np.unique(hashes, return_index=True, return_inverse=True)
         given = np.zeros(len(found))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphpart.partition.certificates.certificate import proven_bound
+from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
 
 __all__ = ["trivial_bound"]
@@ -12,19 +14,14 @@ __all__ = ["trivial_bound"]
 def trivial_bound(p: SetPartition) -> float:
     """The sum of all negative costs, where those of required joins count whatever their sign: a lower bound. O(m)
 
-    ``-inf`` with a background that attracts some pairs.
+    With a background: the sum of negative costs of listed pairs, and of the negative terms of all others, which is 0
+    where it repels.
     """
+    if p.background is not None:
+        return proven_bound(p, Inequalities.none(), np.zeros(0))
     if len(p.must_join):
         blocks = p.blocks()
         return p.evaluate_labels(blocks) + trivial_bound(p.contract(blocks))
-    if p.background is not None:
-        if not p.background.repels:
-            return -np.inf
-        assert p.u is not None and p.v is not None and p.cost is not None
-        lowest = np.minimum(p.cost + p.background.of_pairs(p.u, p.v), 0.0).sum()
-        # What is listed, and the background, may each be rounded in the last place before they nearly cancel.
-        slack = 2.0**-50 * (np.abs(p.cost[np.isfinite(p.cost)]).sum() - lowest)
-        return float(lowest - slack)
     if p.matrix is None:
         assert p.cost is not None
         return float(np.minimum(p.cost, 0.0).sum())

@@ -12,3 +12,16 @@ def add_terms(slots: Ints, signs: NDArray[np.int8], values: Floats, low: Floats)
 def add_values(slots: Ints, values: Floats, low: Floats) -> None: ...
 def sum_down(values: Floats, negative_only: bool) -> float: ...
 def dot_up(x: Floats, y: Floats) -> float: ...
+def background_down(
+    a: NDArray[np.int32],
+    b: NDArray[np.int32],
+    beta: Floats,
+    x: Floats,
+    x_high: Floats,
+    y: Floats,
+    y_high: Floats,
+    single: NDArray[np.uint8],
+    start: Floats,
+    low: Floats,
+    negative: Floats,
+) -> None: ...

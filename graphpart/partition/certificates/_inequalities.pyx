@@ -147,3 +147,53 @@ def dot_up(const double[::1] x, const double[::1] y):
                 product = nextafter(product, INFINITY)
             total = add_up(total, product)
     return total
+
+
+# --------------------------------------------------------------------------------------------------------- background
+
+cdef inline double multiply_down(double x, double y) noexcept nogil:
+    """A double not above x * y."""
+    cdef double product = x * y
+    if product == 0 and (x == 0 or y == 0):
+        return 0.0
+    if -1e-280 < product < 1e-280:      # the error of the product may be too small to be seen
+        return nextafter(product, -INFINITY)
+    return nextafter(product, -INFINITY) if fma(x, y, -product) < 0 else product
+
+
+cdef inline double least_product(double x, double x_high, double y, double y_high) noexcept nogil:
+    """A double not above the product of any two numbers from x to x_high and from y to y_high."""
+    cdef double least = multiply_down(x, y)
+    if x != x_high or y != y_high:
+        least = min(min(least, multiply_down(x_high, y_high)), min(multiply_down(x, y_high), multiply_down(x_high, y)))
+    return least
+
+
+cdef inline double least_term(double beta, double x, double x_high, double y, double y_high) noexcept nogil:
+    if beta >= 0:
+        return multiply_down(beta, least_product(x, x_high, y, y_high))
+    return multiply_down(-beta, least_product(-x_high, -x, y, y_high))
+
+
+def background_down(const element_t[::1] a, const element_t[::1] b, const double[::1] beta, const double[:, ::1] x,
+                    const double[:, ::1] x_high, const double[:, ::1] y, const double[:, ::1] y_high,
+                    const uint8_t[::1] single, const double[::1] start, double[::1] low, double[::1] negative):
+    """``low``: at most the start plus the background of each pair; ``negative``: at least its terms that are negative.
+
+    The weights of element a in term t are from ``x[a, t]`` to ``x_high[a, t]``, and so on.
+    """
+    cdef Py_ssize_t i, t, side
+    cdef element_t p, q
+    cdef double value, term
+    with nogil:
+        for i in range(a.shape[0]):
+            value, negative[i] = start[i], 0.0
+            for t in range(beta.shape[0]):
+                for side in range(1 if single[t] else 2):
+                    p = a[i] if side == 0 else b[i]
+                    q = b[i] if side == 0 else a[i]
+                    value = add_down(value, least_term(beta[t], x[p, t], x_high[p, t], y[q, t], y_high[q, t]))
+                    term = -least_term(-beta[t], x[p, t], x_high[p, t], y[q, t], y_high[q, t])
+                    if term < 0:
+                        negative[i] = add_up(negative[i], term)
+            low[i] = value

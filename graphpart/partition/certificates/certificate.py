@@ -13,6 +13,7 @@ so is the cost of every partition, and the bound is rounded up to such a multipl
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -27,6 +28,7 @@ from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
 from graphpart.partition.certificates import _inequalities, certificate_file
 from graphpart.partition.certificates.exact_check import exact_bound
 from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.certificates.weights import Weights, steps_of_background
 from graphpart.partition.problem import SetPartition, as_problem
 
 __all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound"]
@@ -96,12 +98,13 @@ class Certificate(Proof):
         -----
         O(n + m) and the number of terms of the inequalities, sorted where pairs have to be found.
         """
-        p = as_problem(problem)
+        p = as_problem(problem, background=True)
         self._identify(seal_of(self), p.n, fingerprint(p))
         if exact:
             proven: float | Fraction = exact_bound(p, self)
         else:
-            if self.step and not are_multiples(_finite_costs(p), self.step):
+            costs = _finite_costs(p)
+            if self.step and (costs is None or not are_multiples(costs, self.step)):
                 raise InvalidCertificate(f"not all costs are multiples of {self.step}")
             proven = round_up(proven_bound(p, self.inequalities, self.multipliers), self.step)
         self._compare(proven, "multipliers")
@@ -217,6 +220,10 @@ def proven_bound(p: SetPartition, inequalities: Inequalities, multipliers: Float
         raise InvalidCertificate("a multiplier is negative or not finite: expected numbers of at least 0")
     blocks = p.blocks() if len(p.must_join) else None
     keys, low, within = _reduced_start(p, blocks)
+    weights, named = None, 0.0
+    if p.background is not None:
+        weights = Weights(p, blocks)
+        low, named = _with_background(weights, keys, low, n, blocks)
     later_keys: list[NDArray[np.int64]] = []
     later_values: list[Floats] = []
     constant = 0.0
@@ -246,8 +253,13 @@ def proven_bound(p: SetPartition, inequalities: Inequalities, multipliers: Float
     if later_keys:
         names, slots = np.unique(np.concatenate(later_keys), return_inverse=True)
         rest = np.zeros(len(names))
+        if weights is not None:
+            rest, more = _with_background(weights, names, rest, n, blocks)
+            named += more
         _inequalities.add_values(slots.ravel(), np.concatenate(later_values), rest)
         parts.append(_inequalities.sum_down(rest, True))
+    if weights is not None:  # of all other pairs, the negative terms count
+        parts += [weights.within, -math.nextafter(named, math.inf) if named else 0.0, weights.all_negative()]
     return float(_inequalities.sum_down(np.array(parts), False))
 
 
@@ -264,6 +276,15 @@ def _reduced_start(p: SetPartition, blocks: NDArray[np.int32] | None) -> tuple[N
     return keys, low, float(_inequalities.sum_down(cost[inside], False))
 
 
+def _with_background(
+    weights: Weights, keys: NDArray[np.int64], start: Floats, n: int, blocks: NDArray[np.int32] | None
+) -> tuple[Floats, float]:
+    """At most what pairs with keys cost with the background, and at least the sum of the negative terms of that."""
+    if blocks is not None and n == 0:
+        return start, 0.0
+    return weights.lowest(keys // max(n, 1), keys % max(n, 1), start)
+
+
 def common_step(p: SetPartition) -> float:
     """The largest number of which all costs are multiples, if they are multiples of ``2**-20``; else 0.
 
@@ -274,10 +295,17 @@ def common_step(p: SetPartition) -> float:
     >>> common_step(SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.5, -3.0]))
     1.5
     """
-    return step_of(_finite_costs(p), p.magnitude * max(p.n, 1))
+    costs = _finite_costs(p)
+    return 0.0 if costs is None else step_of(costs, p.magnitude * max(p.n, 1))
 
 
-def _finite_costs(p: SetPartition) -> Floats:
+def _finite_costs(p: SetPartition) -> Floats | None:
+    """Numbers such that all costs are sums of multiples of them; None if there are none for the background."""
     costs = p.cost if p.matrix is None else p.matrix.ravel()
     assert costs is not None
+    if p.background is not None:
+        steps = steps_of_background(p)
+        if steps is None:
+            return None
+        costs = np.concatenate([costs, steps])
     return costs[np.isfinite(costs)] if p.has_must_cut else costs

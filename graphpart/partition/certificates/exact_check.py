@@ -23,7 +23,7 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     Parameters
     ----------
     problem : SetPartition
-        Read through `n`, `pairs()` and `must_join` only.
+        Read through `n`, `pairs()`, `must_join` and the terms of its `background` only.
     certificate : Certificate
         Read through `bound`, `step`, `n`, `cost`, `multipliers` and `inequalities` only.
     labels : sequence of n integers, optional
@@ -93,10 +93,24 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
         for sign, a, b in _left(kinds[k], splits[k], [block[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
         bound -= amount * _right(kinds[k], splits[k], len(some))
+    terms = _background(problem)
+    if terms:
+        sums = [[_sums(block, weights) for weights in term[1:]] for term in terms]
+        bound += sum((_within(block, term) for term in terms), Fraction(0))
+        bound += sum((_negative(term[0], *each) for term, each in zip(terms, sums, strict=True)), Fraction(0))
+        for a, b in {*reduced, *cut}:
+            costs = [_product(term[0], each, a, b) for term, each in zip(terms, sums, strict=True)]
+            reduced[a, b] += sum(map(sum, costs), Fraction(0))
+            bound -= sum((part for parts in costs for part in parts if part < 0), Fraction(0))
     bound += sum((r for pair, r in reduced.items() if r < 0 and pair not in cut), Fraction(0))
     if certificate.step:
         step = Fraction(certificate.step)
-        if any((Fraction(cost) / step).denominator != 1 for _, _, cost in _finite_pairs(problem)):
+        if any((Fraction(cost) / step).denominator != 1 for _, _, cost in _finite_pairs(problem)) or any(
+            ((Fraction(x) * Fraction(y) * beta) / step).denominator != 1
+            for beta, *weights in terms
+            for x in _distinct(weights[0])
+            for y in _distinct(weights[-1])
+        ):
             raise InvalidCertificate(f"not all costs are multiples of {certificate.step!r}")
         bound = math.ceil(bound / step) * step
     return bound
@@ -153,7 +167,67 @@ def _exact_cost(problem: Any, labels: Sequence[int]) -> Fraction:
     inside = [cost for a, b, cost in _all_pairs(problem) if labels[a] == labels[b]]
     if math.inf in inside:
         raise InvalidCertificate("the labels join a pair that must be cut")
-    return sum(map(Fraction, inside), Fraction(0))
+    background = sum((_within(labels, term) for term in _background(problem)), Fraction(0))
+    return sum(map(Fraction, inside), background)
+
+
+# ------------------------------------------------------------------------------------- costs of pairs that are not listed
+
+
+def _background(problem: Any) -> list[tuple[Any, ...]]:
+    """The terms of the background: (beta, weights), or (beta, weights, other weights)."""
+    if getattr(problem, "background", None) is None:
+        return []
+    return [(Fraction(beta), *(x.tolist() for x in weights)) for beta, *weights in problem.background.terms]
+
+
+def _distinct(weights: list[float]) -> list[Fraction]:
+    """Numbers of whose multiples all weights are sums, few if the weights are whole numbers."""
+    values = {Fraction(x) for x in weights}
+    if len(values) <= 30:
+        return list(values)
+    finest = max(value.denominator for value in values)
+    return [Fraction(math.gcd(*(int(value * finest) for value in values)), finest)]
+
+
+def _sums(block: list[int], weights: list[float]) -> dict[int, Fraction]:
+    sums: dict[int, Fraction] = defaultdict(Fraction)
+    for a, x in enumerate(weights):
+        sums[block[a]] += Fraction(x)
+    return sums
+
+
+def _within(labels: Sequence[int], term: tuple[Any, ...]) -> Fraction:
+    """What a term costs for the pairs of elements with the same label."""
+    beta, x, y = term[0], term[1], term[-1]
+    of_x, of_y = _sums(labels, x), _sums(labels, y)  # type: ignore[arg-type]
+    total = sum((of_x[label] * of_y[label] for label in of_x), Fraction(0))
+    total -= sum((Fraction(p) * Fraction(q) for p, q in zip(x, y, strict=True)), Fraction(0))
+    return beta * total / (2 if len(term) == 2 else 1)  # type: ignore[no-any-return]
+
+
+def _product(beta: Fraction, sums: list[dict[int, Fraction]], a: int, b: int) -> list[Fraction]:
+    """The products that make up a term of a pair."""
+    if len(sums) == 1:
+        return [beta * sums[0][a] * sums[0][b]]
+    return [beta * sums[0][a] * sums[1][b], beta * sums[0][b] * sums[1][a]]
+
+
+def _negative(beta: Fraction, x: dict[int, Fraction], y: dict[int, Fraction] | None = None) -> Fraction:
+    """The sum of all negative products of a term over all pairs."""
+    total = Fraction(0)
+    for sign in (1, -1):
+        other = sign if beta < 0 else -sign
+        first = [v for v in x.values() if v * sign > 0]
+        second = [v for v in (x if y is None else y).values() if v * other > 0]
+        products = sum(first, Fraction(0)) * sum(second, Fraction(0))
+        if y is not None or beta > 0:
+            diagonal = (p * y[a] for a, p in x.items() if p * sign > 0 and y[a] * other > 0) if y is not None else ()
+            total += beta * (products - sum(diagonal, Fraction(0)))
+        else:
+            total += beta * (products - sum((v * v for v in first), Fraction(0)))
+    return total if y is not None else total / 2
+
 
 
 def _all_pairs(problem: Any) -> Iterator[tuple[int, int, float]]:

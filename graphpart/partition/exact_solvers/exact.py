@@ -17,6 +17,9 @@ less all that rounding may have added. If all costs are multiples of one number,
 
 The roots of all components come first, then what is left of each, so that no small one takes the time of all others.
 
+With a background, 1 comes first, on listed pairs; what is left of each component becomes explicit. A component that is
+too large for that gets multilevel moves and a lower bound (see `implicit_parts`).
+
 1 and 4 stand here, the rest in `tree`. A line per second goes to the logger ``graphpart.partition.exact``, at level
 INFO.
 """
@@ -33,14 +36,16 @@ import numpy as np
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.errors import InvalidOption
+from graphpart.partition.exact_solvers.implicit_parts import solve_in_parts
 from graphpart.partition.exact_solvers.tree import Tree, Work
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.components import Part, split
 from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit
+from graphpart.partition.problem.explicit import without_background
 from graphpart.partition.problem.finish import finish
-from graphpart.partition.reduction.persistency import reduce
+from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduce
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -105,10 +110,16 @@ def exact(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem)
+    p = as_problem(problem, background=True)
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
-    return branch_and_cut(p, initial, time_limit, threads, target, callback)
+    if p.background is not None and p.n > DENSE_UP_TO and p.background.repels:
+
+        def solve(part: SetPartition, start: Labels, limit: float | None, call: Any) -> PartitionResult:
+            return branch_and_cut(part, start, limit, threads, None, call)
+
+        return solve_in_parts(p, initial, time_limit, target, callback, solve)
+    return branch_and_cut(without_background(p, "exact"), initial, time_limit, threads, target, callback)
 
 
 def branch_and_cut(

@@ -6,13 +6,16 @@ within the components of attracting pairs have to be listed.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphpart.common.groups import group
+from graphpart.errors import InvalidProblem
 from graphpart.partition.problem.derived import components
-from graphpart.partition.problem.set_partition import SetPartition
+from graphpart.partition.problem.set_partition import LARGEST_DENSE, SetPartition, as_problem
 
-__all__ = ["explicit"]
+__all__ = ["explicit", "listed_within", "without_background"]
 
 PAIRS, TIMES = 4_000_000, 20  # to be listed at most: so many, and so many times those that are
 ELEMENTS = 3000  # up to which a matrix is as good
@@ -27,11 +30,17 @@ def explicit(p: SetPartition) -> SetPartition | None:
     background = p.background
     if background is None:
         return p
-    assert p.u is not None and p.v is not None and p.cost is not None
     if p.n <= ELEMENTS:
         return p.to_dense()
     if not background.repels:
         return None
+    return listed_within(p)
+
+
+def listed_within(p: SetPartition) -> SetPartition | None:
+    """The same with all pairs within components of attracting pairs, which are listed, for a background that repels."""
+    background = p.background
+    assert background is not None and p.u is not None and p.v is not None and p.cost is not None
     component = components(p)
     sizes = np.bincount(component).astype(np.int64)
     if int((sizes * (sizes - 1) // 2).sum()) > PAIRS + TIMES * p.m:
@@ -54,3 +63,30 @@ def explicit(p: SetPartition) -> SetPartition | None:
     q = SetPartition.of_pairs(p.nodes, low, high, costs, joins, offset=p.offset, sense=p.sense)
     q._implicit = p
     return q
+
+
+def without_background(problem: Any, what: str) -> SetPartition:
+    """A problem of any form with the same optima and no background, for `what` needs the costs of pairs.
+
+    Raises
+    ------
+    InvalidProblem
+        If that would take too much memory.
+    """
+    p = as_problem(problem, background=True)
+    if p.background is None:
+        return p
+    found = explicit(p)
+    if found is None and p.n <= LARGEST_DENSE:
+        found = p.to_dense()
+    if found is None:
+        size = np.bincount(components(p)).max(initial=0)
+        if p.background.repels:
+            why = f"{size} elements hang together by pairs that attract"
+        else:
+            why = "the background attracts some pairs"
+        raise InvalidProblem(
+            f"{what} needs the costs of all pairs of elements in one piece, too many here as unlisted pairs cost "
+            f"something: {why}; expected at most {LARGEST_DENSE} elements, or smaller pieces"
+        )
+    return found

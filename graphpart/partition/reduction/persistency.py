@@ -34,6 +34,10 @@ Joined elements are contracted, and what is next to them is queued to be looked 
 then pairs are cut in the same way, and if that proves further joins, again. A criterion that holds with equality is
 only used where sums are exact (all costs multiples of one number); with inequality, by more than rounding, it holds
 in every optimal partition.
+
+With a background that repels, and more than some hundred elements, the first five criteria are used for joins, on listed
+pairs and sums of weights (an element that is listed with neither a nor b, and that both repel in the same way, loses
+nothing in most means), and cuts are those between components: few unlisted pairs have to be looked at, and none stored.
 """
 
 from __future__ import annotations
@@ -51,6 +55,7 @@ from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.reduction import _persistency
+from graphpart.partition.reduction._background_persistency import Joins
 from graphpart.stopping import Stopping
 
 __all__ = ["PartitionReduction", "Persistency", "persistency", "reduce"]
@@ -59,6 +64,7 @@ CRITERIA = ("", "edge", "neighbourhood", "pair", "triangle", "subgraph", "cut-se
 COMPONENT = CRITERIA.index("component")
 FEW = 2000  # elements, up to which sets may grow large
 LARGE_SETS, SMALL_SETS = 256, 32
+DENSE_UP_TO = 400  # elements of a problem with a background, up to which it is made a matrix, for all criteria
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,26 +164,58 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     >>> r.problem.n, r.constant, r.lift([0, 1, 2]).tolist()
     (3, -5.0, [0, 0, 1, 2])
     """
-    p = as_problem(problem)
+    p = as_problem(problem, background=True)
     stopping = Stopping(time_limit, None, None, None)
     blocks = p.blocks()
     q = p.contract(blocks) if len(p.must_join) else p
+    if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
+        return _with_background(p, q, blocks, stopping)
+    p, q = as_problem(p), as_problem(q)
     starts, neighbours, costs = q.rows()
     largest = SMALL_SETS if q.n > FEW else min(LARGE_SETS, max(q.n, 1))
     exact = common_step(p) > 0
     joins, cuts = _persistency.persistent(q.n, starts, neighbours.copy(), costs.copy(), exact, largest, stopping)
-    first = np.unique(blocks, return_index=True)[1].astype(np.int32)
     merged = connected(q.n, joins[0], joins[1])
     labels = merged[blocks]
     small, cut, cut_criteria = _cut(p, p.contract(labels), labels, merged[cuts[0]], merged[cuts[1]], cuts[2])
-    proof = Persistency(
+    return PartitionReduction(small, p.evaluate_labels(labels), _proof(blocks, joins, cut, cut_criteria, labels))
+
+
+def _proof(
+    blocks: Labels, joins: tuple[Any, Any, Any], cut: NDArray[np.int32], cut_criteria: tuple[str, ...], labels: Labels
+) -> Persistency:
+    first = np.unique(blocks, return_index=True)[1].astype(np.int32)
+    return Persistency(
         np.sort(np.stack([first[joins[0]], first[joins[1]]], 1), axis=1),
         tuple(CRITERIA[why] for why in joins[2].tolist()),
         cut,
         cut_criteria,
         labels,
     )
-    return PartitionReduction(small, p.evaluate_labels(labels), proof)
+
+
+def _with_background(p: SetPartition, q: SetPartition, blocks: Labels, stopping: Stopping) -> PartitionReduction:
+    """Joins by the criteria that need listed pairs and sums of weights only, and cuts between components."""
+    assert q.background is not None and q.u is not None and q.v is not None
+    starts, neighbours, costs = q.rows()
+    beta, g, h = [], [], []
+    for b, (x, y) in zip(q.background.beta.tolist(), q.background.vectors, strict=True):
+        for first, second in [(x, y)] if x is y else [(x, y), (y, x)]:
+            beta.append(abs(b))
+            g.append(np.abs(first))
+            h.append(np.abs(second))
+    joins = Joins(
+        starts, neighbours.copy(), costs.copy(), np.array(beta), np.array(g).T.copy(), np.array(h).T.copy(),
+        common_step(q) > 0, SMALL_SETS,
+    ).run(stopping)  # fmt: skip
+    labels = connected(q.n, joins[0], joins[1])[blocks]
+    small = p.contract(labels)
+    component = small.components()[labels]
+    u, v, cost = p.listed()
+    cut = np.flatnonzero((component[u] != component[v]) & (cost != 0))
+    pairs = np.stack([u[cut], v[cut]], 1)
+    why = (CRITERIA[COMPONENT],) * len(cut)
+    return PartitionReduction(small, p.evaluate_labels(labels), _proof(blocks, joins, pairs, why, labels))
 
 
 def _cut(

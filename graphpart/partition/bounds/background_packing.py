@@ -1,0 +1,163 @@
+"""Packing of stars and cycles, and message passing among them, where pairs that are not listed cost something.
+
+As in `cycle_packing` and `message_passing`, but the pairs that close stars and cycles are mostly not listed: each has
+the background as its capacity, and is made when an inequality first uses it. What attracts are listed pairs only. (A
+background that attracts counts with all of its negative terms, in the certificate.)
+
+1. Stars of each element and what it attracts, with half of the capacity from each end: where few neighbours of an
+   element are neighbours of each other, that is already the best that stars prove, one less than the number of an
+   element's neighbours for each element, halved.
+2. Then stars and cycles from what is left: large stars first, then conflicted triangles, then longer cycles along
+   shortest paths.
+3. Message passing shares capacities anew, and leaves room for 2, in turn.
+
+Memory is in proportion to the listed pairs: of others, not more than some times as many are made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.kernels import _pairs
+from graphpart.partition.bounds import _message_passing
+from graphpart.partition.bounds._background_packing import ImplicitPairs
+from graphpart.partition.bounds.cycle_packing import STAGES, pack_pairs
+from graphpart.partition.bounds.message_passing import ROUNDS
+from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
+from graphpart.partition.problem import SetPartition
+from graphpart.stopping import Stopping
+
+__all__ = ["ImplicitPacking", "pack_implicit", "pass_messages_implicit"]
+
+Floats = NDArray[np.float64]
+LARGEST = 16  # leaves of a star
+SHARES = (1.0, 0.25, 0.05, 0.0)  # of the mean attraction, that amounts of stars reach at least, in turn
+REACH = 50  # elements, the nearest ones, that cycles through an element go through
+MADE = 16  # times as many pairs as are listed are made, at most,
+FEW = 100_000  # and some more
+SWEEPS = 20  # between two packings
+CRUMB = 1e-9  # share of the capacity of a pair that is not worth packing
+LITTLE = 1e-4  # share of the whole gain so far; a round that gains less is the last
+
+
+class ImplicitPacking:
+    """A packing of a problem with a background and without required joins.
+
+    Attributes
+    ----------
+    rows : Inequalities
+    amounts : ndarray of float64, shape (k,)
+    pairs : ImplicitPairs
+        The numbers of pairs: those that are listed, in their order, then those that were made.
+    u, v, cost : ndarray, shape (m,)
+        The listed pairs with their whole costs.
+    """
+
+    def __init__(self, p: SetPartition, stopping: Stopping) -> None:
+        assert p.background is not None
+        self.n, self.stopping = p.n, stopping
+        self.u, self.v, self.cost = p.listed()
+        m = len(self.cost)
+        starts, neighbours, numbers = _pairs.adjacency(p.n, self.u, self.v, np.arange(m, dtype=np.float64))
+        terms = p.background.vectors
+        x, y = (np.array([term[side] for term in terms]).reshape(len(terms), p.n).T.copy() for side in (0, 1))
+        single = np.array([term[0] is term[1] for term in terms], np.uint8)
+        self.pairs = ImplicitPairs(
+            starts, neighbours, numbers.astype(np.int64), m, p.background.beta, x, y, single, MADE * m + FEW
+        )
+        finite = np.abs(self.cost[self.cost < 0])
+        self._mean = float(finite.mean()) if len(finite) else 0.0
+        self.rows = Inequalities.none()
+        self.amounts = np.zeros(0)
+        self._ends, self._terms = np.zeros(1, np.int64), np.zeros(0, np.int64)
+
+    @property
+    def value(self) -> float:
+        """By how much the packing raises the bound."""
+        return float((self.amounts * self._worth()).sum())
+
+    def pack(self) -> float:
+        """Pack what fits into the capacity that is left; the value of that."""
+        if self.stopping.check(np.inf):
+            return 0.0
+        before = self.value
+        capacity = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
+        load = np.bincount(self._terms, np.repeat(self.amounts, np.diff(self._ends)), len(capacity))
+        left = np.maximum(capacity - load, 0.0)
+        left[left <= CRUMB * capacity] = 0.0
+        m = len(self.cost)
+        self.pairs.begin(left[m:])
+        rest = np.copysign(left[:m], self.cost)
+        order = np.arange(self.n, dtype=np.int32)
+        stages = [self._mean * share for share in SHARES]
+        if not len(self.amounts):
+            half = 0.5 * capacity[:m]
+            for least in stages:
+                self.pairs.stars(rest, half, order, 0.5 * least, 3, LARGEST, True, self.stopping)
+        for least in stages:
+            self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST, False, self.stopping)
+        self.pairs.stars(rest, capacity[:m], order, 0.0, 2, 2, False, self.stopping)
+        self.pairs.cycles(rest, REACH, self.stopping)
+        ends, elements, term_ends, terms, amounts = self.pairs.end()
+        starts = np.concatenate([[0], ends])
+        triangular = np.diff(starts) * (np.diff(starts) - 1) // 2 == np.diff(np.concatenate([[0], term_ends]))
+        stars = triangular & (np.diff(starts) > 3)
+        found = Inequalities(
+            np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)
+        )
+        self._add(found, amounts, term_ends, terms)
+        used = np.flatnonzero(rest)
+        if (rest > 0).any() and (rest < 0).any():  # long cycles that listed pairs close
+            attractive = rest[used]
+            longer, more = pack_pairs(self.n, self.u[used], self.v[used], attractive, self.stopping, STAGES)
+            lengths, keys, _, _ = longer.terms(self.n)
+            listed = np.searchsorted(self.u[used].astype(np.int64) * self.n + self.v[used], keys)
+            self._add(longer, more, lengths[1:], used[listed])
+        return self.value - before
+
+    def share(self) -> None:
+        """Share capacities anew, if that raises the value."""
+        capacity = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
+        worth, shared = self._worth(), self.amounts.copy()
+        _message_passing.share(self._ends, self._terms, capacity, worth, shared, SWEEPS, self.stopping)
+        if float((shared * worth).sum()) > self.value:
+            self.amounts = shared
+
+    def improve(self, rounds: int) -> None:
+        """Message passing: share and pack in turn, until that gains little."""
+        for _ in range(rounds):
+            if not len(self.amounts) or self.stopping.check(np.inf):
+                break
+            before = self.value
+            self.share()
+            self.pack()
+            if self.value - before <= LITTLE * before:
+                break
+
+    def _add(
+        self, found: Inequalities, amounts: Floats, term_ends: NDArray[np.int64], terms: NDArray[np.int64]
+    ) -> None:
+        self.rows = self.rows + found
+        self.amounts = np.concatenate([self.amounts, amounts])
+        self._ends = np.concatenate([self._ends, term_ends + self._ends[-1]])
+        self._terms = np.concatenate([self._terms, terms])
+
+    def _worth(self) -> Floats:
+        """What an amount of 1 of each raises the bound by: of a star, its leaves less one; of a cycle, one."""
+        return np.where(self.rows.kinds == TWO_PARTITION, np.diff(self.rows.starts) - 2, 1).astype(np.float64)
+
+
+def pack_implicit(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
+    """See `cycle_packing.pack`, of which this is the form for problems with a background."""
+    packing = ImplicitPacking(p, stopping)
+    packing.pack()
+    return packing.rows, packing.amounts
+
+
+def pass_messages_implicit(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> tuple[Inequalities, Floats]:
+    """See `message_passing.pass_messages`, of which this is the form for problems with a background."""
+    packing = ImplicitPacking(p, stopping)
+    packing.pack()
+    packing.improve(rounds)
+    return packing.rows, packing.amounts

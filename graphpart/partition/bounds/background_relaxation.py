@@ -1,0 +1,87 @@
+"""The linear relaxation with a background: pairs that are not listed become variables when an inequality needs them.
+
+As in `relaxation`, but a pair without variable repels, and stays at 0: no inequality that holds asks for more. Where a
+point violates an inequality in which such a pair has a minus, the pair is made a variable (pricing): inequalities of
+stars, conflicted triangles among them, and of cycles that listed pairs close. The start is message passing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.groups import group
+from graphpart.partition.bounds import _cycle_cuts
+from graphpart.partition.bounds.background_packing import FEW, LARGEST, MADE, ImplicitPacking
+from graphpart.partition.bounds.message_passing import ROUNDS
+from graphpart.partition.bounds.relaxation import SCALE, VIOLATED, Relaxation, most, tightened
+from graphpart.partition.bounds.rows import Rows
+from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
+from graphpart.partition.problem import SetPartition
+from graphpart.stopping import Stopping
+
+__all__ = ["solve_implicit_relaxation"]
+
+Floats = NDArray[np.float64]
+ADDED = 1.0  # inequalities added in a round, at most, per listed pair
+
+
+class ImplicitRelaxation(Relaxation):
+    """The relaxation of a problem with a background and without required joins; listed pairs are its first variables."""
+
+    def __init__(self, packing: ImplicitPacking, stopping: Stopping) -> None:
+        self.packing = packing
+        self.n, self.stopping, self.complete = packing.n, stopping, False
+        self.u, self.v = packing.u, packing.v
+        cut = packing.cost == np.inf
+        self.cost = np.where(cut, 0.0, packing.cost)
+        self.listed = len(self.cost)
+        self.lower, self.upper = np.zeros(self.listed), np.where(cut, 0.0, 1.0)
+        self.y = np.where(self.cost < 0, 0.5, 0.0)
+        scale = SCALE * float(np.abs(self.cost).mean()) if self.cost.any() else 1.0
+        self.scale = max(scale, 1e-250)
+        self.rows = Rows(self.n, self.listed, self._positions)
+        self._begin()
+
+    def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The variables of pairs, which are made if there are none."""
+        numbers = self.packing.pairs.numbers(keys)
+        keys = self.packing.pairs.made()[len(self.cost) - self.listed :]
+        if len(keys):
+            costs = self.packing.pairs.costs()[len(self.cost) - self.listed :]
+            self.u = np.concatenate([self.u, (keys // self.n).astype(np.int32)])
+            self.v = np.concatenate([self.v, (keys % self.n).astype(np.int32)])
+            self.cost = np.concatenate([self.cost, costs])
+            for name, value in (("lower", 0.0), ("upper", 1.0), ("y", 0.0)):
+                setattr(self, name, np.concatenate([getattr(self, name), np.full(len(keys), value)]))
+            self.rows.grow(len(self.cost))
+        return numbers
+
+    def _find(self, tolerance: float) -> Inequalities:
+        starts, elements, amounts = self.packing.pairs.violated_stars(self.y, tolerance, LARGEST, self.stopping)
+        stars = np.diff(starts) > 3
+        found = Inequalities(
+            np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)
+        )
+        cycles = self._cycles(tolerance)
+        self.violation = max(self.violation, float(amounts.max(initial=0.0)))
+        chosen = most(amounts, ADDED * self.listed)
+        room = FEW + MADE * self.listed + self.listed - len(self.cost)  # pairs that may be made
+        chosen = chosen[np.argsort(-amounts[chosen], kind="stable")]
+        sizes = np.diff(starts)[chosen]
+        return found.take(chosen[np.cumsum((sizes - 1) * (sizes - 2) // 2) <= room]) + cycles
+
+    def _closing(self, cuts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        cuts = cuts[cuts < self.listed]
+        order, starts = group(self.u[cuts], self.n)
+        return cuts[order], starts
+
+
+def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
+    """See `relaxation.solve_relaxation`, of which this is the form for problems with a background."""
+    packing = ImplicitPacking(p, stopping)
+    packing.pack()
+    packing.improve(ROUNDS)
+    relaxation = ImplicitRelaxation(packing, stopping)
+    relaxation.start(packing.rows, packing.amounts)
+    return tightened(relaxation, stopping)
