@@ -5,6 +5,17 @@ _Elements = NDArray[np.int32]
 _Costs = NDArray[np.float64]
 
 def unite_below(parents: _Elements, u: _Elements, v: _Elements, cost: _Costs, threshold: float) -> None: ...
+def unite_strong(
+    parents: _Elements,
+    u: _Elements,
+    v: _Elements,
+    cost: _Costs,
+    least: float,
+    below: float,
+    weights: NDArray[np.int64],
+    most: int,
+    given: NDArray[np.int64],
+) -> None: ...
 def unite_within(
     parents: _Elements,
     u: _Elements,

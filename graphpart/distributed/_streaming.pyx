@@ -21,6 +21,27 @@ def unite_below(
                 unite(parent, u[k], v[k])
 
 
+def unite_strong(
+    element_t[::1] parents, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost,
+    double least, double below, long long[::1] weights, long long most, const long long[::1] given
+):
+    """Unite the elements of each pair that costs at least `least` and below `below`, unless the set would weigh more
+    than `most`, or the pair lies between blocks that are `given` (none if empty)."""
+    cdef Py_ssize_t k
+    cdef element_t a, b
+    cdef element_t* parent = &parents[0] if parents.shape[0] else NULL
+    cdef bint any_blocks = given.shape[0] > 0
+    with nogil:
+        for k in range(u.shape[0]):
+            if not least <= cost[k] < below or (any_blocks and given[u[k]] != given[v[k]]):
+                continue
+            a = root(parent, u[k])
+            b = root(parent, v[k])
+            if a != b and weights[a] + weights[b] <= most:
+                unite(parent, a, b)
+                weights[min(a, b)] += weights[max(a, b)]
+
+
 def unite_within(
     element_t[::1] parents, const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost,
     const long long[::1] order, long long[::1] weights, long long most

@@ -4,8 +4,9 @@ Two elements that no path of attractive pairs connects are apart in some optimal
 one by one. A component with more pairs than fit is divided into blocks: its attractive pairs are walked through from
 the strongest to the weakest, by classes of strength that a sample of the pairs divides evenly, and within a class in
 their order on disk; the sets of both elements become one, unless that would have more pairs than fit. These are the
-sets of Kruskal's algorithm with limited size. Small components and blocks are packed into tasks, in the order of their
-first elements.
+sets of Kruskal's algorithm with limited size. Where blocks are given, like the tiles of an image, pairs between them
+are passed over, so that each block is one of these, or lies within one. Small components and blocks are packed into
+tasks, in the order of their first elements.
 
 One worker does this in passes over the pairs on disk; it holds some numbers for each element.
 """
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.distributed import pairs
-from graphpart.distributed._streaming import numbered, unite_below, unite_within
+from graphpart.distributed._streaming import numbered, unite_below, unite_strong
 from graphpart.distributed.folder import Folder
 
 __all__ = ["NOBODY", "divide", "packed"]
@@ -28,11 +29,14 @@ SAMPLE = 2**16  # costs from each range, of which the classes are made
 NOBODY = -1
 
 
-def divide(folder: Folder, stage: str, number: int, n: int, level: str, ranges: int, most: int) -> dict[str, Any]:
+def divide(
+    folder: Folder, stage: str, number: int, n: int, level: str, ranges: int, most: int, given: str = ""
+) -> dict[str, Any]:
     """A task: for each element its block and the task that solves it, NOBODY if no pair attracts it.
 
     Saves the arrays ``block`` and ``task`` of elements, ``component`` of elements and ``large`` of components; the
-    answer says how many there are, and whether a component was divided. `most` is the number of pairs of a task.
+    answer says how many there are, and whether a component was divided. `most` is the number of pairs of a task,
+    `given` the stage that has the given blocks of elements.
     """
     parent = np.arange(n, dtype=np.int32)
     degree = np.zeros(n, np.int32)
@@ -47,7 +51,10 @@ def divide(folder: Folder, stage: str, number: int, n: int, level: str, ranges: 
     divided = bool(large.any())
     block = component
     if divided:
-        block = _blocks(folder, level, ranges, component, large, degree, most)
+        of_elements = folder.load(given, "blocks", mapped=False) if given else np.zeros(0, np.int64)
+        if given:
+            of_elements[~large[component]] = 0
+        block = _blocks(folder, level, ranges, degree, most, of_elements)
         count = int(block.max(initial=-1)) + 1
         weights = np.bincount(block, degree, count) / 2
     alone = np.bincount(block, minlength=count) == 1
@@ -71,15 +78,9 @@ def _count(degree: NDArray[np.int32], u: NDArray[np.int32], v: NDArray[np.int32]
 
 
 def _blocks(
-    folder: Folder,
-    level: str,
-    ranges: int,
-    component: NDArray[np.int32],
-    large: NDArray[np.bool_],
-    degree: NDArray[np.int32],
-    most: int,
+    folder: Folder, level: str, ranges: int, degree: NDArray[np.int32], most: int, given: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Numbers of blocks: those of large components, and all others, in order of their first elements."""
+    """Numbers of blocks, in order of their first elements. Components that fit are one each, if no blocks are given."""
     samples = []
     for k in range(ranges):
         cost = pairs.load(folder, level, k)[2]
@@ -89,21 +90,14 @@ def _blocks(
     attractive = np.sort(np.concatenate(samples))
     edges = attractive[(len(attractive) * np.arange(1, CLASSES)) // CLASSES] if len(attractive) else np.zeros(0)
     thresholds = [*np.unique(edges).tolist(), 0.0]
-    n = len(component)
-    parent = np.arange(n, dtype=np.int32)
+    parent = np.arange(len(degree), dtype=np.int32)
     weights = degree.astype(np.int64)
     before = -np.inf
     for threshold in thresholds:
         for k in range(ranges):
             u, v, cost = pairs.load(folder, level, k)
-            mine = np.flatnonzero((cost >= before) & (cost < threshold) & large[component[u]])
-            mine = mine[component[u[mine]] == component[v[mine]]]
-            unite_within(parent, u, v, cost, mine, weights, 2 * most)
+            unite_strong(parent, u, v, cost, before, threshold, weights, 2 * most, given)
         before = threshold
-    whole = ~large[component]  # elements of components that fit: their first elements are the roots
-    first = np.full(len(large), n, np.int32)
-    np.minimum.at(first, component, np.arange(n, dtype=np.int32))
-    parent[whole] = first[component[whole]]
     numbered(parent)
     return parent
 

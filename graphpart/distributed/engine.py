@@ -11,19 +11,28 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphpart.distributed.folder import Folder
 from graphpart.errors import GraphPartError, InvalidOption, MissingDependency, SolverError
+from graphpart.machine import forget_peak, peak
 from graphpart.stopping import Stopping
 
-__all__ = ["Ended", "Engine", "memory_of"]
+__all__ = ["Ended", "Engine", "Performed", "memory_of"]
 
 SERVE = 0.2  # seconds between two looks at the clock
 RETRIES = 5  # of a task whose worker is lost
 UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2.0**10, "MIB": 2.0**20, "GIB": 2.0**30, "TIB": 2.0**40}
 
 Task = Callable[..., Any]
+
+
+class Performed(NamedTuple):
+    """A task that is done: its answer, the bytes it wrote, the largest memory of its process meanwhile."""
+
+    answer: Any
+    bytes: int
+    memory: int
 
 
 class Ended(Exception):
@@ -57,7 +66,7 @@ class Engine:
         report: Callable[[str, int, int], None],
     ) -> None:
         self.folder, self.memory, self.stopping, self.report = folder, memory, stopping, report
-        self.seconds: dict[str, float] = {}
+        self.stages: dict[str, dict[str, Any]] = {}
         self.client, self.own = client, False
         self.cluster: Any = None
         self.workers = workers
@@ -95,14 +104,24 @@ class Engine:
         self.report(stage, len(answers) - len(missing), len(answers))
         perform = self._here if self.client is None else self._on_workers
         perform(stage, task, arguments, missing, answers)
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.monotonic() - began
+        self._facts(stage)["seconds"] += time.monotonic() - began
         return answers
+
+    def _facts(self, stage: str) -> dict[str, Any]:
+        return self.stages.setdefault(stage, {"tasks": 0, "seconds": 0.0, "bytes": 0, "memory": 0})
+
+    def _answered(self, stage: str, done: Performed) -> Any:
+        facts = self._facts(stage)
+        facts["tasks"] += 1
+        facts["bytes"] += done.bytes
+        facts["memory"] = max(facts["memory"], done.memory)
+        return done.answer
 
     def _here(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
         for done, k in enumerate(missing, len(answers) - len(missing) + 1):
             if self.stopping.check(math.inf):
                 raise Ended
-            answers[k] = performed(self.folder, stage, k, task, arguments[k])
+            answers[k] = self._answered(stage, performed(self.folder, stage, k, task, arguments[k]))
             self.report(stage, done, len(answers))
 
     def _on_workers(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
@@ -125,7 +144,7 @@ class Engine:
                 except TimeoutError:
                     continue
                 for future in sorted(ended, key=futures.__getitem__):
-                    answers[futures[future]] = future.result()
+                    answers[futures[future]] = self._answered(stage, future.result())
                     done += 1
                     self.report(stage, done, len(answers))
                 waiting -= ended
@@ -146,9 +165,10 @@ def _distributed() -> Any:
         raise MissingDependency("distributed", "distributed", "workers of Dask") from None
 
 
-def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tuple[Any, ...]) -> Any:
+def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tuple[Any, ...]) -> Performed:
     """The answer of a task, which is performed unless that was done before."""
-    answer = folder.answer(stage, number)
+    answer, before = folder.answer(stage, number), folder.written
+    forget_peak()
     if answer is None:
         try:
             answer = folder.done(stage, number, task(folder, stage, number, *arguments))
@@ -156,7 +176,7 @@ def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tu
             raise
         except MemoryError:
             raise SolverError(f"stage {stage}, task {number}: out of memory; raise memory_limit") from None
-    return answer
+    return Performed(answer, folder.written - before, peak())
 
 
 def memory_of(text: str | float) -> int:

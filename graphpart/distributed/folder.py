@@ -33,6 +33,7 @@ class Folder:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.written = 0  # bytes, by this object
 
     def __reduce__(self) -> tuple[type[Folder], tuple[str]]:
         return type(self), (self.path,)
@@ -120,6 +121,7 @@ class Folder:
         try:
             with os.fdopen(handle, "wb") as stream:
                 fill(stream)
+                self.written += stream.tell()
             os.replace(temporary, file)
         except OSError as error:
             _unlink(temporary)

@@ -21,11 +21,12 @@ def evaluated(folder: Folder, stage: str, number: int, level: str, labels: str) 
     return compensated_sum(np.ascontiguousarray(cost[label[u] == label[v]]))
 
 
-def seen(folder: Folder, stage: str, number: int, n: int, parts: str, count: int) -> int:
-    """A task: which integers of a range occur in a row; saves ``seen``."""
+def seen(folder: Folder, stage: str, number: int, n: int, parts: str, firsts: list[int]) -> int:
+    """A task: which integers of a range occur in a row; saves ``seen``. `firsts` are the first ones in the parts."""
     found = np.zeros(n, bool)
-    for k in range(count):
-        found[folder.load(parts, f"{k}.seen")] = True
+    for k, first in enumerate(firsts):
+        some = np.unpackbits(folder.load(parts, f"{k}.seen")).view(bool)[: n - first]
+        found[first : first + len(some)] |= some
     folder.save(stage, "seen", found)
     return int(found.sum())
 

@@ -25,8 +25,7 @@ def numbered(folder: Folder, stage: str, number: int, n: int, solutions: str, si
         labels[folder.load(solutions, f"{k}.elements")] = offset + folder.load(solutions, f"{k}.labels")
         offset += size
     others = np.flatnonzero(labels < 0)
-    mine = np.unique(folder.load(kept, "labels")[others], return_inverse=True)[1] if kept else np.arange(len(others))
-    labels[others] = offset + mine
+    labels[others] = offset + (folder.load(kept, "labels")[others] if kept else np.arange(len(others)))
     canonical, count = _pairs.canonical_labels(labels)
     folder.save(stage, "labels", canonical)
     return count

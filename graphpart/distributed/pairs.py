@@ -21,6 +21,7 @@ __all__ = ["Triple", "boundaries", "concatenated", "load", "merge", "save", "sav
 
 Triple = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
+MOST = 2**31 - 1
 SAMPLES = 512  # first elements of pairs, by which ranges are made equal
 NAMES = "u", "v", "cost"
 
@@ -39,7 +40,11 @@ def translate(
     u, v, cost, _ = read(chunk, columns)
     a, b = (elements_of(folder, ids, identifiers, starts, low) for ids in (u, v))
     if low is not None:
-        folder.save(stage, f"{number}.seen", np.unique(np.concatenate([a, b])))
+        first = int(min(a.min(initial=MOST), b.min(initial=MOST)))
+        seen = np.zeros(max(a.max(initial=first), b.max(initial=first)) + 1 - first, bool)
+        seen[a - first] = seen[b - first] = True
+        folder.save(stage, f"{number}.seen", np.packbits(seen))
+        return save_sorted(folder, stage, number, a, b, cost) | {"first": first}
     return save_sorted(folder, stage, number, a, b, cost)
 
 

@@ -2,51 +2,88 @@
 
 Pairs within a block go to the task that solves it, those between blocks stay away: they cost nothing as long as blocks
 stay apart, and the negative ones among them are what a lower bound has to add.
+
+The bound of a part proves that its pairs cost at least a constant and what they cost with other, *reduced* costs (see
+certificates/certificate.py). So blocks that overlap those of an earlier division share the costs of pairs with these:
+what blocks of the earlier one did not need is left for pairs between them, and for the blocks of the next one.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.distributed import pairs
 from graphpart.distributed._streaming import compensated_sum
 from graphpart.distributed.folder import Folder
+from graphpart.kernels import _pairs
 from graphpart.partition.bounds.lower_bound import lower_bound
+from graphpart.partition.certificates.certificate import reduced_costs
 from graphpart.partition.problem import SetPartition
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
-__all__ = ["bounded", "route", "solved"]
+__all__ = ["bounded", "left_over", "route", "solved"]
 
-FEWEST = 1.0  # seconds for a lower bound at least
+FEWEST, PER_PAIR = 1.0, 4e-6  # seconds for a lower bound at least
+SMALL = 2**15  # tasks, whose numbers NumPy sorts in linear time
 
 
-def route(folder: Folder, stage: str, number: int, level: str, division: str, tasks: int) -> dict[str, float]:
-    """A task: the pairs of a range that lie within blocks, by task; the sum of negative costs of all others."""
-    block, task = folder.load(division, "block"), folder.load(division, "task")
+def route(
+    folder: Folder, stage: str, number: int, level: str, division: str, tasks: int, left: str = ""
+) -> dict[str, float]:
+    """A task: the pairs of a range that lie within blocks, by task; the sum of negative costs of all others.
+
+    `left` names the stage with the costs that an earlier division has left, of all pairs; their sum is "left".
+    """
     u, v, cost = pairs.load(folder, level, number)
+    within, inner, starts = _inner(folder, division, u, v, tasks)
+    folder.save(stage, f"{number}.starts", starts)
+    pairs.save(folder, stage, number, (u[inner], v[inner], cost[inner]))
+    answer = {"between": _negative(cost[~within])}
+    if left:
+        rest = folder.load(left, f"{number}")
+        folder.save(stage, f"{number}.left", rest[inner])
+        answer["left"] = _negative(rest[~within])
+    return answer
+
+
+def _inner(folder: Folder, division: str, u: Any, v: Any, tasks: int) -> tuple[Any, Any, NDArray[np.int64]]:
+    """Which pairs lie within blocks; the places of these, in the order of tasks, and where each task begins."""
+    block, task = folder.load(division, "block"), folder.load(division, "task")
     of_u = task[u]
     within = (block[u] == block[v]) & (of_u >= 0)
     inner = np.flatnonzero(within)
-    inner = inner[np.argsort(of_u[inner], kind="stable")]
-    starts = np.searchsorted(of_u[inner], np.arange(tasks + 1))
-    folder.save(stage, f"{number}.starts", starts.astype(np.int64))
-    pairs.save(folder, stage, number, (u[inner], v[inner], cost[inner]))
-    return {"between": compensated_sum(np.ascontiguousarray(np.minimum(cost[~within], 0.0)))}
+    of_inner = of_u[inner]
+    order = np.argsort(of_inner.astype(np.int16) if tasks < SMALL else of_inner, kind="stable")
+    starts = np.searchsorted(of_inner[order], np.arange(tasks + 1))
+    return within, inner[order], starts.astype(np.int64)
 
 
-def gathered(folder: Folder, routes: str, number: int, ranges: int) -> tuple[Any, SetPartition]:
-    """The elements of a task, ascending, and the problem over them."""
+def _negative(cost: NDArray[np.float64]) -> float:
+    return compensated_sum(np.ascontiguousarray(cost[cost < 0]))
+
+
+def gathered(
+    folder: Folder, routes: str, number: int, ranges: int, n: int, left: bool = False, dense: bool | None = None
+) -> tuple[Any, SetPartition]:
+    """The elements of a task, ascending, and the problem over them, with costs as they are or as they are left."""
     found = []
     for k in range(ranges):
-        first, last = folder.load(routes, f"{k}.starts")[number : number + 2].tolist()
-        found.append(pairs.load(folder, routes, k, slice(first, last)))
+        which = slice(*folder.load(routes, f"{k}.starts")[number : number + 2].tolist())
+        u, v, cost = pairs.load(folder, routes, k, which)
+        found.append((u, v, folder.load(routes, f"{k}.left")[which] if left else cost))
     u, v, cost = pairs.concatenated(found)
-    elements = np.unique(np.concatenate([u, v]))
-    place = np.searchsorted(elements, u).astype(np.int32), np.searchsorted(elements, v).astype(np.int32)
-    return elements, SetPartition.of_pairs(range(len(elements)), *place, cost)
+    del found
+    seen = np.zeros(n, bool)
+    seen[u] = seen[v] = True
+    elements = np.flatnonzero(seen).astype(np.int32)
+    place = np.empty(n, np.int32)
+    place[elements] = np.arange(len(elements), dtype=np.int32)
+    return elements, SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, dense=dense)
 
 
 def solved(
@@ -55,6 +92,7 @@ def solved(
     number: int,
     routes: str,
     ranges: int,
+    n: int,
     method: str,
     options: dict[str, Any],
     start: tuple[str, str] | None,
@@ -64,10 +102,10 @@ def solved(
 
     `start` names an array of labels of all elements to start from; subsets that its blocks share are not told apart.
     """
-    elements, p = gathered(folder, routes, number, ranges)
+    elements, p = gathered(folder, routes, number, ranges, n)
     initial = None
     if start is not None:
-        _, initial = np.unique(folder.load(*start)[elements], return_inverse=True)
+        initial, _ = _pairs.canonical_labels(folder.load(*start)[elements].astype(np.int64))
     if fewer is not None:
         result = run(p, "greedy-joining", max_iterations=int(p.n * fewer))
     else:
@@ -88,8 +126,55 @@ def solved(
 
 
 def bounded(
-    folder: Folder, stage: str, number: int, routes: str, ranges: int, method: str, seconds: float
+    folder: Folder,
+    stage: str,
+    number: int,
+    routes: str,
+    ranges: int,
+    n: int,
+    method: str,
+    seconds: float,
+    left: bool,
+    leave: bool,
 ) -> dict[str, float]:
-    """A task: a lower bound on the cost of its part, in half as many seconds as it was solved in, or 1."""
-    _, p = gathered(folder, routes, number, ranges)
-    return {"bound": lower_bound(p, method, time_limit=max(FEWEST, seconds / 2)).bound}
+    """A task: a lower bound on the cost of its part, in half as many seconds as it was solved in, or some more.
+
+    With `left`, of the costs that are left; with `leave`, saves what this bound leaves of them, as ``low``, and answers
+    the "constant" beside it.
+    """
+    _, p = gathered(folder, routes, number, ranges, n, left, False if leave else None)
+    m = len(p.pairs()[2])
+    found = lower_bound(p, method, time_limit=max(FEWEST, seconds / 2, m * PER_PAIR))
+    answer = {"bound": found.bound, "constant": 0.0}
+    if leave:
+        assert p.matrix is None  # so that pairs are in the order of those that were gathered
+        low, answer["constant"] = reduced_costs(p, found.inequalities, found.multipliers)
+        if not low.min(initial=0.0) > -np.inf:  # beyond all measure
+            low, answer["constant"] = p.pairs()[2], 0.0
+        folder.save(stage, f"{number}.low", low)
+    return answer
+
+
+def left_over(
+    folder: Folder,
+    stage: str,
+    number: int,
+    level: str,
+    division: str,
+    routes: str,
+    bounds: str,
+    tasks: int,
+    left: str,
+) -> float:
+    """A task: the costs of a range that are left after the bounds of a division's parts, in the order of its pairs."""
+    u, v, cost = pairs.load(folder, level, number)
+    rest = folder.load(left, f"{number}", mapped=False) if left else np.array(cost)
+    _, inner, starts = _inner(folder, division, u, v, tasks)
+    begins = np.zeros(tasks, np.int64)
+    for k in range(number):
+        begins += np.diff(folder.load(routes, f"{k}.starts"))
+    for k, (first, last) in enumerate(pairwise(starts.tolist())):
+        if first < last:
+            rest[inner[first:last]] = folder.load(bounds, f"{k}.low")[begins[k] : begins[k] + last - first]
+    folder.save(stage, f"{number}", rest)
+    return 0.0

@@ -32,7 +32,8 @@ class DistributedResult(Shown):
     seconds : float
         Wall clock.
     stages : dict
-        Seconds of each stage.
+        Of each stage: ``tasks``, ``seconds``, ``bytes`` that were written, and ``memory``, the most that a process that
+        performed one of its tasks had. What an earlier run with the same work folder did is not counted.
     bytes : int
         Of all files in the work folder at the end.
     wrong_rows : int
@@ -51,7 +52,7 @@ class DistributedResult(Shown):
     subsets: int
     levels: tuple[dict[str, Any], ...]
     seconds: float
-    stages: dict[str, float] = field(default_factory=dict)
+    stages: dict[str, dict[str, Any]] = field(default_factory=dict)
     bytes: int = 0
     wrong_rows: int = 0
     warnings: tuple[str, ...] = ()
@@ -65,7 +66,8 @@ class DistributedResult(Shown):
         """What there is to know, by name: a dictionary that prints as aligned lines."""
         facts = {"elements": self.elements, "clusters": self.subsets, "cost": self.cost} | self._facts()
         facts |= {"message": self.message, "labels": self.labels, "wrong rows": self.wrong_rows}
-        return Facts(facts | {"bytes": self.bytes} | {f"{k}, seconds": round(v, 3) for k, v in self.stages.items()})
+        facts |= {"bytes": self.bytes, "memory of a worker": max((v["memory"] for v in self.stages.values()), default=0)}
+        return Facts(facts | {f"{k}, seconds": round(v["seconds"], 3) for k, v in self.stages.items()})
 
     def to_frame(self) -> Any:
         """The labels as a pandas data frame with the columns ``id`` and ``label``; all of them in memory."""

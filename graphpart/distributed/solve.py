@@ -197,18 +197,22 @@ class _Run:
         self.range = max(1000, memory // BYTES_OF_RANGE)
         self.best: str | None = None  # the stage with the best labels of elements of the first level
         self.lower = -math.inf
+        self.constant = 0.0  # beside the costs that the bounds of earlier divisions have left,
+        self.left = ""  # which this stage has; none: as they are
+        self.more = False  # whether another division follows
         self.proven = True
         self.levels: list[dict[str, Any]] = []
 
     def run(self, files: list[str], refine: int, target: str) -> DistributedResult:
         """All stages."""
         status = Status.FEASIBLE
+        self.rounds = refine
         self.engine.stopping = Stopping()  # without elements and pairs there is nothing to return
         self.input(files)
         self.engine.stopping = self.stopping
         try:
             self.solve_levels()
-            for k in range(refine):
+            for k in range(self.rounds):
                 if not self.refine(k):
                     break
         except Ended:
@@ -255,7 +259,7 @@ class _Run:
         arguments = [(chunk, columns, "buckets", self.starts, self.low) for chunk in chunks]
         translated = map_("pairs", pairs.translate, arguments)
         if direct:
-            self.elements = map_("seen", labels.seen, [(self.n, "pairs", len(chunks))])[0]
+            self.elements = map_("seen", labels.seen, [(self.n, "pairs", [answer["first"] for answer in translated])])[0]
         else:
             self.elements = self.n
         self.ranges = self.merge("level-0", "pairs", translated, self.n)
@@ -278,9 +282,9 @@ class _Run:
             level = f"level-{k}"
             count = sum(answer["pairs"] for answer in ranges)
             division = self.engine.map(f"divide-{k}", blocks.divide, [(n, level, len(ranges), self.most)])[0]
-            sizes = self.part(
-                f"{k}", level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0, division["divided"]
-            )
+            divided = division["divided"]
+            self.more = divided and self.rounds > 0
+            sizes = self.part(f"{k}", n, level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0, divided)
             stage = f"labels-{k}"
             subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{k}", sizes)])[0]
             self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
@@ -304,6 +308,7 @@ class _Run:
     def part(
         self,
         name: str,
+        n: int,
         level: str,
         ranges: int,
         division: str,
@@ -315,22 +320,49 @@ class _Run:
         """Solve the parts of a division; how many subsets each has. Their lower bound, if they are all elements."""
         map_ = self.engine.map
         routes = f"route-{name}"
-        routed = map_(routes, parts.route, [(level, division, tasks)] * ranges)
-        arguments = [(routes, ranges, self.method, self.options, start, FEWER if divided else None)] * tasks
+        routed = map_(routes, parts.route, [(level, division, tasks, self.left if bounding else "")] * ranges)
+        arguments = [(routes, ranges, n, self.method, self.options, start, FEWER if divided else None)] * tasks
         solved = map_(f"solve-{name}", parts.solved, arguments)
         if bounding:
-            between = math.fsum(answer["between"] for answer in routed)
             self.proven = self.proven and all(answer["optimal"] for answer in solved)
             found = [answer["bound"] for answer in solved]
             if self.bound is not None:
-                given = [(routes, ranges, self.bound, answer["seconds"]) for answer in solved]
-                better = map_(f"bound-{name}", parts.bounded, given)
-                found = [max(a, b["bound"]) for a, b in zip(found, better, strict=True)]
-            whole = math.fsum([between, *found])
+                found = self.raise_bound(name, level, ranges, division, routed, solved)
+            whole = math.fsum([*(answer["between"] for answer in routed), *found])
             self.lower = max(self.lower, whole - ROUNDING * abs(whole))
         self.folder.remove(routes)
         self.gain = math.fsum(answer["cost"] - answer["before"] for answer in solved if answer["before"] is not None)
         return [answer["clusters"] for answer in solved]
+
+    def raise_bound(
+        self, name: str, level: str, ranges: int, division: str, routed: list[Any], solved: list[Any]
+    ) -> list[float]:
+        """Step 5 for one division; lower bounds of its parts by what methods of parts found, or by costs as they are.
+
+        The lower bound of all is raised by the bounds of the parts for what earlier divisions have left of costs, and
+        what these leave is saved for the next division.
+        """
+        map_, left = self.engine.map, self.left
+        found = [answer["bound"] for answer in solved]
+        leave = self.more
+        given = [
+            (f"route-{name}", ranges, self.n, self.bound, answer["seconds"], bool(left), leave) for answer in solved
+        ]
+        better = map_(f"bound-{name}", parts.bounded, given)
+        if left:
+            whole = math.fsum([self.constant, *(a["left"] for a in routed), *(b["bound"] for b in better)])
+            self.lower = max(self.lower, whole - ROUNDING * abs(whole))
+        else:
+            found = [max(a, b["bound"]) for a, b in zip(found, better, strict=True)]
+        if leave:
+            arguments = [(level, division, f"route-{name}", f"bound-{name}", len(solved), left)] * ranges
+            map_(f"left-{name}", parts.left_over, arguments)
+            self.constant = math.fsum([self.constant, *(b["constant"] for b in better)])
+            self.left = f"left-{name}"
+            self.folder.remove(f"bound-{name}")
+        if left:
+            self.folder.remove(left)
+        return found
 
     # ----------------------------------------------------------------------------------------------------- refinement
 
@@ -348,7 +380,8 @@ class _Run:
         found = self.engine.map(f"group-{k}", refinement.group, [argument])[0]
         self.folder.remove(f"borders-{k}")
         start = (self.best, "labels")
-        sizes = self.part(name, "level-0", ranges, f"group-{k}", found["tasks"], start, True)
+        self.more = k + 1 < self.rounds
+        sizes = self.part(name, self.n, "level-0", ranges, f"group-{k}", found["tasks"], start, True)
         stage = f"labels-{name}"
         subsets = self.engine.map(stage, levels.numbered, [(self.n, f"solve-{name}", sizes, self.best)])[0]
         self.best = stage
@@ -397,7 +430,7 @@ class _Run:
             subsets=subsets,
             levels=tuple(self.levels),
             seconds=self.stopping.seconds,
-            stages=dict(self.engine.seconds),
+            stages=dict(self.engine.stages),
             bytes=self.folder.size(),
             wrong_rows=self.wrong,
             warnings=tuple(self.warnings),

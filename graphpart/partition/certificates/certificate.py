@@ -31,7 +31,7 @@ from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
 from graphpart.partition.problem import SetPartition, as_problem
 
-__all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound"]
+__all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound", "reduced_costs"]
 
 Floats = NDArray[np.float64]
 CHUNK = 1 << 19  # inequalities written out at a time
@@ -213,6 +213,39 @@ def proven_bound(p: SetPartition, inequalities: Inequalities, multipliers: Float
     InvalidCertificate
         If a multiplier is negative or not finite, or an inequality is none of the known kinds.
     """
+    low, constants = _reduced(p, inequalities, multipliers)
+    parts = [*constants[:2], _inequalities.sum_down(low, True), *constants[2:]]
+    return float(_inequalities.sum_down(np.array(parts), False))
+
+
+def reduced_costs(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -> tuple[Floats, float]:
+    """Costs of the pairs of a problem without required joins, and a constant, that prove as much as the inequalities.
+
+    With these costs and the constant, each partition costs at most what it costs in the problem: all operations round
+    towards minus infinity. So a lower bound of the problem with these costs, plus the constant, is one of this problem.
+
+    Returns
+    -------
+    costs : ndarray of float64
+        In the order of ``p.pairs()``.
+    constant : float
+
+    Examples
+    --------
+    >>> from graphpart.partition import lower_bound
+    >>> p = SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0], dense=False)
+    >>> proof = lower_bound(p, "cycle-packing")
+    >>> costs, constant = reduced_costs(p, proof.inequalities, proof.multipliers)
+    >>> costs.tolist(), constant
+    ([0.0, 2.0, -1.0], -2.0)
+    """
+    assert not len(p.must_join), "expected a problem without required joins"
+    low, constants = _reduced(p, inequalities, multipliers)
+    return low, float(_inequalities.sum_down(np.array(constants), False))
+
+
+def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -> tuple[Floats, list[float]]:
+    """Reduced costs of the pairs between required joins, and constants beside them: all rounded downwards."""
     n = p.n
     if len(multipliers) != len(inequalities):
         raise InvalidCertificate(f"{len(multipliers)} multipliers: expected one for each of {len(inequalities)}")
@@ -249,7 +282,7 @@ def proven_bound(p: SetPartition, inequalities: Inequalities, multipliers: Float
             _inequalities.add_terms(slots[known], signs[known], values[known], low)
             later_keys.append(terms[~known])
             later_values.append((signs * values)[~known])
-    parts = [constant, within, _inequalities.sum_down(low, True)]
+    parts = [constant, within]
     if later_keys:
         names, slots = np.unique(np.concatenate(later_keys), return_inverse=True)
         rest = np.zeros(len(names))
@@ -260,7 +293,7 @@ def proven_bound(p: SetPartition, inequalities: Inequalities, multipliers: Float
         parts.append(_inequalities.sum_down(rest, True))
     if weights is not None:  # of all other pairs, the negative terms count
         parts += [weights.within, -math.nextafter(named, math.inf) if named else 0.0, weights.all_negative()]
-    return float(_inequalities.sum_down(np.array(parts), False))
+    return low, parts
 
 
 def _reduced_start(p: SetPartition, blocks: NDArray[np.int32] | None) -> tuple[NDArray[np.int64], Floats, float]:
