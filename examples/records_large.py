@@ -149,11 +149,11 @@ SOUNDS = str.maketrans("abcdefghijklmnopqrstuvwxyz", "-123-12--22455-12623-1-2-2
 
 def combined(*codes: Ints) -> Ints:
     """One key from several codes; 0 where one of them is 0."""
-    key = codes[0].astype(np.int64)
-    for code in codes[1:]:
-        product = np.where((key > 0) & (code > 0), key * (int(code.max(initial=0)) + 1) + code, 0)
-        key = np.unique(np.append(product, 0), return_inverse=True)[1][:-1]
-    return key
+    key, known = np.zeros(len(codes[0]), np.int64), np.ones(len(codes[0]), bool)
+    for code in codes:
+        key = key * (int(code.max(initial=0)) + 1) + code  # far from 2^63
+        known &= code > 0
+    return np.where(known, key, 0)
 
 
 # -------------------------------------------------------------------------------------------------------- candidates
@@ -176,19 +176,18 @@ ORDERS = (
 
 def candidates(records: Records, tell: Tell, first: int = 0) -> tuple[Ints, Ints]:
     """Pairs u < v of records that are near each other in one of the sorted orders; of these, those with v >= first."""
-    n, found = len(records.codes["given"]), np.zeros(0, np.int64)
+    n, parts = len(records.codes["given"]), [np.zeros(0, np.int64)]
     for k, (key, by) in enumerate(sorted_orders(records.codes)):
         tell(k, len(ORDERS) + 1)
         order = np.lexsort((by, key))
         order = order[np.searchsorted(key[order], 1) :]  # without those that lack the key
-        keys, parts = key[order], [found]
+        keys = key[order]
         for distance in range(1, WINDOW + 1):
             at = np.flatnonzero(keys[distance:] == keys[:-distance])
-            a, b = order[at], order[at + distance]
-            later = (a >= first) | (b >= first)
-            a, b = a[later], b[later]
-            parts.append(np.minimum(a, b) * n + np.maximum(a, b))
-        found = np.unique(np.concatenate(parts))
+            low, high = np.sort([order[at], order[at + distance]], axis=0)
+            parts.append((low * n + high)[high >= first])
+    found = np.sort(np.concatenate(parts))
+    found = found[np.diff(found, prepend=-1) > 0]
     return (found // n).astype(np.int32), (found % n).astype(np.int32)
 
 
@@ -307,7 +306,7 @@ def through_files(n: int, folder: Path, threshold: float, workers: int) -> Ints:
     """Clusters of least cost, by workers of Dask that read and write files."""
     import pyarrow.parquet as pq
 
-    (folder / "pairs").mkdir()
+    (folder / "pairs").mkdir(exist_ok=True)
     with (
         pq.ParquetFile(folder / "scored.parquet") as scored,
         pq.ParquetWriter(folder / "pairs" / "pairs.parquet", scored.schema_arrow) as writer,
@@ -395,7 +394,7 @@ def make(n: int, seed: int, dupehell: bool, folder: Path) -> tuple[dict[str, Any
         raise gp.MissingDependency("dupehell", "records", "--dupehell") from None
     import pyarrow.parquet as pq
 
-    made = generate("kyc", 2 * n, seed=seed, difficulty="medium", output_dir=str(folder), only_entity="natural_person")
+    made = generate("kyc", n, seed=seed, difficulty="medium", output_dir=str(folder), only_entity="natural_person")
     table, truth = pq.read_table(made.dataset), pq.read_table(made.ground_truth)
     names = ("given_name", "family_name", "birth_date", "residential_address_line1", "residential_city",
              "residential_postal_code", "mobile_phone", "email_address")  # fmt: skip
@@ -412,6 +411,7 @@ def study(
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="records-") as temporary:
             return study(n, seed, workers, dupehell, Path(temporary))
+    folder.mkdir(parents=True, exist_ok=True)
     seconds, out = Stages(), {"records": n}
     with seconds.stage("records"):
         columns, person = make(n + n // 100, seed, dupehell, folder)
@@ -508,17 +508,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2, help="processes for the partition through files; 0: this one")
     parser.add_argument("--dupehell", action="store_true", help="take the records of the package dupehell")
+    parser.add_argument("--folder", type=Path, help="keep the files of scored pairs and of labels in this folder")
     parser.add_argument("--figure", metavar="PNG")
     args = parser.parse_args(arguments)
     if args.records < 1000:
         parser.error(f"--records is {args.records}: expected at least 1000")
     try:
-        found = study(args.records, args.seed, args.workers, args.dupehell)
+        found = study(args.records, args.seed, args.workers, args.dupehell, args.folder)
     except gp.GraphPartError as error:
         parser.exit(1, f"{error}\n")
     if args.figure:
         draw(found, args.figure)
-    print(f"{found['records']:,} records of {found['persons']:,} persons; {found['candidates']:,} candidates, among them "
+    print(f"{found['records']:,} records of {found['persons']:,} persons; {found['candidates']:,} candidates, with "
           f"{found['of them']:,} of the {found['pairs of one person']:,} pairs of one person\n")  # fmt: skip
     rows = found["scores"] | {f"later records, {name}": row for name, row in found["later"].items()}
     names = list(next(iter(rows.values())))
