@@ -42,9 +42,9 @@ import graphpart as gp
 FIELDS = ("given", "surname", "birth", "street", "city", "postcode", "phone", "email")
 WINDOW = 20  # records that follow in a sorted order and are candidates
 BATCH = 200_000  # pairs whose attributes are in memory
-KNOWN = 10_000  # persons at most, and a quarter of all: half to learn costs, half to choose thresholds
+KNOWN = 10_000  # persons at most, and a quarter of all: a fifth to learn costs, the others to choose thresholds
 SIGMA = 3.0  # of the prior of the model's parameters
-THRESHOLDS = np.arange(-10.5, 3.1, 1.5)  # in bits, subtracted from costs
+THRESHOLDS = np.arange(-7.5, 1.6, 0.75)  # in bits, subtracted from costs
 SHOWN = 30  # of the largest clusters, in the picture
 
 Ints = NDArray[np.integer[Any]]
@@ -109,10 +109,7 @@ def encode(columns: dict[str, Any]) -> Records:
     """Each text once, and small integers instead; what sorted orders and attributes need beside the fields."""
     texts, codes = {}, {}
     for name in FIELDS:
-        column = columns[name]
-        column[[text is None for text in column]] = ""
-        texts[name], code = np.unique(np.append(column, ""), return_inverse=True)  # "" comes first
-        codes[name] = code[:-1].astype(np.int32)
+        texts[name], codes[name] = coded(columns[name])
     formal = {nick: name for name, nick in gp.generate.NICKNAMES.items()}
     for new, name, function in (
         ("letter", "given", lambda text: text[:1].lower()),
@@ -123,19 +120,26 @@ def encode(columns: dict[str, Any]) -> Records:
         ("day", "birth", lambda text: text[5:]),
         ("house", "street", lambda text: text.split(" ")[0]),
     ):
-        codes[new] = coded([function(text) for text in texts[name].tolist()])[codes[name]]
-    turned = [text[:4] + text[7:] + text[4:7] for text in texts["birth"].tolist()]  # day and month
-    for one, other, values in (("first", "last", ("given", "surname")), ("date", "turned", ("birth", None))):
-        left = texts[values[0]].tolist()
-        both = coded(left + (turned if values[1] is None else texts[values[1]].tolist()))
-        codes[one] = both[: len(left)][codes[values[0]]]
-        codes[other] = both[len(left) :][codes[values[1] or values[0]]]
+        codes[new] = coded([function(text) for text in texts[name].tolist()])[1][codes[name]]
+    dates = texts["birth"].tolist()
+    turned = [text[:4] + text[7:] + text[4:7] for text in dates]  # day and month
+    for (one, left, of_one), (other, right, of_other) in (
+        (("first", texts["given"].tolist(), "given"), ("last", texts["surname"].tolist(), "surname")),
+        (("date", dates, "birth"), ("turned", turned, "birth")),
+    ):
+        both = coded(left + right)[1]
+        codes[one], codes[other] = both[: len(left)][codes[of_one]], both[len(left) :][codes[of_other]]
+    codes["either"] = np.minimum(codes["date"], codes["turned"])  # the same for both
     return Records(texts, codes)
 
 
-def coded(values: list[str]) -> Ints:
-    """Codes of texts, 0 for the empty one."""
-    return np.unique(np.array(["", *values], object), return_inverse=True)[1][1:].astype(np.int32)
+def coded(column: Any) -> tuple[NDArray[np.object_], Ints]:
+    """The different texts of a column, the empty one first, and which one each row has; None is empty, too."""
+    import pyarrow as pa
+
+    empty = pa.array([""])
+    found = pa.chunked_array([empty, pa.array(column, pa.string()).fill_null("")]).dictionary_encode().combine_chunks()
+    return found.dictionary.to_numpy(zero_copy_only=False), found.indices.to_numpy()[1:]
 
 
 def sound(name: str) -> str:
@@ -159,19 +163,19 @@ def combined(*codes: Ints) -> Ints:
 # -------------------------------------------------------------------------------------------------------- candidates
 
 
+ORDERS = (  # fields that both records of a candidate share, and what is sorted by among these
+    (("sound", "letter", "year"), "day"), (("sound", "letter", "day"), "year"), (("date", "sound"), "letter"),
+    (("either", "letter"), "sound"), (("called", "surname"), "postcode"), (("called", "surname"), "date"),
+    (("postcode", "house"), "letter"), (("street",), "called"), (("phone",), "letter"), (("email",), "date"),
+)  # fmt: skip
+
+
 def sorted_orders(codes: dict[str, Ints]) -> Iterator[tuple[Ints, Ints]]:
-    """Keys that both records of a candidate share, and what records of the same key are sorted by."""
+    """The keys of `ORDERS`, and one for names that may be swapped."""
     for key, by in ORDERS:
         yield combined(*(codes[name] for name in key)), codes[by]
     one, other = codes["first"], codes["last"]
     yield combined(np.minimum(one, other), np.maximum(one, other), codes["year"]), codes["day"]
-
-
-ORDERS = (
-    (("sound", "year"), "day"), (("sound", "letter", "day"), "year"), (("date",), "letter"), (("turned",), "sound"),
-    (("called", "surname"), "postcode"), (("called", "surname"), "date"), (("postcode", "house"), "letter"),
-    (("street",), "called"), (("phone",), "letter"), (("email",), "date"),
-)  # fmt: skip
 
 
 def candidates(records: Records, tell: Tell, first: int = 0) -> tuple[Ints, Ints]:
@@ -181,12 +185,14 @@ def candidates(records: Records, tell: Tell, first: int = 0) -> tuple[Ints, Ints
         tell(k, len(ORDERS) + 1)
         order = np.lexsort((by, key))
         order = order[np.searchsorted(key[order], 1) :]  # without those that lack the key
-        keys = key[order]
+        keys, near = key[order], []
         for distance in range(1, WINDOW + 1):
             at = np.flatnonzero(keys[distance:] == keys[:-distance])
             low, high = np.sort([order[at], order[at + distance]], axis=0)
-            parts.append((low * n + high)[high >= first])
-    found = np.sort(np.concatenate(parts))
+            near.append((low * n + high)[high >= first])
+        parts.append(np.concatenate(near))
+    found = np.concatenate(parts)
+    found.sort()
     found = found[np.diff(found, prepend=-1) > 0]
     return (found // n).astype(np.int32), (found % n).astype(np.int32)
 
@@ -271,9 +277,16 @@ def read_costs(folder: Path) -> Floats:
 # ----------------------------------------------------------------------------------------------------------- clusters
 
 
+def inside(n: int, u: Ints, v: Ints, cost: Floats) -> Ints:
+    """The pairs within components of attractive pairs; no partition of least cost joins others."""
+    part = components(n, u, v, cost)
+    return np.flatnonzero(part[u] == part[v])
+
+
 def partition(n: int, u: Ints, v: Ints, cost: Floats, missing: float = 0.0) -> Ints:
     """Clusters of least cost; pairs that are no candidates cost `missing`."""
-    problem = gp.SetPartition.from_pairs(n, (u, v), cost, missing=missing)
+    at = inside(n, u, v, cost)
+    problem = gp.SetPartition.from_pairs(n, (u[at], v[at]), cost[at], missing=missing)
     return gp.solve(problem, method="multilevel" if missing else "kernighan-lin").labels
 
 
@@ -339,9 +352,13 @@ def scores(person: Ints, labels: Ints, judged: NDArray[np.bool_]) -> dict[str, f
     sees errors in the same proportion as all persons do; over all records these are the usual figures. A person is
     found if a cluster has all of its records and no other.
     """
-    _, label, size = np.unique(labels, return_inverse=True, return_counts=True)
-    _, both, meeting = np.unique(person * len(size) + label, return_inverse=True, return_counts=True)
-    true, found, together = np.bincount(person)[person][judged], size[label][judged], meeting[both][judged]
+    key = person * (int(labels.max(initial=0)) + 1) + labels
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    size = np.diff(np.append(first, len(key)))
+    meeting = np.empty(len(key), np.int64)
+    meeting[order] = np.repeat(size, size)  # the records of the same person in the same cluster
+    together, true, found = (x[judged] for x in (meeting, np.bincount(person)[person], np.bincount(labels)[labels]))
     right, wanted, joined = (int((x - 1).sum()) for x in (together, true, found))
     whole = (1 / found[(together == true) & (together == found)]).sum()
     persons, clusters = (1 / true).sum(), (1 / found).sum()
@@ -426,7 +443,7 @@ def study(
     out["of them"], out["pairs of one person"] = int(of_one.sum()), int((sizes * (sizes - 1) // 2).sum())
 
     known = np.random.default_rng(seed).permutation(len(sizes))[: min(KNOWN, len(sizes) // 4)]
-    to_learn, to_tune = np.isin(person, known[::2]), np.isin(person, known[1::2])
+    to_learn, to_tune = np.isin(person, known[::5]), np.isin(person, known[np.arange(len(known)) % 5 > 0])
     held_out = ~to_learn & ~to_tune
     with seconds.stage("learning"):
         model = learn(records, u, v, person, to_learn)
@@ -460,10 +477,9 @@ def study(
         a, b = candidates(everything, tell, n)
         more = model.costs(attributes(everything, a, b))
     with seconds.stage("later: problem"):
-        pairs = np.concatenate([u, a]), np.concatenate([v, b])
-        problem = gp.SetPartition.from_pairs(
-            len(everyone), pairs, np.concatenate([cost, more]) - threshold["partition"]
-        )
+        u, v, cost = np.append(u, a), np.append(v, b), np.append(cost, more) - threshold["partition"]
+        at = inside(len(everyone), u, v, cost)
+        problem = gp.SetPartition.from_pairs(len(everyone), (u[at], v[at]), cost[at])
     with seconds.stage("later: extend"):
         extended = gp.partition.extend(problem, np.append(labels["partition"], np.full(fresh.sum(), -1))).labels
     with seconds.stage("later: all anew"):
