@@ -35,8 +35,8 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
-    """The columns of a CSV table with a row for each pair; only those that are given are attributes of the result."""
-    group = parser.add_argument_group("columns of a CSV file with a row for each pair, by name")
+    """The columns of a table with a row for each pair; only those that are given are attributes of the result."""
+    group = parser.add_argument_group("columns of a CSV or Parquet file with a row for each pair, by name")
     for side in ("left", "right"):
         group.add_argument(
             f"--{side}", metavar="COLUMN", help=f"identifiers of the {side} element; default: the first columns"

@@ -40,7 +40,7 @@ __all__ = [
 
 
 def read_problem(file: str, format: str | None, columns: Mapping[str, Any] | None = None) -> Any:
-    """The problem in a file; `columns` are those of a CSV table, if they are named."""
+    """The problem in a file; `columns` are those of a table, if they are named."""
     from graphpart.io import read, read_pairs
 
     check_input(file)

@@ -40,6 +40,8 @@ def instances_in(paths: Sequence[str]) -> list[str]:
             for name in sorted(os.listdir(path))
             if name != MANIFEST and bare_name(name).endswith(suffixes)
         ]
+        if not found and any(name.endswith(".parquet") for name in os.listdir(path)):
+            raise InvalidOption(f"{path}: a folder of Parquet files is solved in parts: expected --workers with it")
         if not found:
             raise InvalidOption(f"{path}: no instances there: expected files with the suffixes {', '.join(suffixes)}")
         files += found

@@ -13,6 +13,7 @@ from graphpart.generate.machine_parts import machine_parts
 from graphpart.generate.max_cut import max_cut
 from graphpart.generate.modularity import modularity
 from graphpart.generate.noisy_image import noisy_image
+from graphpart.generate.person_records import NICKNAMES, PersonRecords, person_records
 from graphpart.generate.planted_partition import planted_partition
 from graphpart.generate.qubo import qubo
 from graphpart.generate.scene import scene
@@ -23,10 +24,12 @@ from graphpart.generate.uniform_integers import uniform_integers
 
 __all__ = [
     "FAMILIES",
+    "NICKNAMES",
     "FactorInstance",
     "Family",
     "Instance",
     "Parameter",
+    "PersonRecords",
     "cluster_editing",
     "correlations",
     "digits",
@@ -39,6 +42,7 @@ __all__ = [
     "max_cut",
     "modularity",
     "noisy_image",
+    "person_records",
     "planted_partition",
     "qubo",
     "scene",

@@ -1,4 +1,7 @@
-"""CSV tables with columns of any names: two of identifiers, one with a cost, weight, similarity or probability."""
+"""Tables with columns of any names: two of identifiers, one with a cost, weight, similarity or probability.
+
+CSV, or Parquet, which its first bytes tell.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.files.source import PathOrStream, Source, opened
 from graphpart.files.text import INTEGER
+from graphpart.io.parquet import MAGIC, ParquetColumns
 from graphpart.io.table import TableReader
 from graphpart.partition.problem import SetPartition
 
@@ -20,7 +24,7 @@ KINDS = ("cost", "weight", "similarity", "probability")
 
 
 def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = None, **options: Any) -> SetPartition:
-    """Read a problem from a CSV table with a header and a row for each pair.
+    """Read a problem from a CSV table with a header, or from a Parquet file, with a row for each pair.
 
     Parameters
     ----------
@@ -28,7 +32,7 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
         ``"-"`` is standard input. Data compressed by gzip are recognised.
     left, right : str, optional
         The columns with the identifiers of the two elements; default: the first two columns without the one of values.
-        What is written like an integer is an integer.
+        What is written like an integer is an integer; the columns of a Parquet file have types of their own.
     **options
         One of `cost`, `weight`, `similarity` and `probability`, the name of the column with the values; further
         `threshold`, `prior` and `clip`. See :meth:`graphpart.SetPartition.from_frame`.
@@ -37,7 +41,9 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
     ------
     FormatError
         If the table has no such column, an identifier is empty, a value is no number, or a row pairs an element with
-        itself; the message names the line.
+        itself; the message names the line, or the row of a Parquet file, counted from 0.
+    MissingDependency
+        If the file is Parquet and pyarrow is not installed: ``pip install 'graphpart[frames]'``.
     InvalidOption
         As for :meth:`graphpart.SetPartition.from_frame`.
 
@@ -53,7 +59,7 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
         raise InvalidOption(f"{len(named)} columns of values named: expected one of {', '.join(KINDS)}")
     value = named[0]
     with opened(path) as source:
-        table = TableReader(source)
+        table = ParquetColumns(source) if source.head(len(MAGIC)) == MAGIC else TableReader(source)
         others = [name for name in table.columns if name not in (left, right, value)]
         table.place(value)
         ends = []
@@ -64,11 +70,17 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
                 name = others.pop(0)
             table.place(name)
             ends.append(name)
-        values, names = _columns(source, table, ends, value, options.get("probability") is not None)
-        if not len(values):
-            raise source.error(2, "no row follows the header: expected pairs")
-        try:
+        frame: Any
+        if isinstance(table, ParquetColumns):
+            frame = table.table([*ends, value])
+            if not frame.num_rows:
+                raise source.error(None, "the table has no rows: expected pairs")
+        else:
+            values, names = _columns(source, table, ends, value, options.get("probability") is not None)
+            if not len(values):
+                raise source.error(2, "no row follows the header: expected pairs")
             frame = {ends[0]: names[0], ends[1]: names[1], value: values}
+        try:
             return SetPartition.from_frame(frame, ends[0], ends[1], **options)
         except InvalidProblem as error:
             raise source.error(None, str(error)) from error

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
+from graphpart.io.parquet import COLUMNS, MAGIC
 from graphpart.partition.problem import as_problem
 
 __all__ = ["FORMATS", "Format", "find_format", "read", "write"]
@@ -110,6 +111,8 @@ def format_of_source(source: Source) -> Format:
             return known
     if not head.strip():
         raise source.error(None, "the file is empty: expected a problem")
+    if head.startswith(MAGIC):
+        raise source.error(None, COLUMNS)
     names = ", ".join(known.name for known in candidates or FORMATS)
     raise source.error(None, f"neither suffix nor content tell the format: expected one of {names}")
 

@@ -1,0 +1,556 @@
+"""A million records: which are of the same person? From records to clusters, through files, within 4 GB.
+
+Records are made from a seed, with persons that are known (`graphpart.generate.person_records`): typing errors,
+nicknames, moves, missing fields, and families and twins at one address. Then, as one would with records of one's own:
+
+ 1. candidates: neighbours in several sorted orders of the records, among those with the same key;
+ 2. attributes of candidates, some 100,000 pairs at a time, and a logistic model learned from pairs of known persons;
+ 3. the cost of each candidate, written to a Parquet file;
+ 4. for each way of clustering a threshold on costs, chosen by other known persons;
+ 5. clusters from the same costs: by partition in memory, by partition through files and workers
+    (`graphpart.distributed`), by connected components, and by Splink's clustering;
+ 6. scores by the persons that were used neither for 2. nor for 4.;
+ 7. records that come later, placed by `graphpart.partition.extend`.
+
+    pip install 'graphpart[records]'
+    python examples/records_large.py --records 10000              # seconds
+    python examples/records_large.py --figure records_large.png   # 10^6 records, minutes
+    python examples/records_large.py --dupehell                   # records made by the package dupehell instead
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+import graphpart as gp
+
+FIELDS = ("given", "surname", "birth", "street", "city", "postcode", "phone", "email")
+WINDOW = 20  # records that follow in a sorted order and are candidates
+BATCH = 200_000  # pairs whose attributes are in memory
+KNOWN = 10_000  # persons at most, and a quarter of all: a fifth to learn costs, the others to choose thresholds
+SIGMA = 3.0  # of the prior of the model's parameters
+THRESHOLDS = np.arange(-7.5, 1.6, 0.75)  # in bits, subtracted from costs
+SHOWN = 30  # of the largest clusters, in the picture
+
+Ints = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
+Tell = Callable[[int, int], None]
+
+
+class Records(NamedTuple):
+    """Records as small integers.
+
+    `texts` has the different texts of each field, the first of which is empty: missing. `codes` has which one each
+    record has, and codes of what follows from a field, 0 where that is missing.
+    """
+
+    texts: dict[str, NDArray[np.object_]]
+    codes: dict[str, Ints]
+
+    def first(self, n: int) -> Records:
+        """The first n records."""
+        return Records(self.texts, {name: code[:n] for name, code in self.codes.items()})
+
+
+# ---------------------------------------------------------------------------------------------------------- progress
+
+
+class Stages(dict[str, float]):
+    """Seconds by stage, told on standard error."""
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[Tell]:
+        """Time what is within; the function given tells how far it is."""
+        begin = time.perf_counter()
+
+        def tell(done: int, of: int) -> None:
+            if sys.stderr.isatty():
+                print(f"\r{name}: {done:,} of {of:,}\033[K", end="\r", file=sys.stderr, flush=True)
+
+        yield tell
+        self[name] = time.perf_counter() - begin
+        print(f"{name}: {self[name]:.1f} s, {memory():.2f} GB at most so far", file=sys.stderr, flush=True)
+
+
+def memory() -> float:
+    """Gigabytes that this process has held at most."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+
+
+def check_packages() -> None:
+    """One clear line if something is not installed."""
+    for package in ("pyarrow", "rapidfuzz", "dask", "distributed", "splink"):
+        try:
+            importlib.import_module(package)
+        except ImportError:
+            raise gp.MissingDependency(package, "records", "this study") from None
+
+
+# ----------------------------------------------------------------------------------------------------------- records
+
+
+def encode(columns: dict[str, Any]) -> Records:
+    """Each text once, and small integers instead; what sorted orders and attributes need beside the fields."""
+    texts, codes = {}, {}
+    for name in FIELDS:
+        texts[name], codes[name] = coded(columns[name])
+    formal = {nick: name for name, nick in gp.generate.NICKNAMES.items()}
+    for new, name, function in (
+        ("letter", "given", lambda text: text[:1].lower()),
+        ("initial", "given", lambda text: text if len(text) == 1 else ""),
+        ("called", "given", lambda text: formal.get(text, text)),
+        ("sound", "surname", sound),
+        ("year", "birth", lambda text: text[:4]),
+        ("day", "birth", lambda text: text[5:]),
+        ("house", "street", lambda text: text.split(" ")[0]),
+    ):
+        codes[new] = coded([function(text) for text in texts[name].tolist()])[1][codes[name]]
+    dates = texts["birth"].tolist()
+    turned = [text[:4] + text[7:] + text[4:7] for text in dates]  # day and month
+    for (one, left, of_one), (other, right, of_other) in (
+        (("first", texts["given"].tolist(), "given"), ("last", texts["surname"].tolist(), "surname")),
+        (("date", dates, "birth"), ("turned", turned, "birth")),
+    ):
+        both = coded(left + right)[1]
+        codes[one], codes[other] = both[: len(left)][codes[of_one]], both[len(left) :][codes[of_other]]
+    codes["either"] = np.minimum(codes["date"], codes["turned"])  # the same for both
+    return Records(texts, codes)
+
+
+def coded(column: Any) -> tuple[NDArray[np.object_], Ints]:
+    """The different texts of a column, the empty one first, and which one each row has; None is empty, too."""
+    import pyarrow as pa
+
+    empty = pa.array([""])
+    found = pa.chunked_array([empty, pa.array(column, pa.string()).fill_null("")]).dictionary_encode().combine_chunks()
+    return found.dictionary.to_numpy(zero_copy_only=False), found.indices.to_numpy()[1:]
+
+
+def sound(name: str) -> str:
+    """How a name sounds, roughly: its first letter, and its other consonants in classes without repetition."""
+    classes = name.lower().translate(SOUNDS).replace("-", "")[1:]
+    return name[:1].lower() + "".join(c for k, c in enumerate(classes) if k == 0 or c != classes[k - 1])[:3]
+
+
+SOUNDS = str.maketrans("abcdefghijklmnopqrstuvwxyz", "-123-12--22455-12623-1-2-2")
+
+
+def combined(*codes: Ints) -> Ints:
+    """One key from several codes; 0 where one of them is 0."""
+    key, known = np.zeros(len(codes[0]), np.int64), np.ones(len(codes[0]), bool)
+    for code in codes:
+        key = key * (int(code.max(initial=0)) + 1) + code  # far from 2^63
+        known &= code > 0
+    return np.where(known, key, 0)
+
+
+# -------------------------------------------------------------------------------------------------------- candidates
+
+
+ORDERS = (  # fields that both records of a candidate share, and what is sorted by among these
+    (("sound", "letter", "year"), "day"), (("sound", "letter", "day"), "year"), (("date", "sound"), "letter"),
+    (("either", "letter"), "sound"), (("called", "surname"), "postcode"), (("called", "surname"), "date"),
+    (("postcode", "house"), "letter"), (("street",), "called"), (("phone",), "letter"), (("email",), "date"),
+)  # fmt: skip
+
+
+def sorted_orders(codes: dict[str, Ints]) -> Iterator[tuple[Ints, Ints]]:
+    """The keys of `ORDERS`, and one for names that may be swapped."""
+    for key, by in ORDERS:
+        yield combined(*(codes[name] for name in key)), codes[by]
+    one, other = codes["first"], codes["last"]
+    yield combined(np.minimum(one, other), np.maximum(one, other), codes["year"]), codes["day"]
+
+
+def candidates(records: Records, tell: Tell, first: int = 0) -> tuple[Ints, Ints]:
+    """Pairs u < v of records that are near each other in one of the sorted orders; of these, those with v >= first."""
+    n, parts = len(records.codes["given"]), [np.zeros(0, np.int64)]
+    for k, (key, by) in enumerate(sorted_orders(records.codes)):
+        tell(k, len(ORDERS) + 1)
+        order = np.lexsort((by, key))
+        order = order[np.searchsorted(key[order], 1) :]  # without those that lack the key
+        keys, near = key[order], []
+        for distance in range(1, WINDOW + 1):
+            at = np.flatnonzero(keys[distance:] == keys[:-distance])
+            low, high = np.sort([order[at], order[at + distance]], axis=0)
+            near.append((low * n + high)[high >= first])
+        parts.append(np.concatenate(near))
+    found = np.concatenate(parts)
+    found.sort()
+    found = found[np.diff(found, prepend=-1) > 0]
+    return (found // n).astype(np.int32), (found % n).astype(np.int32)
+
+
+# -------------------------------------------------------------------------------------------------------- attributes
+
+
+def attributes(records: Records, u: Ints, v: Ints) -> Floats:
+    """Attributes of pairs, shape (m, V).
+
+    For each field: how similar the texts are, whether they are equal, clearly different, or one is missing, and in bits
+    how rare a common text is. For given names: whether one is an initial or a nickname of the other, and whether it is
+    swapped with the surname. Whether day and month are swapped. And some of what fields say together: twins agree in
+    the date of birth, namesakes in the name.
+    """
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA, JaroWinkler
+
+    texts, codes = records
+    out, equal, differ, missing = [], {}, {}, {}
+    for name in FIELDS:
+        a, b = codes[name][u], codes[name][v]
+        missing[name] = (a == 0) | (b == 0)
+        equal[name] = (a == b) & ~missing[name]
+        alike = np.where(missing[name], 0.0, 1.0)
+        compared = np.flatnonzero(~missing[name] & ~equal[name])
+        scorer = JaroWinkler if name in ("given", "surname", "street", "city") else OSA
+        x, y = texts[name][a[compared]], texts[name][b[compared]]
+        alike[compared] = process.cpdist(x, y, scorer=scorer.normalized_similarity, workers=-1)
+        differ[name] = ~missing[name] & (alike < 0.75)
+        rare = np.log2(len(codes[name]) / np.bincount(codes[name], minlength=len(texts[name])).clip(1))
+        out += [alike, equal[name], differ[name], missing[name], np.where(equal[name], rare[a], 0.0)]
+    same = {name: (codes[name][u] == codes[name][v]) & (codes[name][u] > 0) for name in ("letter", "called")}
+    nickname = same["called"] & ~equal["given"]
+    initial = same["letter"] & ~equal["given"] & ((codes["initial"][u] > 0) | (codes["initial"][v] > 0))
+    swapped = (codes["first"][u] == codes["last"][v]) & (codes["last"][u] == codes["first"][v]) & ~missing["given"]
+    turned = (codes["date"][u] == codes["turned"][v]) & ~equal["birth"] & ~missing["birth"]
+    other = differ["given"] & ~nickname & ~initial & ~swapped
+    out += [nickname, initial, swapped, turned, other, other & equal["birth"], other & differ["birth"]]
+    out += [other & missing["birth"], other & equal["surname"], other & equal["street"], initial & missing["birth"]]
+    out += [differ["birth"] & equal["given"], differ["birth"] & equal["surname"] & equal["given"]]
+    return np.stack(out, axis=1)
+
+
+# -------------------------------------------------------------------------------------------------------------- costs
+
+
+def learn(records: Records, u: Ints, v: Ints, person: Ints, known: NDArray[np.bool_]) -> Any:
+    """A model of whether a candidate is of one person, from the persons of the records that are `known`.
+
+    All candidates with at least one known record are learned from, as all records of its person are known. A pair of
+    two persons has two chances to be among these, a pair of one person one, so pairs with one known record count half.
+    """
+    at = np.flatnonzero(known[u] | known[v])
+    u, v = u[at], v[at]
+    weight = np.where(known[u] & known[v], 1.0, 0.5)
+    X = attributes(records, u, v)
+    return gp.learn.LogisticRegression(SIGMA, intercept=True).fit(X, person[u] == person[v], weight)
+
+
+def write_costs(records: Records, model: Any, u: Ints, v: Ints, folder: Path, tell: Tell) -> None:
+    """The cost of each candidate, in a Parquet file with the columns u, v and cost."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([("u", pa.int32()), ("v", pa.int32()), ("cost", pa.float32())])
+    with pq.ParquetWriter(folder / "scored.parquet", schema) as writer:
+        for first in range(0, len(u), BATCH):
+            part = slice(first, first + BATCH)
+            cost = model.costs(attributes(records, u[part], v[part]))
+            writer.write_table(pa.table([u[part], v[part], cost.astype(np.float32)], schema=schema))
+            tell(first, len(u))
+
+
+def read_costs(folder: Path) -> Floats:
+    """The costs of all candidates, in the order in which they were written."""
+    import pyarrow.parquet as pq
+
+    return pq.read_table(folder / "scored.parquet", columns=["cost"])["cost"].to_numpy().astype(np.float64)
+
+
+# ----------------------------------------------------------------------------------------------------------- clusters
+
+
+def inside(n: int, u: Ints, v: Ints, cost: Floats) -> Ints:
+    """The pairs within components of attractive pairs; no partition of least cost joins others."""
+    part = components(n, u, v, cost)
+    return np.flatnonzero(part[u] == part[v])
+
+
+def partition(n: int, u: Ints, v: Ints, cost: Floats, missing: float = 0.0) -> Ints:
+    """Clusters of least cost; pairs that are no candidates cost `missing`."""
+    at = inside(n, u, v, cost)
+    problem = gp.SetPartition.from_pairs(n, (u[at], v[at]), cost[at], missing=missing)
+    return gp.solve(problem, method="multilevel" if missing else "kernighan-lin").labels
+
+
+def components(n: int, u: Ints, v: Ints, cost: Floats) -> Ints:
+    """What pairs with a negative cost connect."""
+    at = np.flatnonzero(cost < 0)
+    graph = coo_array((np.ones(len(at), bool), (u[at], v[at])), shape=(n, n))
+    return connected_components(graph, directed=False)[1]
+
+
+def splink(n: int, u: Ints, v: Ints, cost: Floats) -> Ints:
+    """Splink's clustering of the pairs whose cost is negative, by DuckDB."""
+    import pyarrow as pa
+    from splink import DuckDBAPI
+    from splink.clustering import cluster_pairwise_predictions_at_threshold
+
+    at = np.flatnonzero(cost < 0)  # for Splink, 1/2 would be a match, too
+    edges = pa.table({"id_l": u[at], "id_r": v[at], "match_probability": 1.0 / (1.0 + np.exp2(cost[at]))})
+    nodes = pa.table({"id": np.arange(n)})
+    found = cluster_pairwise_predictions_at_threshold(
+        nodes, edges, DuckDBAPI(), "id", "id_l", "id_r", threshold_match_probability=0.5
+    )
+    table = found.as_duckdbpyrelation().to_arrow_table()
+    labels = np.empty(n, np.int64)
+    labels[table["id"].to_numpy()] = table["cluster_id"].to_numpy()
+    return labels
+
+
+def through_files(n: int, folder: Path, threshold: float, workers: int) -> Ints:
+    """Clusters of least cost, by workers of Dask that read and write files."""
+    import pyarrow.parquet as pq
+
+    (folder / "pairs").mkdir(exist_ok=True)
+    with (
+        pq.ParquetFile(folder / "scored.parquet") as scored,
+        pq.ParquetWriter(folder / "pairs" / "pairs.parquet", scored.schema_arrow) as writer,
+    ):
+        for k in range(scored.num_row_groups):
+            table = scored.read_row_group(k)
+            writer.write_table(table.set_column(2, "cost", [table["cost"].to_numpy() - np.float32(threshold)]))
+    result = gp.distributed.solve(folder / "pairs", workers=workers, memory_limit="1GB", output=folder / "labels")
+    found = pq.read_table(result.labels)
+    label = found["label"].to_numpy()
+    labels = 1 + int(label.max(initial=0)) + np.arange(n)  # records that are in no pair stay alone
+    labels[found["id"].to_numpy()] = label
+    return labels
+
+
+METHODS: dict[str, Callable[..., Ints]] = {
+    "partition": partition,
+    **{f"partition, unlisted pairs cost {c:g}": partial(partition, missing=c) for c in (0.05, 0.2)},
+    "components": components,
+}
+
+
+# ------------------------------------------------------------------------------------------------------------- scores
+
+
+def scores(person: Ints, labels: Ints, judged: NDArray[np.bool_]) -> dict[str, float]:
+    """How well the judged records are clustered, pair by pair and cluster by cluster, seen from each of them.
+
+    A record counts the pairs that it is in, and 1 / size of its person and of its cluster, so that a sample of persons
+    sees errors in the same proportion as all persons do; over all records these are the usual figures. A person is
+    found if a cluster has all of its records and no other.
+    """
+    key = person * (int(labels.max(initial=0)) + 1) + labels
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    size = np.diff(np.append(first, len(key)))
+    meeting = np.empty(len(key), np.int64)
+    meeting[order] = np.repeat(size, size)  # the records of the same person in the same cluster
+    together, true, found = (x[judged] for x in (meeting, np.bincount(person)[person], np.bincount(labels)[labels]))
+    right, wanted, joined = (int((x - 1).sum()) for x in (together, true, found))
+    whole = (1 / found[(together == true) & (together == found)]).sum()
+    persons, clusters = (1 / true).sum(), (1 / found).sum()
+    return {
+        "precision": right / max(1, joined),
+        "recall": right / max(1, wanted),
+        "F1": 2 * right / max(1, wanted + joined),
+        "cluster F1": float(2 * whole / (persons + clusters)),
+        "variation of information": float(np.log2(true / together).mean() + np.log2(found / together).mean()),
+    }
+
+
+def tune(u: Ints, v: Ints, cost: Floats, person: Ints, judged: NDArray[np.bool_]) -> dict[str, list[dict[str, float]]]:
+    """Scores of each method for all thresholds on the judged records.
+
+    What no path of attractive pairs connects with them does not matter, so only their components are solved.
+    """
+    part = components(len(person), u, v, cost - THRESHOLDS[-1])
+    members = np.flatnonzero(np.isin(part, part[judged]))
+    place = np.full(len(person), -1, np.int32)
+    place[members] = np.arange(len(members))
+    at = np.flatnonzero((place[u] >= 0) & (place[v] >= 0))
+    n, a, b, costs = len(members), place[u[at]], place[v[at]], cost[at]
+    found: dict[str, list[dict[str, float]]] = {}
+    for name, method in METHODS.items():
+        found[name] = [scores(person[members], method(n, a, b, costs - t), judged[members]) for t in THRESHOLDS]
+    return found
+
+
+def total(score: dict[str, float]) -> float:
+    """What thresholds are chosen by."""
+    return score["F1"] + score["cluster F1"]
+
+
+def best(row: list[dict[str, float]]) -> int:
+    """The place of the best threshold."""
+    return int(np.argmax([total(score) for score in row]))
+
+
+# -------------------------------------------------------------------------------------------------------------- study
+
+
+def make(n: int, seed: int, dupehell: bool, folder: Path) -> tuple[dict[str, Any], Ints]:
+    """Columns of n records, and the person of each."""
+    if not dupehell:
+        return gp.generate.person_records(n, seed)
+    try:
+        from dupehell import generate
+    except ImportError:
+        raise gp.MissingDependency("dupehell", "records", "--dupehell") from None
+    import pyarrow.parquet as pq
+
+    made = generate("kyc", n, seed=seed, difficulty="medium", output_dir=str(folder), only_entity="natural_person")
+    table, truth = pq.read_table(made.dataset), pq.read_table(made.ground_truth)
+    names = ("given_name", "family_name", "birth_date", "residential_address_line1", "residential_city",
+             "residential_postal_code", "mobile_phone", "email_address")  # fmt: skip
+    chosen = np.random.default_rng(seed).permutation(table.num_rows)[:n]
+    person = np.unique(truth["master_id"].to_numpy()[chosen], return_inverse=True)[1]
+    return {f: table[name].to_numpy()[chosen] for f, name in zip(FIELDS, names, strict=True)}, person
+
+
+def study(
+    n: int = 1_000_000, seed: int = 0, workers: int = 2, dupehell: bool = False, folder: Path | None = None
+) -> dict[str, Any]:
+    """All steps: scores by method, of all records and of later ones, thresholds, seconds, and labels."""
+    check_packages()
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="records-") as temporary:
+            return study(n, seed, workers, dupehell, Path(temporary))
+    folder.mkdir(parents=True, exist_ok=True)
+    seconds, out = Stages(), {"records": n}
+    with seconds.stage("records"):
+        columns, person = make(n + n // 100, seed, dupehell, folder)
+        everything = encode(columns)
+        records, everyone, person = everything.first(n), person, person[:n]
+        del columns
+    with seconds.stage("candidates") as tell:
+        u, v = candidates(records, tell)
+    of_one = person[u] == person[v]
+    sizes = np.bincount(person)
+    out |= {"persons": int((sizes > 0).sum()), "candidates": len(u)}
+    out["of them"], out["pairs of one person"] = int(of_one.sum()), int((sizes * (sizes - 1) // 2).sum())
+
+    known = np.random.default_rng(seed).permutation(len(sizes))[: min(KNOWN, len(sizes) // 4)]
+    to_learn, to_tune = np.isin(person, known[::5]), np.isin(person, known[np.arange(len(known)) % 5 > 0])
+    held_out = ~to_learn & ~to_tune
+    with seconds.stage("learning"):
+        model = learn(records, u, v, person, to_learn)
+    with seconds.stage("costs") as tell:
+        write_costs(records, model, u, v, folder, tell)
+        cost = read_costs(folder)
+    with seconds.stage("thresholds"):
+        tuned = tune(u, v, cost, person, to_tune)
+        chosen = {name: best(row) for name, row in tuned.items()}
+        name = max((name for name in METHODS if name != "components"), key=lambda k: total(tuned[k][chosen[k]]))
+    threshold = {key: float(THRESHOLDS[k]) for key, k in chosen.items()}
+    out |= {"tuned": tuned, "threshold": threshold, "chosen": name}
+
+    labels = {}
+    with seconds.stage("partition"):
+        labels["partition"] = METHODS[name](n, u, v, cost - threshold[name])
+    with seconds.stage("partition through files"):
+        labels["partition through files"] = through_files(n, folder, threshold["partition"], workers)
+    with seconds.stage("components"):
+        labels["components"] = components(n, u, v, cost - threshold["components"])
+    with seconds.stage("Splink's clustering"):
+        labels["Splink's clustering"] = splink(n, u, v, cost - threshold["components"])
+    with seconds.stage("scores"):
+        out["scores"] = {key: scores(person, found, held_out) for key, found in labels.items()}
+        path = [scores(person, components(n, u, v, cost - t), held_out) for t in THRESHOLDS]
+        for measure in ("F1", "cluster F1"):
+            out["scores"][f"components, best {measure} in hindsight"] = max(path, key=lambda x: x[measure])
+
+    fresh = np.arange(len(everyone)) >= n
+    with seconds.stage("later: candidates, costs") as tell:
+        a, b = candidates(everything, tell, n)
+        more = model.costs(attributes(everything, a, b))
+    with seconds.stage("later: problem"):
+        u, v, cost = np.append(u, a), np.append(v, b), np.append(cost, more) - threshold["partition"]
+        at = inside(len(everyone), u, v, cost)
+        problem = gp.SetPartition.from_pairs(len(everyone), (u[at], v[at]), cost[at])
+    with seconds.stage("later: extend"):
+        extended = gp.partition.extend(problem, np.append(labels["partition"], np.full(fresh.sum(), -1))).labels
+    with seconds.stage("later: all anew"):
+        anew = gp.solve(problem, method="kernighan-lin").labels
+    judged = fresh & ~np.isin(everyone, known)
+    out["later"] = {"extend": scores(everyone, extended, judged), "all anew": scores(everyone, anew, judged)}
+    return out | {"seconds": dict(seconds), "GB": memory(), "labels": labels, "person": person}
+
+
+def draw(found: dict[str, Any], path: str) -> None:
+    """Both F1 by threshold, of the persons that thresholds are chosen by, and what the largest clusters consist of."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (left, *right) = pyplot.subplots(1, 3, figsize=(12, 3.5), layout="constrained")
+    for name, style in ((found["chosen"], "tab:blue"), ("components", "tab:red")):
+        for measure, line in (("F1", "o-"), ("cluster F1", "s--")):
+            values = [x[measure] for x in found["tuned"][name]]
+            left.plot(THRESHOLDS, values, line, color=style, markersize=3, label=f"{name.split(',')[0]}: {measure}")
+    left.set(xlabel="threshold, in bits", ylabel="F1", ylim=(0.9, 1.0), title="by threshold")
+    left.legend(fontsize="small")
+    for axis, name in zip(right, ("partition", "components"), strict=True):
+        labels, person = found["labels"][name], found["person"]
+        size = np.bincount(np.unique(labels, return_inverse=True)[1])
+        codes = np.unique(labels, return_inverse=True)[1]
+        largest = np.argsort(-size, kind="stable")[:SHOWN]
+        main = [np.bincount(person[codes == k]).max() for k in largest]
+        axis.bar(range(len(largest)), size[largest], color="tab:red", label="records of others")
+        axis.bar(range(len(largest)), main, color="tab:blue", label="records of the most frequent person")
+        axis.set(xlabel="the largest clusters", ylabel="records", title=name)
+        axis.legend(fontsize="small")
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table in Markdown."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--records", type=int, default=1_000_000, metavar="N", help="default: 1000000")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=2, help="processes for the partition through files; 0: this one")
+    parser.add_argument("--dupehell", action="store_true", help="take the records of the package dupehell")
+    parser.add_argument("--folder", type=Path, help="keep the files of scored pairs and of labels in this folder")
+    parser.add_argument("--figure", metavar="PNG")
+    args = parser.parse_args(arguments)
+    if args.records < 1000:
+        parser.error(f"--records is {args.records}: expected at least 1000")
+    try:
+        found = study(args.records, args.seed, args.workers, args.dupehell, args.folder)
+    except gp.GraphPartError as error:
+        parser.exit(1, f"{error}\n")
+    if args.figure:
+        draw(found, args.figure)
+    print(f"{found['records']:,} records of {found['persons']:,} persons; {found['candidates']:,} candidates, with "
+          f"{found['of them']:,} of the {found['pairs of one person']:,} pairs of one person\n")  # fmt: skip
+    rows = found["scores"] | {f"later records, {name}": row for name, row in found["later"].items()}
+    names = list(next(iter(rows.values())))
+    print("| clusters by |", " | ".join(names), "| seconds |\n" + "|---" * (len(names) + 2) + "|")
+    for name, row in rows.items():
+        took = found["seconds"].get(name.replace("later records,", "later:"))
+        print(
+            f"| {name} |",
+            " | ".join(f"{row[key]:.4f}" for key in names),
+            f"| {'' if took is None else f'{took:.1f}'} |",
+        )
+    print(f"\nchosen: {found['chosen']}; thresholds:", ", ".join(f"{k} {t:g}" for k, t in found["threshold"].items()))
+    print("seconds:", ", ".join(f"{name} {took:.1f}" for name, took in found["seconds"].items()))
+    print(f"{sum(found['seconds'].values()):.0f} s in all, {found['GB']:.2f} GB at most in this process")
+
+
+if __name__ == "__main__":
+    main()
