@@ -31,7 +31,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["RUN", "Annealer", "as_integers"]
 
-RUN = 50_000.0  # nanoseconds that any run takes
+RUN = 150_000.0  # nanoseconds that any run takes
 ROWS = 256  # of a matrix, that are converted at a time
 VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
 COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep

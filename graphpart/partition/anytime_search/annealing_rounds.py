@@ -65,6 +65,9 @@ class AnnealingRounds:
     def ready(self, turn: Turn) -> bool:
         return True
 
+    def first_work(self, turn: Turn) -> float:
+        return len(turn.seeds) * self.parameters.work
+
     def plan(self, turn: Turn) -> list[AnnealingTask]:
         a, rng, pool = self.parameters, turn.rng, turn.pool
         work = self.annealer.work(pool.labels)

@@ -71,6 +71,9 @@ class FusionRounds:
     def ready(self, turn: Turn) -> bool:
         return True
 
+    def first_work(self, turn: Turn) -> float:
+        return len(turn.seeds) * self.parameters.work
+
     def plan(self, turn: Turn) -> list[FusionTask]:
         a, p, rng, count = self.parameters, self.annealer.p, turn.rng, len(turn.seeds)
         size = min(a.region, -(-p.n // count))

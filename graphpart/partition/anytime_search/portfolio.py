@@ -3,7 +3,8 @@
 A round is some tasks of one strategy, which run side by side and know nothing of each other. Which strategy has it is
 drawn at random: a strategy gets a share of the time, partly a fixed one, partly in proportion to what it has gained per
 nanosecond of work in its latest rounds. Work is counted, in sweeps, steps and elements, and not measured. The longer
-nothing has gained anything, the more the fixed shares weigh.
+nothing has gained anything, the more the fixed shares weigh. A strategy whose rounds take long first waits until the
+others have had about as much work.
 
 Then, task by task, the regions in which the best partition is better are taken over from it, and the result joins the
 pool of the best partitions. When some rounds find nothing better, all strategies work longer.
@@ -125,6 +126,7 @@ class Portfolio:
         self.strategies = self._fitting(self._turn())
         self.credit = Credit(len(self.strategies), parameters.fade, 0.0)
         self.mean_work = np.zeros(len(self.strategies))  # of a round
+        self.worked = 0.0  # in all rounds
         with ThreadPoolExecutor(min(parameters.tasks, self.threads)) as executor:
             while not stopping.check(self.cost) and (patience is None or self.idle < patience):
                 gain = self._round(executor)
@@ -162,9 +164,13 @@ class Portfolio:
     def _chosen(self, turn: Turn) -> int:
         """The place of the strategy that has this round."""
         ready = [k for k, strategy in enumerate(self.strategies) if strategy.ready(turn)]
-        untried = [k for k in ready if not self.credit.work[k]]
-        if untried:
-            return untried[-1]
+        tried = [k for k in ready if self.mean_work[k]]
+        patient = self.parameters.portfolio.wait
+        for k in reversed(ready):
+            first = self.strategies[k].first_work(turn)
+            if k not in tried and (not tried or patient * first <= self.worked):
+                return k
+        ready = tried
         fixed = np.array([self.strategies[k].share for k in ready])
         rates = self.credit.rates()[ready]
         earned = self.parameters.portfolio.earned * self.parameters.portfolio.fade**self.idle * (rates.sum() > 0)
@@ -193,6 +199,7 @@ class Portfolio:
         attend(futures, children, self.stopping, take, self._check)
         gain, work = float(sum(gains)), float(sum(works))
         self.credit.learn(way, gain, work)
+        self.worked += work
         self.mean_work[way] = work if not self.mean_work[way] else (self.mean_work[way] + work) / 2
         return gain
 

@@ -79,6 +79,9 @@ class Strategy(Protocol):
     def ready(self, turn: Turn) -> bool:
         """Whether it can have this round."""
 
+    def first_work(self, turn: Turn) -> float:
+        """About how many nanoseconds of work its first round takes."""
+
     def plan(self, turn: Turn) -> list[Any]:
         """The tasks of a round, each of about the same work, so that no thread waits long for another."""
 
