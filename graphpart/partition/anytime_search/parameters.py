@@ -54,7 +54,7 @@ class FusionParameters:
     noises: tuple[float, ...] = (0.1, 0.3, 0.03)  #: standard deviations, in mean absolute costs
     sweeps: tuple[int, ...] = (50,)  #: of annealing from all elements apart
     heats: tuple[float, ...] = (0.3, 1.0)  #: of it
-    small_sweeps: int = 200  #: of annealing what two partitions agree on
+    small_sweeps: int = 100  #: of annealing what two partitions agree on
     small_heats: tuple[float, ...] = (0.1, 0.3, 1.0)  #: of it
     work: float = 1e8  #: nanoseconds of a task at first
     steps: int = 8  #: of a task at most
