@@ -96,7 +96,8 @@ class PortfolioParameters:
     alone: int = 16  #: rounds of annealing before others begin, unless two in a row find nothing better before
     wait: float = 0.5  #: of what its first round takes, as much work of others before a strategy begins
     fade: float = 0.8  #: of what a strategy has gained, for each of its rounds
-    earned: float = 0.8  #: share of the time that goes by what strategies have gained; the rest by their shares
+    earned: float = 0.8  #: share of the time that goes by what strategies have gained; the rest by their shares;
+    doubt: float = 0.5  #: how much of this is left when nothing has gained anything for long
 
 
 @dataclass(frozen=True)

@@ -146,8 +146,8 @@ class Portfolio:
         small = p.n <= all_.tabu.largest
         strategies: list[Strategy] = []
         if not light or p.n <= all_.portfolio.whole:
-            strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.1, polish))
-            strategies.append(PopulationRounds(turn, all_.population, 0.4 if small else 0.9, polish))
+            strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.4 if sparse else 0.1, polish))
+            strategies.append(PopulationRounds(turn, all_.population, 0.4 if small or sparse else 0.9, polish))
         if sparse:
             strategies.append(FusionRounds(turn, all_.fusion, 1.0))
         if small:
@@ -173,7 +173,8 @@ class Portfolio:
         ready = tried
         fixed = np.array([self.strategies[k].share for k in ready])
         rates = self.credit.rates()[ready]
-        earned = self.parameters.portfolio.earned * self.parameters.portfolio.fade**self.idle * (rates.sum() > 0)
+        a = self.parameters.portfolio
+        earned = a.earned * max(a.doubt, a.fade**self.idle) * (rates.sum() > 0)
         shares = (1 - earned) * fixed / fixed.sum() + earned * rates / max(rates.sum(), 1e-300)
         # Shares of the time, hence of rounds by how much work they take.
         chances = np.cumsum(shares / self.mean_work[ready])
