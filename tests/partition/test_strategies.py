@@ -25,7 +25,7 @@ from graphpart.stopping import Stopping
 
 def turn_of(p: gp.SetPartition, labels: np.ndarray, number: int = 0, members: int = 6) -> Turn:
     seeds = [4 * number + k for k in range(4)]
-    return Turn(Pool(p, labels, members), Annealer(p), number, 0, 0, True, seeds, np.random.default_rng(number))
+    return Turn(Pool(p, labels, members), Annealer(p), number, 0, 0, 0.0, True, seeds, np.random.default_rng(number))
 
 
 def alone(p: gp.SetPartition) -> np.ndarray:

@@ -52,6 +52,7 @@ class AnnealingRounds:
     """
 
     name = "annealing"
+    due = False
 
     def __init__(
         self,

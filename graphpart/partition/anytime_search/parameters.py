@@ -12,6 +12,7 @@ __all__ = [
     "PopulationParameters",
     "PortfolioParameters",
     "SearchParameters",
+    "SlowParameters",
     "TabuParameters",
 ]
 
@@ -65,6 +66,17 @@ class FusionParameters:
 
 
 @dataclass(frozen=True)
+class SlowParameters:
+    """Of rounds of slow annealing."""
+
+    sweeps: int = 50  #: of the first round; twice as many in each one that follows
+    most: int = 2**20  #: sweeps
+    heats: tuple[float, ...] = (0.1, 0.3, 0.1, 0.03)  #: in turn
+    part: float = 0.25  #: of all work so far, that a round takes at most
+    ahead: float = 3.0  #: rounds in which it has to come as low as the best partition, at the rate of the last
+
+
+@dataclass(frozen=True)
 class TabuParameters:
     """Of rounds of tabu search."""
 
@@ -108,4 +120,5 @@ class SearchParameters:
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
     population: PopulationParameters = field(default_factory=PopulationParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
+    slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)

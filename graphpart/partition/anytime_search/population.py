@@ -85,6 +85,7 @@ class PopulationRounds:
     """
 
     name = "population"
+    due = False
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ from graphpart.partition.anytime_search.fusion import FusionRounds
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
+from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -74,6 +75,7 @@ class Portfolio:
             most = max(3, min(most, p.m // max(1, p.n)))
         self.pool = Pool(p, labels, most)
         self.level = self.idle = 0
+        self.worked = 0.0  # nanoseconds in all rounds
         self.mature = False  # others than annealing may begin
         self.saver: Saver | None = None
         self.strategies: list[Strategy] = []
@@ -126,7 +128,6 @@ class Portfolio:
         self.strategies = self._fitting(self._turn())
         self.credit = Credit(len(self.strategies), parameters.fade, 0.0)
         self.mean_work = np.zeros(len(self.strategies))  # of a round
-        self.worked = 0.0  # in all rounds
         with ThreadPoolExecutor(min(parameters.tasks, self.threads)) as executor:
             while not stopping.check(self.cost) and (patience is None or self.idle < patience):
                 gain = self._round(executor)
@@ -149,6 +150,8 @@ class Portfolio:
             strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.4 if sparse else 0.1, polish))
             strategies.append(PopulationRounds(turn, all_.population, 0.4 if small or sparse else 0.9, polish))
         if sparse:
+            if p.n <= all_.portfolio.whole:
+                strategies.append(SlowAnnealing(turn, all_.slow, 0.3, polish))
             strategies.append(FusionRounds(turn, all_.fusion, 1.0))
         if small:
             strategies.append(TabuRounds(turn, all_.tabu, 0.3))
@@ -159,7 +162,7 @@ class Portfolio:
         seeds = rng.integers(2**62, size=self.parameters.portfolio.tasks).tolist()
         number = self.stopping.iterations
         self.mature = self.mature or self.idle >= 2 or number >= self.parameters.portfolio.alone
-        return Turn(self.pool, self.annealer, number, self.idle, self.level, self.mature, seeds, rng)
+        return Turn(self.pool, self.annealer, number, self.idle, self.level, self.worked, self.mature, seeds, rng)
 
     def _chosen(self, turn: Turn) -> int:
         """The place of the strategy that has this round."""
@@ -167,6 +170,8 @@ class Portfolio:
         tried = [k for k in ready if self.mean_work[k]]
         patient = self.parameters.portfolio.wait
         for k in reversed(ready):
+            if self.strategies[k].due:
+                return k
             first = self.strategies[k].first_work(turn)
             if k not in tried and (not tried or patient * first <= self.worked):
                 return k

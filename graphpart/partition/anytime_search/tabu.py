@@ -56,6 +56,7 @@ class TabuRounds:
     """
 
     name = "tabu"
+    due = False
 
     def __init__(self, turn: Turn, parameters: TabuParameters, share: float) -> None:
         self.p, self.parameters, self.share = turn.annealer.p, parameters, share
