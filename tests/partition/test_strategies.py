@@ -25,7 +25,7 @@ from graphpart.stopping import Stopping
 
 def turn_of(p: gp.SetPartition, labels: np.ndarray, number: int = 0, members: int = 6) -> Turn:
     seeds = [4 * number + k for k in range(4)]
-    return Turn(Pool(p, labels, members), Annealer(p), number, 0, 0, True, seeds, np.random.default_rng(number))
+    return Turn(Pool(p, labels, members), Annealer(p), number, 0, 0, 0.0, True, seeds, np.random.default_rng(number))
 
 
 def alone(p: gp.SetPartition) -> np.ndarray:
@@ -43,19 +43,19 @@ def test_tabu_search_knows_its_cost_and_finds_optima(p: gp.SetPartition, seed: i
         return
     matrix, scale = as_integers(q.matrix)
     small = gp.SetPartition.from_matrix(matrix.astype(float), dense=True)
-    labels, gain, work = _tabu.tabu_search(matrix, alone(q), 3000, 2, 30, seed, 0.0, scale, Stopping())
+    labels, gain, work = _tabu.tabu_search(matrix, matrix[None], alone(q), 3000, 2, 30, seed, 0.0, scale, Stopping())
     assert small.evaluate(labels) == gain * scale and work > 0
     assert small.evaluate(labels) == gp.partition.brute_force(small).cost
-    again = _tabu.tabu_search(matrix, alone(q), 3000, 2, 30, seed, 0.0, scale, Stopping())
+    again = _tabu.tabu_search(matrix, matrix[None], alone(q), 3000, 2, 30, seed, 0.0, scale, Stopping())
     assert again[0].tolist() == labels.tolist() and again[2] == work
 
 
 def test_tabu_search_ends_when_told_to_and_needs_no_steps() -> None:
     p = gp.generate.machine_parts(14, 24, 7, outside=0.1, seed=3).problem
     matrix, scale = as_integers(p.matrix)
-    labels, gain, work = _tabu.tabu_search(matrix, alone(p), 0, 4, 100, 1, 0.0, scale, Stopping())
+    labels, gain, work = _tabu.tabu_search(matrix, matrix[None], alone(p), 0, 4, 100, 1, 0.0, scale, Stopping())
     assert labels.tolist() == list(range(p.n)) and gain == work == 0
-    labels, gain, _ = _tabu.tabu_search(matrix, alone(p), 10**12, 4, 100, 1, 0.0, scale, Stopping(0.2))
+    labels, gain, _ = _tabu.tabu_search(matrix, matrix[None], alone(p), 10**12, 4, 100, 1, 0.0, scale, Stopping(0.2))
     assert p.evaluate(labels) == gain < 0
 
 

@@ -26,7 +26,7 @@ from graphpart.stopping cimport Stopping
 # The two loops in which the time goes, in C for the sake of GP_CLONES.
 cdef extern from *:
     """
-    #define GP_BLOCK 32  /* elements looked at together */
+    #define GP_BLOCK 32  /* elements looked at together; rows have room for as many more, which are never accepted */
     #define GP_ACCEPTED(k) \\
         ((row[k] - own[k] <= (int32_t)(temperature * variates[k]) - least) & (label[k] != U))
 
@@ -51,15 +51,13 @@ cdef extern from *:
                                        const int32_t *GP_RESTRICT label, const float *GP_RESTRICT variates,
                                        float temperature, int32_t least, int32_t U, Py_ssize_t b, Py_ssize_t n) {
         Py_ssize_t k;
-        for (; b + GP_BLOCK <= n; b += GP_BLOCK) {
+        for (; b < n; b += GP_BLOCK) {
             int32_t any = 0;
             for (k = b; k < b + GP_BLOCK; k++) any |= GP_ACCEPTED(k);
             if (any)
                 for (k = b; k < b + GP_BLOCK; k++)
                     if (GP_ACCEPTED(k)) return k;
         }
-        for (; b < n; b++)
-            if (GP_ACCEPTED(b)) return b;
         return n;
     }
     """
@@ -75,12 +73,15 @@ cdef extern from *:
 
 LARGEST = 2**29         # sums of absolute costs of one element stay below
 cdef double HOTTEST = 2**25      # variates stay below 2**5
+cdef Py_ssize_t PADDING = 32     # GP_BLOCK
+cdef int32_t NEVER = -(3 << 29)  # of what is behind the last element, the cost to its own subset: no threshold is 3 * 2**29
 
 
 cdef struct State:
     Py_ssize_t n
+    Py_ssize_t stride       # n and PADDING
     const int32_t* matrix
-    int32_t* table          # (capacity, n)
+    int32_t* table          # (capacity, stride)
     Py_ssize_t capacity
     int32_t* own            # cost of each element to its own subset
     element_t* label        # subset of each element
@@ -100,14 +101,14 @@ cdef struct State:
 cdef bint grow(State* s) noexcept nogil:
     """More subsets."""
     cdef Py_ssize_t capacity = min(s.n + 1, s.capacity + s.capacity // 2 + 8), U
-    cdef int32_t* table = <int32_t*>malloc(capacity * s.n * sizeof(int32_t))
+    cdef int32_t* table = <int32_t*>malloc(capacity * s.stride * sizeof(int32_t))
     if table == NULL:
         s.failed = True
         return False
     if s.table != NULL:
-        memcpy(table, s.table, s.capacity * s.n * sizeof(int32_t))
+        memcpy(table, s.table, s.capacity * s.stride * sizeof(int32_t))
         free(s.table)
-    memset(table + s.capacity * s.n, 0, (capacity - s.capacity) * s.n * sizeof(int32_t))
+    memset(table + s.capacity * s.stride, 0, (capacity - s.capacity) * s.stride * sizeof(int32_t))
     for U in range(capacity - 1, s.capacity - 1, -1):
         s.unused[s.unuseds] = <element_t>U
         s.unuseds += 1
@@ -124,20 +125,20 @@ cdef bint build(State* s) noexcept nogil:
     for a in range(n):
         k = max(k, s.label[a] + 1)
     s.capacity = min(n + 1, k + 8)
-    s.table = <int32_t*>malloc(s.capacity * n * sizeof(int32_t))
+    s.table = <int32_t*>malloc(s.capacity * s.stride * sizeof(int32_t))
     if s.table == NULL:
         s.failed = True
         return False
-    memset(s.table, 0, s.capacity * n * sizeof(int32_t))
+    memset(s.table, 0, s.capacity * s.stride * sizeof(int32_t))
     memset(s.size, 0, (n + 1) * sizeof(element_t))
     for a in range(n):
         s.size[s.label[a]] += 1
         row = s.matrix + a * n
-        into = s.table + s.label[a] * n
+        into = s.table + s.label[a] * s.stride
         for b in range(n):
             into[b] += row[b]
     for a in range(n):
-        s.own[a] = s.table[s.label[a] * n + a]
+        s.own[a] = s.table[s.label[a] * s.stride + a]
     s.subsets = k
     for a in range(k):
         s.active[a] = s.place[a] = <element_t>a
@@ -153,8 +154,8 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     cdef Py_ssize_t n = s.n
     cdef element_t U = s.label[a], last
     cdef const int32_t* row = s.matrix + a * n
-    cdef int32_t* from_row = s.table + U * n
-    cdef int32_t* into_row = s.table + W * n
+    cdef int32_t* from_row = s.table + U * s.stride
+    cdef int32_t* into_row = s.table + W * s.stride
     s.cost += into_row[a] - s.own[a]
     switch_rows(n, row, from_row, into_row, s.own, s.label, U, W)
     s.label[a] = W
@@ -181,7 +182,7 @@ cdef bint offer(State* s, element_t U, float temperature, int32_t least) noexcep
     cdef bint moved = False
     cdef const float* variates = s.variates + random_below(&s.random, s.shifts)
     while True:
-        b = next_accepted(s.table + U * n, s.own, s.label, variates, temperature, least, U, b, n)
+        b = next_accepted(s.table + U * s.stride, s.own, s.label, variates, temperature, least, U, b, n)
         if b >= n:
             return moved
         if s.size[U] > 0 or s.size[s.label[b]] > 1:
@@ -221,7 +222,7 @@ cdef class Annealing:
     ----------
     matrix : ndarray of int32, shape (n, n)
         Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST``.
-    variates : ndarray of float32, more than n
+    variates : ndarray of float32, more than n and PADDING
         Exponential variates.
     """
     cdef State s
@@ -233,14 +234,15 @@ cdef class Annealing:
         cdef Py_ssize_t n = matrix.shape[0]
         cdef element_t[::1] size, active, place, unused
         cdef int32_t[::1] own
-        self.label, self.best = np.zeros(n, np.int32), np.zeros(n, np.int32)
+        self.label, self.best = np.zeros(n + PADDING, np.int32), np.zeros(n, np.int32)
         size, active, place = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
-        unused, own = np.zeros(n + 2, np.int32), np.zeros(n, np.int32)
+        unused, own = np.zeros(n + 2, np.int32), np.full(n + PADDING, NEVER, np.int32)
         self.kept = [matrix, variates, size, active, place, unused, own]
         self.s.n = n
+        self.s.stride = n + PADDING
         self.s.matrix = &matrix[0, 0]
         self.s.variates = &variates[0]
-        self.s.shifts = variates.shape[0] - n
+        self.s.shifts = variates.shape[0] - n - PADDING
         self.s.table = NULL
         self.s.own = &own[0]
         self.s.label = &self.label[0]
@@ -269,6 +271,7 @@ cdef class Annealing:
         serve `stopping` only.
         """
         cdef State* s = &self.s
+        cdef Py_ssize_t n = s.n
         cdef long long t
         cdef double[::1] temperatures = geometric(hot, cold, sweeps)
         cdef int64_t best = 0
@@ -276,7 +279,7 @@ cdef class Annealing:
         free(s.table)
         s.table = NULL
         with nogil:
-            self.label[:] = labels
+            self.label[:n] = labels
             self.best[:] = labels
             s.cost = 0
             s.random = seed
@@ -288,7 +291,7 @@ cdef class Annealing:
                 sweep(s, min(HOTTEST, temperatures[t]))
                 if s.cost < best:
                     best = s.cost
-                    self.best[:] = self.label
+                    self.best[:] = self.label[:n]
                 if stopping.poll(cost + best / scale):
                     ended = True
                     break
@@ -299,5 +302,5 @@ cdef class Annealing:
             raise MemoryError()
         if ended:
             return np.array(self.best), best / scale
-        return np.array(self.label), s.cost / scale
+        return np.array(self.label[:n]), s.cost / scale
 

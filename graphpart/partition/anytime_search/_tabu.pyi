@@ -7,6 +7,7 @@ LARGEST: int
 
 def tabu_search(
     matrix: NDArray[np.int32],
+    guides: NDArray[np.int32],
     labels: NDArray[np.int32],
     steps: int,
     tenure: int,

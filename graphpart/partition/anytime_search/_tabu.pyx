@@ -32,9 +32,23 @@ cdef extern from *:
         }
         return least;
     }
+
+    /* What the costs of one element change by if it leaves subset U for W. */
+    GP_CLONES
+    static int32_t gp_change_of_cost(Py_ssize_t n, const int32_t *GP_RESTRICT row, const int32_t *GP_RESTRICT label,
+                                     int32_t U, int32_t W) {
+        int32_t change = 0;
+        Py_ssize_t b;
+        for (b = 0; b < n; b++)
+            change += (row[b] & -(int32_t)(label[b] == W)) - (row[b] & -(int32_t)(label[b] == U));
+        return change;
+    }
     """
     int32_t least_change "gp_least_change" (
         Py_ssize_t n, const int32_t* row, const int32_t* own, const int32_t* expiry, int32_t step, int32_t aspired
+    ) noexcept nogil
+    int32_t change_of_cost "gp_change_of_cost" (
+        Py_ssize_t n, const int32_t* row, const element_t* label, element_t U, element_t W
     ) noexcept nogil
 
 LARGEST = 2**29         # sums of absolute costs of one element stay below
@@ -44,7 +58,7 @@ cdef int32_t NEVER = 2147483646     # when an element may join the subset it is 
 
 cdef struct State:
     Py_ssize_t n, rows
-    const int32_t* matrix
+    const int32_t* guide    # the costs by which moves are chosen
     int32_t* table          # (n + 1, n)
     int32_t* expiry         # (n + 1, n): the step from which on a move is allowed again
     int32_t* own
@@ -53,7 +67,7 @@ cdef struct State:
     element_t* active       # subsets in use, and last one that is empty
     element_t* place
     Py_ssize_t subsets      # in use
-    int64_t cost
+    int64_t cost            # by the guide, since the start
     uint64_t random
 
 
@@ -68,7 +82,7 @@ cdef void build(State* s) noexcept nogil:
     for a in range(n):
         s.size[s.label[a]] += 1
         s.expiry[s.label[a] * n + a] = NEVER
-        row = s.matrix + a * n
+        row = s.guide + a * n
         into = s.table + s.label[a] * n
         for b in range(n):
             into[b] += row[b]
@@ -100,7 +114,7 @@ cdef void move(State* s, Py_ssize_t a, element_t W, int32_t until) noexcept nogi
     """Move element a to subset W; it may go back from step `until` on. O(n)"""
     cdef Py_ssize_t n = s.n, b
     cdef element_t U = s.label[a]
-    cdef const int32_t* row = s.matrix + a * n
+    cdef const int32_t* row = s.guide + a * n
     cdef int32_t* from_row = s.table + U * n
     cdef int32_t* into_row = s.table + W * n
     s.cost += into_row[a] - s.own[a]
@@ -161,6 +175,7 @@ cdef bint best_move(State* s, int32_t step, int64_t aspired, Py_ssize_t* element
 
 def tabu_search(
     const int32_t[:, ::1] matrix,
+    const int32_t[:, :, ::1] guides,
     const element_t[::1] labels,
     long long steps,
     int tenure,
@@ -176,6 +191,8 @@ def tabu_search(
     ----------
     matrix : ndarray of int32, shape (n, n)
         Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST``.
+    guides : ndarray of int32, shape (g, n, n)
+        Like it, with large costs lowered. Moves are chosen by one of them, another one after each start at random.
     labels : ndarray of int32, shape (n,)
     steps : int
     tenure : int
@@ -203,7 +220,7 @@ def tabu_search(
     cdef element_t[::1] place = np.zeros(n + 1, np.int32)
     cdef int32_t[::1] own = np.zeros(n, np.int32)
     cdef int32_t[:, ::1] table = np.zeros((n + 1, n), np.int32), expiry = np.zeros((n + 1, n), np.int32)
-    cdef int64_t best_cost = 0, local_cost = 0, work = 0
+    cdef int64_t here = 0, best_cost = 0, local_cost = 0, least = 0, work = 0
     cdef long long t
     cdef int32_t step = 0, stale = 0
     cdef element_t W = 0
@@ -212,7 +229,7 @@ def tabu_search(
         return np.array(labels), 0.0, 0
     with nogil:
         s.n = n
-        s.matrix = &matrix[0, 0]
+        s.guide = &guides[0, 0, 0]
         s.table, s.expiry, s.own = &table[0, 0], &expiry[0, 0], &own[0]
         s.label, s.size, s.active, s.place = &label[0], &size[0], &active[0], &place[0]
         s.random = seed
@@ -222,23 +239,29 @@ def tabu_search(
             step += 1
             work += (s.subsets + 3) * n
             # What a move has to change the cost by for a new best partition since the last start.
-            if best_move(&s, step, local_cost - s.cost, &a, &W):
+            if best_move(&s, step, least - s.cost, &a, &W):
+                here += change_of_cost(n, &matrix[a, 0], s.label, s.label[a], W)
                 move(&s, a, W, step + tenure + <int32_t>random_below(&s.random, tenure + 1))
             stale += 1
-            if s.cost < local_cost:
-                local_cost = s.cost
+            if s.cost < least:
+                least = s.cost
+                stale = 0
+            if here < local_cost:
+                local_cost = here
                 local[:] = label
                 stale = 0
-            if s.cost < best_cost:
-                best_cost = s.cost
+            if here < best_cost:
+                best_cost = here
                 best[:] = label
             if stale >= patience:
                 if local_cost <= best_cost or random_below(&s.random, 4) == 0:
                     label[:] = local
-                    s.cost = local_cost
+                    here = local_cost
                 else:
                     label[:] = best
-                    s.cost = best_cost
+                    here = best_cost
+                s.guide = &guides[random_below(&s.random, guides.shape[0]), 0, 0]
+                s.cost = 0
                 build(&s)
                 work += n * n
                 step = stale = 0
@@ -246,8 +269,10 @@ def tabu_search(
                     a = random_below(&s.random, n)
                     W = s.active[random_below(&s.random, s.subsets + 1)]
                     if W != s.label[a] and (s.size[W] > 0 or s.size[s.label[a]] > 1):
+                        here += change_of_cost(n, &matrix[a, 0], s.label, s.label[a], W)
                         move(&s, a, W, tenure)
-                local_cost = s.cost
+                least = s.cost
+                local_cost = here
                 local[:] = label
             if stopping.poll(cost + best_cost / scale):
                 ended = True

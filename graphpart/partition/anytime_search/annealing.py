@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import copy
 import math
+from bisect import bisect_left
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +32,7 @@ from graphpart.stopping import Stopping
 
 __all__ = ["RUN", "Annealer", "as_integers"]
 
-RUN = 50_000.0  # nanoseconds that any run takes
+RUN = 150_000.0  # nanoseconds that any run takes
 ROWS = 256  # of a matrix, that are converted at a time
 VARIATES = 65536  # exponential variates in a table, a power of 2; the largest of them is about 11
 COLD = 0.01  # moves to a worse partition that are accepted per element in the last sweep
@@ -112,19 +114,25 @@ class Annealer:
         deltas, elements = self._deltas(canonical(labels))
         with np.errstate(over="ignore"):  # inf is as good as what is too large
             deltas = deltas[(deltas > 0) & (deltas < np.inf)] / self.unit
-        each = np.minimum(1.0, deltas) * exp(-deltas / TEMPERATURES[:, None])
-        accepted = np.cumsum(np.pad(each, ((0, 0), (1, 0))), axis=1)[:, -1]  # ascending; always in the same order
-        hot, cold = (min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(COLD, heat / 10)))
-        return self._temperature(accepted, hot), self._temperature(accepted, cold)
+        most = np.minimum(1.0, deltas)
+        known: dict[int, float] = {}
 
-    def _temperature(self, accepted: NDArray[np.float64], wanted: float) -> float:
-        if wanted <= accepted[0]:
-            return self.unit * float(TEMPERATURES[0])
-        k = int(np.searchsorted(accepted, wanted))
-        if k == len(accepted):
-            return self.unit * float(TEMPERATURES[-1])
-        share = (wanted - accepted[k - 1]) / (accepted[k] - accepted[k - 1])
-        return self.unit * float(TEMPERATURES[k - 1] * exp(share * log(TEMPERATURES[k] / TEMPERATURES[k - 1])))
+        def accepted(k: int) -> float:
+            if k not in known:  # added up in the same order everywhere
+                known[k] = float(np.cumsum(np.append(0.0, most * exp(deltas / -TEMPERATURES[k])))[-1])
+            return known[k]
+
+        wanted = [min(rate * elements, SHARE * len(deltas)) for rate in (heat, min(COLD, heat / 10))]
+        return self._temperature(accepted, wanted[0]), self._temperature(accepted, wanted[1])
+
+    def _temperature(self, accepted: Callable[[int], float], wanted: float) -> float:
+        """At which so many moves are accepted, if `accepted` says how many are at which of TEMPERATURES."""
+        k = bisect_left(range(len(TEMPERATURES)), wanted, key=accepted)
+        if k == 0 or k == len(TEMPERATURES):
+            return self.unit * float(TEMPERATURES[min(k, len(TEMPERATURES) - 1)])
+        share = (wanted - accepted(k - 1)) / (accepted(k) - accepted(k - 1))
+        ratio = TEMPERATURES[k] / TEMPERATURES[k - 1]
+        return self.unit * float(TEMPERATURES[k - 1] * exp(share * log(ratio)))
 
     def _deltas(self, labels: Labels) -> tuple[NDArray[np.float64], int]:
         """Changes of cost by moves of some elements to subsets they are linked to or empty ones, and how many."""

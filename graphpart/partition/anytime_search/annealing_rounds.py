@@ -52,6 +52,7 @@ class AnnealingRounds:
     """
 
     name = "annealing"
+    due = False
 
     def __init__(
         self,
@@ -64,6 +65,9 @@ class AnnealingRounds:
 
     def ready(self, turn: Turn) -> bool:
         return True
+
+    def first_work(self, turn: Turn) -> float:
+        return len(turn.seeds) * self.parameters.work
 
     def plan(self, turn: Turn) -> list[AnnealingTask]:
         a, rng, pool = self.parameters, turn.rng, turn.pool

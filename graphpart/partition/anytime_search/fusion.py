@@ -1,12 +1,12 @@
 """Fusion moves (Beier, Hamprecht & Kappes 2015), for problems with few pairs for each element.
 
 A step makes another partition, a proposal, and contracts what it and the best partition agree on. What is left is
-small; it is annealed, and improved by pairwise Kernighan-Lin from the better one of the two. Region by region, the best
-of what came out is taken, and improved on all elements by pairwise Kernighan-Lin, or by multilevel moves (levels.py). A proposal comes from
+small; it is annealed. Region by region, the best of what came out is taken, and improved by pairwise Kernighan-Lin, or
+with a background by multilevel moves (levels.py), where it has changed. A proposal comes from
 
 - greedy joining of costs with normal noise, of one of several strengths; or
 - few sweeps of annealing from all elements apart, with one of several heats;
-- an iteration of multilevel moves from all elements apart, in random order: that is a strategy of its own, the same but for this.
+- an iteration of multilevel moves from all elements apart, in random order (a strategy of its own, else the same).
 
 The first is better on grids and region graphs, the second, by far, on random graphs. Proposals are tried as often as
 they have earned: with a probability that grows with what they gained for each nanosecond of work.
@@ -66,6 +66,7 @@ class FusionRounds:
     """
 
     name = "fusion"
+    due = False
 
     def __init__(self, turn: Turn, parameters: FusionParameters, share: float) -> None:
         self.annealer, self.parameters, self.share = turn.annealer, parameters, share
@@ -82,6 +83,9 @@ class FusionRounds:
 
     def ready(self, turn: Turn) -> bool:
         return True
+
+    def first_work(self, turn: Turn) -> float:
+        return len(turn.seeds) * self.parameters.work
 
     def plan(self, turn: Turn) -> list[FusionTask]:
         a, p, rng, count = self.parameters, self.annealer.p, turn.rng, len(turn.seeds)
@@ -123,12 +127,10 @@ class FusionRounds:
             proposal = self._proposal(annealer, labels, self.arms[task.arm], rng, stopping)
             if stopping.check(np.inf):
                 break
-            labels = self._step(annealer, labels, proposal, task.small_heat, rng, stopping)
+            before, labels = labels, self._step(annealer, labels, proposal, task.small_heat, rng, stopping)
             if stopping.check(np.inf):
                 break
-            annealer.spent += POLISH * (p.n + p.m)
-            thorough = step == task.steps - 1
-            labels = best_of_regions(p, labels, polished(p, labels, stopping, thorough))
+            labels = polished_changes(annealer, before, labels, stopping, step == task.steps - 1)
         if task.elements is not None:
             whole = task.start.astype(np.int64)
             whole[task.elements] = len(whole) + labels
@@ -205,6 +207,39 @@ def fused(
     found = other.run(mine, sweeps, other.temperatures(mine, heat), seed, stopping)
     annealer.spent += other.spent
     return canonical(best_of_regions(small, best_of_regions(small, mine, theirs), found)[blocks])
+
+
+def polished_changes(
+    annealer: Annealer, before: Labels, labels: Labels, stopping: Stopping, thorough: bool
+) -> Labels:
+    """Labels improved as :func:`~.levels.polished` does, in changed subsets and all that are linked to them.
+
+    Where this is more than half of all elements, all are improved. What it was before was improved already.
+    """
+    p = annealer.p
+    elements = around_changes(p, before, labels)
+    if not len(elements):
+        return labels
+    if 2 * len(elements) > p.n:
+        annealer.spent += POLISH * (p.n + p.m)
+        return best_of_regions(p, labels, polished(p, labels, stopping, thorough))
+    q = p.restrict(elements)
+    annealer.spent += POLISH * (q.n + q.m) + ARRAYS * (p.n + p.m)
+    mine = canonical(labels[elements])
+    whole = labels.astype(np.int64)
+    whole[elements] = p.n + best_of_regions(q, mine, polished(q, mine, stopping, thorough))
+    return canonical(whole)
+
+
+def around_changes(p: SetPartition, before: Labels, labels: Labels) -> NDArray[np.int64]:
+    """The elements of all subsets that there were not before, and of all subsets linked to these, ascending."""
+    _, place, sizes = np.unique(before * np.int64(p.n) + labels, return_inverse=True, return_counts=True)
+    sizes = sizes[place]
+    changed = (np.bincount(labels)[labels] != sizes) | (np.bincount(before)[before] != sizes)
+    u, v, _ = p.pairs()
+    near = np.zeros(int(labels.max()) + 1, bool)
+    near[labels[changed]] = near[labels[u[changed[v]]]] = near[labels[v[changed[u]]]] = True
+    return np.flatnonzero(near[labels])
 
 
 def regions(

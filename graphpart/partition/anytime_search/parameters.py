@@ -12,6 +12,7 @@ __all__ = [
     "PopulationParameters",
     "PortfolioParameters",
     "SearchParameters",
+    "SlowParameters",
     "TabuParameters",
 ]
 
@@ -43,6 +44,7 @@ class PopulationParameters:
     members: int = 16  #: at most, at first
     fewest: int = 4  #: at least
     share: float = 1 / 16  #: of the elements, as many members
+    children: int = 6  #: of each member, about, before a population ends
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class FusionParameters:
     noises: tuple[float, ...] = (0.1, 0.3, 0.03)  #: standard deviations, in mean absolute costs
     sweeps: tuple[int, ...] = (50,)  #: of annealing from all elements apart
     heats: tuple[float, ...] = (0.3, 1.0)  #: of it
-    small_sweeps: int = 200  #: of annealing what two partitions agree on
+    small_sweeps: int = 100  #: of annealing what two partitions agree on
     small_heats: tuple[float, ...] = (0.1, 0.3, 1.0)  #: of it
     work: float = 1e8  #: nanoseconds of a task at first
     steps: int = 8  #: of a task at most
@@ -64,14 +66,27 @@ class FusionParameters:
 
 
 @dataclass(frozen=True)
+class SlowParameters:
+    """Of rounds of slow annealing."""
+
+    sweeps: int = 50  #: of the first round; twice as many in each one that follows
+    most: int = 2**20  #: sweeps
+    heats: tuple[float, ...] = (0.1, 0.3, 0.1, 0.03)  #: in turn
+    part: float = 0.25  #: of all work so far, that a round takes at most
+    ahead: float = 3.0  #: rounds in which it has to come as low as the best partition, at the rate of the last
+
+
+@dataclass(frozen=True)
 class TabuParameters:
     """Of rounds of tabu search."""
 
     largest: int = 120  #: elements up to which there is a table of moves
-    work: float = 2e6  #: nanoseconds of a task at first
-    tenure: float = 0.15  #: moves during which an element may not go back, for each element,
+    work: float = 1e7  #: nanoseconds of a task at first
+    tenures: tuple[float, float] = (0.1, 0.3)  #: moves during which an element may not go back, for each element,
     least: int = 4  #: and in addition
-    patience: int = 40  #: moves without a new best partition, for each element, before the next start
+    patience: tuple[float, float] = (8, 30)  #: moves without a new best partition, for each element, before a new start
+    apart: float = 0.25  #: of the starts, but for the first of a round, with all elements apart
+    levels: tuple[float, ...] = (0.5, 0.7, 1.0, 1.5)  #: that costs are limited to, in gains of an element
 
 
 @dataclass(frozen=True)
@@ -91,8 +106,10 @@ class PortfolioParameters:
     slower: int = 4  #: rounds in a row without improvement, after which all takes longer,
     slower_later: int = 16  #: where there are populations
     alone: int = 16  #: rounds of annealing before others begin, unless two in a row find nothing better before
+    wait: float = 0.5  #: of what its first round takes, as much work of others before a strategy begins
     fade: float = 0.8  #: of what a strategy has gained, for each of its rounds
-    earned: float = 0.8  #: share of the time that goes by what strategies have gained; the rest by their shares
+    earned: float = 0.8  #: share of the time that goes by what strategies have gained; the rest by their shares;
+    doubt: float = 0.5  #: how much of this is left when nothing has gained anything for long
 
 
 @dataclass(frozen=True)
@@ -103,4 +120,5 @@ class SearchParameters:
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
     population: PopulationParameters = field(default_factory=PopulationParameters)
     fusion: FusionParameters = field(default_factory=FusionParameters)
+    slow: SlowParameters = field(default_factory=SlowParameters)
     tabu: TabuParameters = field(default_factory=TabuParameters)

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import POLISH, other_start
 from graphpart.partition.anytime_search.parameters import PopulationParameters
-from graphpart.partition.anytime_search.recombination import recombined
+from graphpart.partition.anytime_search.recombination import RECOMBINATION, recombined
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
@@ -85,6 +85,7 @@ class PopulationRounds:
     """
 
     name = "population"
+    due = False
 
     def __init__(
         self,
@@ -103,9 +104,19 @@ class PopulationRounds:
         first = self.parameters.members * self.young() * self.annealer.work(turn.pool.labels)
         return turn.mature and first <= self.parameters.largest
 
+    def size(self) -> float:
+        """Members of a population at first."""
+        a = self.parameters
+        return max(a.fewest, min(a.members, a.share * self.annealer.p.n))
+
+    def first_work(self, turn: Turn) -> float:
+        sweep = self.annealer.work(turn.pool.labels)
+        child = RECOMBINATION + 2 * RUN + 2 * SWEEPS[1] * sweep  # the hot sweeps are on a small problem
+        return len(turn.seeds) * self.size() * (self.young() * sweep + RUN + self.parameters.children * child)
+
     def plan(self, turn: Turn) -> list[PopulationTask]:
-        a, pool = self.parameters, turn.pool
-        size = int(max(a.fewest, min(a.members, a.share * self.annealer.p.n)) * 2 ** (turn.level / 2))
+        pool = turn.pool
+        size = int(self.size() * 2 ** (turn.level / 2))
         tasks = [PopulationTask(pool.labels, seed, size, self.young(), None) for seed in turn.seeds]
         if len(pool) > 2:
             elite = [labels for _, labels in pool.members]

@@ -3,7 +3,8 @@
 A round is some tasks of one strategy, which run side by side and know nothing of each other. Which strategy has it is
 drawn at random: a strategy gets a share of the time, partly a fixed one, partly in proportion to what it has gained per
 nanosecond of work in its latest rounds. Work is counted, in sweeps, steps and elements, and not measured. The longer
-nothing has gained anything, the more the fixed shares weigh.
+nothing has gained anything, the more the fixed shares weigh. A strategy whose rounds take long first waits until the
+others have had about as much work.
 
 Then, task by task, the regions in which the best partition is better are taken over from it, and the result joins the
 pool of the best partitions. When some rounds find nothing better, all strategies work longer.
@@ -28,6 +29,7 @@ from graphpart.partition.anytime_search.levels import has_small_subsets, polishe
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
+from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -74,6 +76,7 @@ class Portfolio:
             most = max(3, min(most, p.m // max(1, p.n)))
         self.pool = Pool(p, labels, most)
         self.level = self.idle = 0
+        self.worked = 0.0  # nanoseconds in all rounds
         self.mature = False  # others than annealing may begin
         self.saver: Saver | None = None
         self.strategies: list[Strategy] = []
@@ -151,9 +154,11 @@ class Portfolio:
         small = p.n <= all_.tabu.largest
         strategies: list[Strategy] = []
         if not light or p.n <= all_.portfolio.whole:
-            strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.1, polish))
-            strategies.append(PopulationRounds(turn, all_.population, 0.4 if small else 0.9, polish))
+            strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.4 if sparse else 0.1, polish))
+            strategies.append(PopulationRounds(turn, all_.population, 0.4 if small or sparse else 0.9, polish))
         if sparse:
+            if p.n <= all_.portfolio.whole:
+                strategies.append(SlowAnnealing(turn, all_.slow, 0.3, polish))
             strategies.append(FusionRounds(turn, all_.fusion, 1.0))
             if p.background is not None:
                 strategies.append(LevelRounds(turn, all_.fusion, 1.0))
@@ -166,17 +171,24 @@ class Portfolio:
         seeds = rng.integers(2**62, size=self.parameters.portfolio.tasks).tolist()
         number = self.stopping.iterations
         self.mature = self.mature or self.idle >= 2 or number >= self.parameters.portfolio.alone
-        return Turn(self.pool, self.annealer, number, self.idle, self.level, self.mature, seeds, rng)
+        return Turn(self.pool, self.annealer, number, self.idle, self.level, self.worked, self.mature, seeds, rng)
 
     def _chosen(self, turn: Turn) -> int:
         """The place of the strategy that has this round."""
         ready = [k for k, strategy in enumerate(self.strategies) if strategy.ready(turn)]
-        untried = [k for k in ready if not self.credit.work[k]]
-        if untried:
-            return untried[-1]
+        tried = [k for k in ready if self.mean_work[k]]
+        patient = self.parameters.portfolio.wait
+        for k in reversed(ready):
+            if self.strategies[k].due:
+                return k
+            first = self.strategies[k].first_work(turn)
+            if k not in tried and (not tried or patient * first <= self.worked):
+                return k
+        ready = tried
         fixed = np.array([self.strategies[k].share for k in ready])
         rates = self.credit.rates()[ready]
-        earned = self.parameters.portfolio.earned * self.parameters.portfolio.fade**self.idle * (rates.sum() > 0)
+        a = self.parameters.portfolio
+        earned = a.earned * max(a.doubt, a.fade**self.idle) * (rates.sum() > 0)
         shares = (1 - earned) * fixed / fixed.sum() + earned * rates / max(rates.sum(), 1e-300)
         # Shares of the time, hence of rounds by how much work they take.
         chances = np.cumsum(shares / self.mean_work[ready])
@@ -202,6 +214,7 @@ class Portfolio:
         attend(futures, children, self.stopping, take, self._check)
         gain, work = float(sum(gains)), float(sum(works))
         self.credit.learn(way, gain, work)
+        self.worked += work
         self.mean_work[way] = work if not self.mean_work[way] else (self.mean_work[way] + work) / 2
         return gain
 

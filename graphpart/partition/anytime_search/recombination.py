@@ -13,8 +13,10 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import Background
 from graphpart.stopping import Stopping
 
-__all__ = ["agreement", "best_of_regions", "recombined"]
-CONTRACTION = 5.0  # nanoseconds, for each element and pair
+__all__ = ["RECOMBINATION", "agreement", "best_of_regions", "recombined"]
+
+RECOMBINATION = 600_000.0  # nanoseconds that any takes, runs not counted,
+CONTRACTION = 5.0  # and for each element and pair
 ROWS, PAIRS = 64, 2**18  # that are looked at together
 
 
@@ -42,7 +44,7 @@ def recombined(
     small = Annealer(annealer.p.contract(blocks))
     labels = canonical(x[np.unique(blocks, return_index=True)[1]])
     labels = small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, stopping)[blocks]
-    annealer.spent += small.spent + CONTRACTION * (len(blocks) + annealer.p.m)
+    annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (len(blocks) + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)
 
 

@@ -29,6 +29,8 @@ class Turn:
         Rounds in a row without improvement.
     level : int
         Grows when rounds find nothing better.
+    worked : float
+        Nanoseconds of work in all rounds before.
     mature : bool
         Whether annealing alone has had its time.
     seeds : list of int
@@ -41,6 +43,7 @@ class Turn:
     number: int
     idle: int
     level: int
+    worked: float
     mature: bool
     seeds: list[int]
     rng: np.random.Generator
@@ -71,13 +74,19 @@ class Strategy(Protocol):
     name : str
     share : float
         Of the time, as long as nothing is known about what the strategies gain on this problem; not negative.
+    due : bool
+        Whether it has the next round whenever it is ready.
     """
 
     name: str
     share: float
+    due: bool
 
     def ready(self, turn: Turn) -> bool:
         """Whether it can have this round."""
+
+    def first_work(self, turn: Turn) -> float:
+        """About how many nanoseconds of work its first round takes."""
 
     def plan(self, turn: Turn) -> list[Any]:
         """The tasks of a round, each of about the same work, so that no thread waits long for another."""

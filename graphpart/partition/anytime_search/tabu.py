@@ -1,8 +1,14 @@
 """Rounds of tabu search (Glover 1989), for problems with few elements.
 
 Each task makes so many steps in the table of all moves of one element (see the kernel), from the best partition, from
-another one of the pool, or from all elements apart. It walks on plateaus, where many moves cost nothing, and leaves
+a child of two of the best, or from all elements apart. It walks on plateaus, where many moves cost nothing, and leaves
 narrow valleys, where annealing has to be lucky. What it ends with is no worse than where it began.
+
+Where some pairs repel far more than an element gains by being in its subset, the moves that keep them apart leave
+hardly any way from one good partition to another. Moves are then chosen by a guide: the same costs, none of them above
+some multiple of what elements gain on average. The partitions that the walk goes through need not keep all such pairs
+apart; the best one that is kept is the best by the true costs. This is strategic oscillation (Glover 1989) with the
+penalties of constrained colouring. No multiple is best on all problems, so walks take turns.
 
 A pair that costs more than all that attracts one of its elements is taken for a little more than that (see
 annealing.py), so that costs fit 32-bit integers.
@@ -13,16 +19,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.partition.anytime_search import _tabu
 from graphpart.partition.anytime_search.annealing import RUN, as_integers
 from graphpart.partition.anytime_search.parameters import TabuParameters
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
-from graphpart.partition.problem import canonical
+from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import matrix_of
 from graphpart.stopping import Stopping
 
-__all__ = ["TabuRounds", "TabuTask"]
+__all__ = ["TabuRounds", "TabuTask", "crossed"]
 
 ENTRY = 0.3  # nanoseconds for an entry of the table
 
@@ -32,6 +39,8 @@ class TabuTask(Task):
     """So many steps from the start."""
 
     steps: int
+    tenure: int
+    patience: int
     independent: bool
 
 
@@ -47,13 +56,24 @@ class TabuRounds:
     """
 
     name = "tabu"
+    due = False
 
     def __init__(self, turn: Turn, parameters: TabuParameters, share: float) -> None:
         self.p, self.parameters, self.share = turn.annealer.p, parameters, share
         self.matrix, self.scale = as_integers(matrix_of(self.p))
+        self.guides = self._guides(-2.0 * turn.pool.cost / max(1, self.p.n))
+
+    def _guides(self, gained: float) -> NDArray[np.int32]:
+        """The matrix with costs limited, if what an element gains on average is so much and some costs are larger."""
+        limits = [round(level * gained * self.scale) for level in self.parameters.levels if gained > 0]
+        guides = [np.minimum(self.matrix, limit) for limit in limits if 0 < limit < self.matrix.max(initial=0)]
+        return np.stack(guides if len(guides) == len(self.parameters.levels) else [self.matrix])
 
     def ready(self, turn: Turn) -> bool:
         return True
+
+    def first_work(self, turn: Turn) -> float:
+        return len(turn.seeds) * self.parameters.work
 
     def plan(self, turn: Turn) -> list[TabuTask]:
         a, n, pool = self.parameters, self.p.n, turn.pool
@@ -61,17 +81,29 @@ class TabuRounds:
         steps = max(10 * n, int(a.work * 2 ** (turn.level / 2) / step))
         tasks = []
         for k, seed in enumerate(turn.seeds):
-            start = pool.members[k % len(pool)][1] if k < 3 else np.arange(n, dtype=np.int32)
-            tasks.append(TabuTask(start, seed, steps, k % len(pool) > 0 or k >= 3))
+            start = self._start(k, turn)
+            tenure = a.least + int(n * turn.rng.uniform(*a.tenures))
+            patience = int(n * turn.rng.uniform(*a.patience))
+            tasks.append(TabuTask(start, seed, steps, tenure, patience, k > 0))
         return tasks
 
+    def _start(self, k: int, turn: Turn) -> Labels:
+        """Of the k-th task: the best partition, a child of two of the best, or all elements apart."""
+        pool, rng = turn.pool.members, turn.rng
+        if k == 0:
+            return pool[0][1]
+        if len(pool) < 3 or rng.random() < self.parameters.apart:
+            return np.arange(self.p.n, dtype=np.int32)
+        i, j = rng.choice(len(pool), 2, replace=False).tolist()
+        return crossed(self.p, pool[i][1], pool[j][1])
+
     def perform(self, task: TabuTask, stopping: Stopping) -> Found:
-        a, p = self.parameters, self.p
-        tenure, patience = a.least + int(a.tenure * p.n), a.patience * p.n
+        p = self.p
         cost = p.evaluate_labels(task.start)
         labels, _, work = _tabu.tabu_search(
-            self.matrix, task.start, task.steps, tenure, patience, task.seed, cost, self.scale, stopping
-        )
+            self.matrix, self.guides, task.start, task.steps, task.tenure, task.patience, task.seed, cost, self.scale,
+            stopping,
+        )  # fmt: skip
         labels = canonical(labels)
         if not p.evaluate_labels(labels) < cost:  # integers are rounded, and too coarse for what attracts less
             labels = task.start
@@ -79,3 +111,26 @@ class TabuRounds:
 
     def learn(self, found: Found, gain: float) -> None:
         pass
+
+
+def crossed(p: SetPartition, x: Labels, y: Labels) -> Labels:
+    """A child of two partitions: in turn, what is left of a subset of one of them that costs least (Galinier & Hao 1999).
+
+    Elements that are left in the end, since nothing attracts them in their subsets, are alone. O(n^2) for each subset.
+    """
+    n, none = p.n, len(x)
+    u, v, cost = p.pairs()
+    parents = [x.astype(np.int64), y.astype(np.int64)]
+    child = np.arange(n, 2 * n)
+    for step in range(n):
+        parent = parents[step % 2]
+        within = (parent[u] == parent[v]) & (parent[u] != none)
+        costs = np.bincount(parent[u[within]], cost[within], n + 1)
+        chosen = int(costs.argmin())
+        if not costs[chosen] < 0:
+            break
+        members = parent == chosen
+        child[members] = step
+        for each in parents:
+            each[members] = none
+    return canonical(child)

@@ -1,0 +1,95 @@
+"""Rounds of slow annealing, for problems with few pairs for each element.
+
+All tasks of a round anneal once, from all elements apart, and improve what they find by pairwise Kernighan-Lin. Each
+round takes twice as many sweeps as the one before, as soon as that is no more than some part of the work so far. On random graphs with costs of few values, the cost falls with the
+logarithm of the number of sweeps for as long as anyone has waited, below all that short runs and fusion find; on grids
+and region graphs it stays far above. So there is a next round only where the costs of the last two, extrapolated by few
+rounds, come as low as the best partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphpart.partition.anytime_search.annealing_rounds import POLISH
+from graphpart.partition.anytime_search.parameters import SlowParameters
+from graphpart.partition.anytime_search.strategy import Found, Task, Turn
+from graphpart.partition.problem import Labels
+from graphpart.stopping import Stopping
+
+__all__ = ["SlowAnnealing", "SlowTask"]
+
+
+@dataclass(frozen=True)
+class SlowTask(Task):
+    """One run from all elements apart."""
+
+    sweeps: int
+    temperatures: tuple[float, float]
+    polished: bool
+
+
+class SlowAnnealing:
+    """The strategy; see above.
+
+    Parameters
+    ----------
+    turn : Turn
+        For the annealer.
+    parameters : SlowParameters
+    share : float
+    polish : callable or None
+        What improves the result of a task.
+    """
+
+    name = "slow annealing"
+    due = True
+
+    def __init__(
+        self,
+        turn: Turn,
+        parameters: SlowParameters,
+        share: float,
+        polish: Callable[[Labels, Stopping], Labels] | None,
+    ) -> None:
+        self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
+        self.sweeps = parameters.sweeps
+        self.costs: list[float] = []  # the least of each round
+
+    def first_work(self, turn: Turn) -> float:
+        return 2.0 * len(turn.seeds) * self.sweeps * self.annealer.work(turn.pool.labels)
+
+    def ready(self, turn: Turn) -> bool:
+        a = self.parameters
+        if self.first_work(turn) > a.part * turn.worked:
+            return False
+        if len(self.costs) < 2:
+            return True
+        *_, before, last = self.costs
+        return min(last, last - a.ahead * (before - last)) <= turn.pool.cost
+
+    def plan(self, turn: Turn) -> list[SlowTask]:
+        a, alone, labels = self.parameters, np.arange(self.annealer.p.n, dtype=np.int32), turn.pool.labels
+        temperatures = [self.annealer.temperatures(labels, a.heats[k % len(a.heats)]) for k in range(len(turn.seeds))]
+        self.costs.append(np.inf)
+        polished = len(self.costs) > 2  # until then, runs only show how costs fall
+        pairs = zip(turn.seeds, temperatures, strict=True)
+        tasks = [SlowTask(alone, seed, self.sweeps, t, polished) for seed, t in pairs]
+        self.sweeps = min(a.most, 2 * self.sweeps)
+        return tasks
+
+    def perform(self, task: SlowTask, stopping: Stopping) -> Found:
+        annealer = self.annealer.copy()
+        p = annealer.p
+        labels = annealer.run(task.start, task.sweeps, task.temperatures, task.seed, stopping)
+        cost = p.evaluate_labels(labels)
+        if task.polished and self.polish is not None and not stopping.check(np.inf):
+            labels = self.polish(labels, stopping)
+            annealer.spent += POLISH * (p.n + p.m)
+        return Found(labels, annealer.spent, independent=True, arm=cost)
+
+    def learn(self, found: Found, gain: float) -> None:
+        self.costs[-1] = min(self.costs[-1], found.arm)
