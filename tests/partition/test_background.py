@@ -150,11 +150,12 @@ def test_large_problems_say_what_to_do():
     n = LARGEST_DENSE + 1
     p = gp.SetPartition.from_pairs(n, [(0, 1), (1, 2)], [-1.0, -1.0], missing=0.5)
     with pytest.raises(gp.InvalidProblem, match=r"as a matrix, which has 20001 rows .* or method multilevel"):
-        gp.partition.kernighan_lin(p)
+        gp.partition.ilp(p)
     with pytest.raises(gp.InvalidProblem, match="method multilevel"):
         as_problem(p)
-    for method in ("greedy-joining", "greedy-moving", "multilevel", "auto"):
-        assert gp.solve(p, method).cost == -1.5
+    native = ("greedy-joining", "greedy-moving", "kernighan-lin", "kernighan-lin-pairs", "multilevel", "auto", "search")
+    for method in native:
+        assert gp.solve(p, method, **({"max_iterations": 1} if method == "search" else {})).cost == -1.5, method
     attracts = gp.SetPartition.from_pairs(n, [(0, 1), (1, 2)], [1.0, 1.0], missing=-0.5)
     r = gp.solve(attracts)
     assert r.method == "auto" and r.subsets == 1 and r.cost == 2.0 - 0.5 * (n * (n - 1) // 2 - 2)

@@ -161,7 +161,7 @@ class Annealer:
                 for one, other in [(x, y)] if x is y else [(x, y), (y, x)]:
                     total = np.bincount(labels, other, k)
                     own += beta * one[a] * (total[labels[a]] - other[a])
-                    sums += beta * one[a][keys // k] * total[keys % k]
+                    sums = sums + beta * one[a][keys // k] * total[keys % k]
         alone = np.where(size[labels[a]] > 1, -own, 0.0)
         return np.append((sums - own[keys // k])[~mine], alone), len(a)
 
