@@ -48,7 +48,7 @@ def read_problem(
     check_input(file)
     if columns is None:
         return read(file, format, missing=missing)
-    return read_pairs(file, **columns, **({} if missing is None else {"missing": missing}))
+    return read_pairs(file, **({**columns} if missing is None else {**columns, "missing": missing}))
 
 
 def write_problem(problem: Any, file: str, format: str | None) -> None:

@@ -31,7 +31,7 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
         What is written like an integer is an integer.
     **options
         One of `cost`, `weight`, `similarity` and `probability`, the name of the column with the values; further
-        `threshold`, `prior` and `clip`. See :meth:`graphpart.SetPartition.from_frame`.
+        `threshold`, `prior`, `clip` and `missing`. See :meth:`graphpart.SetPartition.from_frame`.
 
     Raises
     ------

@@ -110,7 +110,7 @@ def test_what_multipliers_prove_is_never_more_than_all_pairs_say():
         proven = naive_bound(p, c)
         assert Fraction(c.bound) <= proven or c.step
         # Of pairs that no inequality names, and that are not listed, each negative term counts.
-        if p.background.repels or len(p.background.terms) == 1 and len(p.background.terms[0]) == 2:
+        if p.background.repels or (len(p.background.terms) == 1 and len(p.background.terms[0]) == 2):
             assert float(proven) == pytest.approx(c.bound, rel=1e-9, abs=1e-9 * p.magnitude) or c.step
 
 
@@ -278,7 +278,7 @@ def test_large_and_not_repelling_is_refused_in_one_line(monkeypatch):
     monkeypatch.setattr(set_partition, "TIMES", 0)
     ring = [(k, (k + 1) % 30) for k in range(30)]
     attracts = gp.SetPartition.from_pairs(30, ring, [1.0] * 30, missing=-0.5, dense=False)
-    with pytest.raises(InvalidProblem, match="exact needs .* the background attracts some pairs"):
+    with pytest.raises(InvalidProblem, match=r"exact needs .* the background attracts some pairs"):
         gp.partition.exact(attracts)
     repels = gp.SetPartition.from_pairs(30, ring, [-2.0] * 30, missing=0.5, dense=False)
     for call in (gp.partition.ilp, lambda p: gp.partition.doubts(p, [0] * 30), lambda p: gp.partition.extend(p, {})):

@@ -51,6 +51,7 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
 }
 DENSE_UP_TO = 400  # elements of a problem with a background, up to which a matrix takes less time, and proves more
 
+
 def _fitting_implicit(p: SetPartition, stopping: Stopping) -> Found:
     """The same with a background."""
     if p.m <= SMALL:

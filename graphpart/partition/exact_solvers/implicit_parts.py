@@ -1,9 +1,9 @@
 """Branch and cut where pairs that are not listed cost something, part by part.
 
 Joins that are known beforehand are contracted; then the components of attractive pairs are solved apart. Their problems
-become explicit, many small ones at a time. One of more than `LARGEST` elements gets local search, and a bound by message
-passing or, where its listed pairs are few, the relaxation; if that does not prove it, it becomes explicit, unless it is
-very large.
+become explicit, many small ones at a time. One of more than `LARGEST` elements gets local search, and a bound by
+message passing or, where its listed pairs are few, the relaxation; if that does not prove it, it becomes explicit, too,
+unless it is very large.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def solve_in_parts(
         if len(elements) > LARGEST and count == 1:
             r, low, done = _searched(part, mine, share, call if callback else None)
             given_to, share = r.labels, stopping.remaining
-        some = None if done or len(elements) > ELEMENTS and count == 1 else listed_within(part)
+        some = None if done or (len(elements) > ELEMENTS and count == 1) else listed_within(part)
         if some is not None and not stopping.check(cost):
             r = solve(some, given_to, share, call if callback else None)
             low, done = max(low, r.lower_bound), r.status == Status.OPTIMAL
