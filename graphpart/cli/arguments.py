@@ -19,6 +19,7 @@ __all__ = [
     "add_json",
     "add_limits",
     "add_method",
+    "add_missing",
     "add_options",
     "check_one_input",
     "columns_of",
@@ -52,6 +53,21 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--threshold", type=float, metavar="VALUE", help="of similarities or probabilities")
     group.add_argument("--prior", type=float, metavar="SHARE", help="of joins, for probabilities; default: 0.5")
     group.add_argument("--clip", type=float, metavar="VALUE", help="of probabilities near 0 and 1; 0 requires them")
+
+
+def add_missing(parser: argparse.ArgumentParser) -> None:
+    """What pairs cost that a file does not list."""
+    parser.add_argument(
+        "--missing", type=finite, metavar="COST", help="of a pair that is not listed; default: 0, or what FILE says"
+    )
+
+
+def finite(text: str) -> float:
+    """A finite number."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
 
 
 def columns_of(args: argparse.Namespace) -> dict[str, Any] | None:

@@ -20,9 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", metavar="OUT", help="the file to write, '-' for standard output")
     arguments.add_format(parser, "--from", "of IN", dest="source")
     arguments.add_format(parser, "--to", "of OUT", reading=False, dest="target")
+    arguments.add_missing(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, then write."""
-    write_problem(read_problem(args.input, args.source), args.output, args.target)
+    write_problem(read_problem(args.input, args.source, missing=args.missing), args.output, args.target)
     return 0

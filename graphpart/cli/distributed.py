@@ -32,6 +32,7 @@ OTHERS = (
     "weight",
     "similarity",
     "probability",
+    "missing",
     "threshold",
     "prior",
     "clip",

@@ -26,13 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("labels", metavar="LABELS", help="a labels file, '-' for standard input")
     arguments.add_format(parser, "--format", "of the instance")
     arguments.add_json(parser)
+    arguments.add_missing(parser)
     arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate the labels."""
     arguments.check_one_input(args.file, args.labels)
-    problem = read_problem(args.file, args.format, arguments.columns_of(args))
+    problem = read_problem(args.file, args.format, arguments.columns_of(args), args.missing)
     batch = Batch()
     with batch.guard(args.labels):
         facts = evaluate(args.file, problem, read_labels(args.labels, problem))

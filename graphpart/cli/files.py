@@ -39,12 +39,16 @@ __all__ = [
 ]
 
 
-def read_problem(file: str, format: str | None, columns: Mapping[str, Any] | None = None) -> Any:
+def read_problem(
+    file: str, format: str | None, columns: Mapping[str, Any] | None = None, missing: float | None = None
+) -> Any:
     """The problem in a file; `columns` are those of a table, if they are named."""
     from graphpart.io import read, read_pairs
 
     check_input(file)
-    return read(file, format) if columns is None else read_pairs(file, **columns)
+    if columns is None:
+        return read(file, format, missing=missing)
+    return read_pairs(file, **({**columns} if missing is None else {**columns, "missing": missing}))
 
 
 def write_problem(problem: Any, file: str, format: str | None) -> None:

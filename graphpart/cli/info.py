@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     arguments.add_files(parser)
     arguments.add_json(parser)
+    arguments.add_missing(parser)
     arguments.add_columns(parser)
 
 
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     with Table(args.files, COLUMNS) as table:
         for file in args.files:
             with batch.guard(file):
-                problem = read_problem(file, args.format, columns)
+                problem = read_problem(file, args.format, columns, args.missing)
                 facts = describe(problem)
                 if args.json:
                     emit_json({"file": file, **facts})

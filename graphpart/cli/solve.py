@@ -9,7 +9,8 @@ With --time-limit, auto uses all of the time unless it proves its result optimal
 search for something better the rest. Without it, auto ends by itself.
 
 A CSV table with other columns than u,v,cost is read by naming them: --probability score --threshold 0.5 makes pairs
-with a score above 0.5 attract. Pairs that are not in the table cost 0, so joining them is free.
+with a score above 0.5 attract. Pairs that are not in the table cost 0, so joining them is free; --missing 0.5 makes
+each of them cost that instead, whatever the format, and is to be given to evaluate and verify, too.
 
 --extend OLD takes a labels file with names of an old partition: new elements are placed, and the clusters that they
 touch may change; with --freeze, old clusters and their labels stay exactly. --doubts writes a table in CSV of what the
@@ -107,6 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="PATH", help="write a report, .html, for any browser; one FILE only")
     arguments.add_options(parser)
     arguments.add_json(parser)
+    arguments.add_missing(parser)
     arguments.add_columns(parser)
     distributed.add_arguments(parser)
 
@@ -162,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
         paths = zip(args.files, outputs, initials, checkpoints, strict=True)
         for done, (file, output, initial, checkpoint) in enumerate(paths, 1):
             with batch.guard(file):
-                problem = read_problem(file, args.format, columns_given)
+                problem = read_problem(file, args.format, columns_given, args.missing)
                 read = read_start if args.extend is None else read_old
                 start = None if initial is None else read(initial, problem)
                 evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)

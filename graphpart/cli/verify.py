@@ -30,13 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exact", action="store_true", help="recompute the bound in rational numbers")
     arguments.add_format(parser, "--format", "of the instance")
     arguments.add_json(parser)
+    arguments.add_missing(parser)
     arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Verify both."""
     arguments.check_one_input(args.file, args.labels, args.certificate)
-    problem = read_problem(args.file, args.format, arguments.columns_of(args))
+    problem = read_problem(args.file, args.format, arguments.columns_of(args), args.missing)
     facts = evaluate(args.file, problem, read_labels(args.labels, problem))
     certificate = read_certificate(args.certificate, problem)
     certificate.check(problem, exact=args.exact)

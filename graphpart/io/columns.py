@@ -35,7 +35,7 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
         What is written like an integer is an integer; the columns of a Parquet file have types of their own.
     **options
         One of `cost`, `weight`, `similarity` and `probability`, the name of the column with the values; further
-        `threshold`, `prior` and `clip`. See :meth:`graphpart.SetPartition.from_frame`.
+        `threshold`, `prior`, `clip` and `missing`. See :meth:`graphpart.SetPartition.from_frame`.
 
     Raises
     ------

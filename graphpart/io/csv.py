@@ -108,7 +108,8 @@ def read(source: Source) -> SetPartition:
             terms[0].line, f"found a background in a file of {kind or 'sign'}: expected the header u,v,cost"
         )
     background = [term.of(nodes) for term in terms] or None
-    return SetPartition.of_pairs(nodes, u, v, value, offset=offset, background=background)
+    dense = None if background is None else False
+    return SetPartition.of_pairs(nodes, u, v, value, dense=dense, offset=offset, background=background)
 
 
 class _Term:

@@ -127,7 +127,10 @@ def format_of_target(path: PathOrStream, problem: str) -> Format:
     raise InvalidOption(f"{found}: expected {suffixes}, or the name of a format")
 
 
-def read(path: PathOrStream, format: str | None = None) -> Any:
+LISTS_PAIRS = ("csv", "json", "metis", "multicut", "npz")  # formats of problems that need not list all pairs
+
+
+def read(path: PathOrStream, format: str | None = None, *, missing: float | None = None) -> Any:
     """Read a problem from a file.
 
     Parameters
@@ -136,6 +139,9 @@ def read(path: PathOrStream, format: str | None = None) -> Any:
         ``"-"`` is standard input. Data compressed by gzip or xz are recognised.
     format : str, optional
         The name of a format; by default the suffix tells it, or else the content.
+    missing : float, optional
+        What a pair costs that the file does not list, for formats that need not list all. Default: 0, or what the file
+        has as a background.
 
     Returns
     -------
@@ -149,7 +155,7 @@ def read(path: PathOrStream, format: str | None = None) -> Any:
     InfeasibleProblem
         If the file requires a pair together and apart.
     InvalidOption
-        If there is no such format.
+        If there is no such format, or `missing` is given for a file that lists all pairs, or has a background.
     OSError
         If the file cannot be read.
 
@@ -164,13 +170,30 @@ def read(path: PathOrStream, format: str | None = None) -> Any:
     with opened(path) as source:
         known = known or format_of_source(source)
         try:
-            return known.read(source)
+            problem = known.read(source)
         except InfeasibleProblem as error:
             raise InfeasibleProblem(f"{source.name}: {error}") from error
         except InvalidProblem as error:
             raise source.error(None, str(error)) from error
         except MemoryError:
             raise source.error(None, "the problem does not fit into memory: expected a smaller one") from None
+    return problem if missing is None else _with_missing(problem, known, missing)
+
+
+def _with_missing(problem: Any, known: Format, missing: float) -> Any:
+    from graphpart.partition.problem.derived import with_missing
+    from graphpart.partition.problem.set_partition import SetPartition
+
+    if not isinstance(problem, SetPartition):
+        raise InvalidOption("missing is a cost of pairs: the file holds a factor graph")
+    if known.name not in LISTS_PAIRS:
+        raise InvalidOption(f"missing is for files that need not list all pairs: format {known.name} has all of them")
+    if problem.matrix is not None and known.name == "npz":
+        raise InvalidOption("missing is for files that need not list all pairs: this one holds a matrix")
+    try:
+        return with_missing(problem, missing)
+    except InvalidProblem as error:
+        raise InvalidOption(f"missing does not fit: {error}") from None
 
 
 def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:

@@ -120,7 +120,7 @@ def _strongest(
 def _blocks(p: SetPartition) -> Iterator[tuple[Integers, Integers, Floats]]:
     """All pairs, a block at a time."""
     if p.matrix is None:
-        u, v, cost = p.pairs()
+        u, v, cost = p.listed()
         for start in range(0, len(u), BLOCK):
             some = slice(start, start + BLOCK)
             yield u[some].astype(np.int64), v[some].astype(np.int64), cost[some]

@@ -291,5 +291,5 @@ def _pairs(p: SetPartition, remarks: list[str]) -> Any:
             f"Of an element that is looked at, its pairs are not listed: there are {number(p.m)} of them in all."
         )
         return None
-    u, v, cost = p.pairs()
+    u, v, cost = p.listed()
     return {"u": packed(u, "int32"), "v": packed(v, "int32"), "cost": packed_costs(cost)}

@@ -83,12 +83,14 @@ def report(
         raise InvalidOption(f"result is of type {type(result).__name__}: expected what a solver returned, a Result")
     is_partition = problem_kind(problem) == "partition"
     if is_partition:
-        problem = as_problem(problem)
+        problem = as_problem(problem, background=True)
     _check_costs(problem, result)
     if title is None:
         name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
         title = os.path.splitext(name)[0] or "Report"
     remarks: list[str] = []
+    if is_partition and problem.background is not None:
+        problem = _listed(problem, remarks)
     found = _doubts(problem, result, is_partition, time_limit, remarks) if doubts else None
     if is_partition:
         from graphpart.reporting.partitions import partition_page
@@ -113,6 +115,19 @@ def _check_costs(problem: Any, result: Result) -> None:
         )
 
 
+def _listed(problem: Any, remarks: list[str]) -> Any:
+    """A problem without background, if that is not too large."""
+    from graphpart.partition.problem.explicit import explicit
+
+    found = explicit(problem)
+    if found is not None:
+        return found
+    remarks.append(
+        f"Pairs that are not listed cost {problem.background!r}: the cost counts them, pictures and tables do not."
+    )
+    return problem
+
+
 def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float | None, remarks: list[str]) -> Any:
     from graphpart import crf, partition
 
@@ -121,6 +136,9 @@ def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float 
         return None
     if not is_partition:
         return crf.doubts(problem, result, time_limit=time_limit)
+    if problem.background is not None:
+        remarks.append("What is least sure is not shown: too many pairs that are not listed cost something.")
+        return None
     if problem.is_dense and problem.n > LARGEST_MATRIX:
         remarks.append(
             f"What is least sure is not shown: there are more than {number(LARGEST_MATRIX)} elements in a matrix."

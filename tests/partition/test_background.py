@@ -159,7 +159,7 @@ def test_large_problems_say_what_to_do():
     attracts = gp.SetPartition.from_pairs(n, [(0, 1), (1, 2)], [1.0, 1.0], missing=-0.5)
     r = gp.solve(attracts)
     assert r.method == "auto" and r.subsets == 1 and r.cost == 2.0 - 0.5 * (n * (n - 1) // 2 - 2)
-    assert r.lower_bound == -math.inf
+    assert r.cost - 3 <= r.lower_bound <= r.cost  # all that attracts
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.partition.bounds import _cycle_cuts
 from graphpart.partition.bounds.background_packing import FEW, LARGEST, MADE, ImplicitPacking
 from graphpart.partition.bounds.message_passing import ROUNDS
-from graphpart.partition.bounds.relaxation import SCALE, VIOLATED, Relaxation, most, tightened
+from graphpart.partition.bounds.relaxation import SCALE, Relaxation, most, tightened
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
@@ -27,7 +26,7 @@ ADDED = 1.0  # inequalities added in a round, at most, per listed pair
 
 
 class ImplicitRelaxation(Relaxation):
-    """The relaxation of a problem with a background and without required joins; listed pairs are its first variables."""
+    """The relaxation of a problem with a background and without required joins; first variables are listed pairs."""
 
     def __init__(self, packing: ImplicitPacking, stopping: Stopping) -> None:
         self.packing = packing

@@ -51,9 +51,10 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
 }
 DENSE_UP_TO = 400  # elements of a problem with a background, up to which a matrix takes less time, and proves more
 
+
 def _fitting_implicit(p: SetPartition, stopping: Stopping) -> Found:
-    """The same with a background."""
-    if p.m <= SMALL:
+    """The relaxation if few pairs are listed, or time is limited: it is never far below what its start has."""
+    if p.m <= SMALL or stopping.remaining is not None:
         return background_relaxation.solve_implicit_relaxation(p, stopping)
     return background_packing.pass_messages_implicit(p, stopping)
 
@@ -86,7 +87,9 @@ def lower_bound(
         "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles and,
         in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp":
         the linear relaxation with cutting planes; the best, for up to some hundred elements. "auto": "lp" for small
-        problems, "message-passing" for others.
+        problems, "message-passing" for others. With a background, and more than some hundred elements, pairs that are
+        not listed are made where an inequality uses them, at most some times as many as are listed; "auto" then is "lp"
+        for large problems, too, if there is a time limit.
     time_limit : float, optional
         Seconds, after which the best bound so far is returned. The certificate itself takes longer.
     callback : callable, optional

@@ -78,7 +78,7 @@ class Relaxation:
         self.u, self.v, cost = p.pairs()
         used = np.count_nonzero(cost)
         possible = p.n * (p.n - 1) // 2
-        self.complete = p.n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * possible
+        self.complete = bool(p.n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * possible)
         if self.complete and not p.is_dense:
             matrix = np.zeros((p.n, p.n))
             matrix[self.u, self.v] = cost

@@ -171,7 +171,7 @@ def _exact_cost(problem: Any, labels: Sequence[int]) -> Fraction:
     return sum(map(Fraction, inside), background)
 
 
-# ------------------------------------------------------------------------------------- costs of pairs that are not listed
+# ----------------------------------------------------------------------------------- costs of pairs that are not listed
 
 
 def _background(problem: Any) -> list[tuple[Any, ...]]:
@@ -227,7 +227,6 @@ def _negative(beta: Fraction, x: dict[int, Fraction], y: dict[int, Fraction] | N
         else:
             total += beta * (products - sum((v * v for v in first), Fraction(0)))
     return total if y is not None else total / 2
-
 
 
 def _all_pairs(problem: Any) -> Iterator[tuple[int, int, float]]:

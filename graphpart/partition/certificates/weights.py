@@ -91,7 +91,7 @@ class Weights:
                 if beta > 0:
                     part = _product(sums[0], sums[1])
                 else:
-                    part = sum(_product(sums[k], sums[k]) - squares[k] for k in (0, 1)) / 2
+                    part = sum((_product(sums[k], sums[k]) - squares[k] for k in (0, 1)), Fraction(0)) / 2
             else:  # the diagonal is counted with the others, which is on the safe side
                 x, y = self._by_sign(0, t), self._by_sign(1, t)
                 if beta > 0:

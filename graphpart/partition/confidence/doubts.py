@@ -20,7 +20,8 @@ from graphpart.common.columns import Columns, named
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.exact_solvers.exact import exact
-from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.explicit import without_background
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
 
@@ -143,7 +144,7 @@ def doubts(
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
-    p = as_problem(problem)
+    p = without_background(problem, "doubts")
     if method not in METHODS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
     names, labels = p.nodes, p.labels(result)

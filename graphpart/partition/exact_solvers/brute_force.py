@@ -70,12 +70,13 @@ def brute_force(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem)
+    p = as_problem(problem, background=True)
     blocks = p.blocks() if len(p.must_join) else None
     elements = p.n if blocks is None else int(blocks.max()) + 1
     if elements > LARGEST:
         joined = "" if elements == p.n else " after required joins"
         raise InvalidProblem(f"{elements} elements{joined}: brute force takes at most {LARGEST}; use ilp instead")
+    p = p.to_dense() if p.n <= LARGEST else p
     stopping = Stopping(time_limit, None, None, callback)
     q = cut_huge(p if blocks is None else p.contract(blocks))
     if stopping.check(np.inf):

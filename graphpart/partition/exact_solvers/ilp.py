@@ -31,9 +31,10 @@ from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
-from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
 from graphpart.partition.problem.derived import cut_huge, matrix_of
+from graphpart.partition.problem.explicit import without_background
 from graphpart.partition.problem.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -116,7 +117,7 @@ def ilp(
     """
     from graphpart import milp
 
-    p = as_problem(problem)
+    p = without_background(problem, "ilp")
     stopping = Stopping(time_limit, None, None, callback)
     if formulation not in FORMULATIONS:
         raise InvalidOption(f"formulation is {formulation!r}: expected one of {', '.join(FORMULATIONS)}")

@@ -1,9 +1,9 @@
 """Branch and cut where pairs that are not listed cost something, part by part.
 
 Joins that are known beforehand are contracted; then the components of attractive pairs are solved apart. Their problems
-become explicit, many small ones at a time. One of more than `LARGEST` elements gets local search, and a bound by message
-passing or, where its listed pairs are few, the relaxation; if that does not prove it, it becomes explicit, unless it is
-very large.
+become explicit, many small ones at a time. One of more than `LARGEST` elements gets local search, and a bound by
+message passing or, where its listed pairs are few, the relaxation; if that does not prove it, it becomes explicit, too,
+unless it is very large.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.partition.bounds.lower_bound import lower_bound
+from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.multilevel import multilevel
 from graphpart.partition.problem import Labels, SetPartition, canonical
@@ -65,25 +66,27 @@ def solve_in_parts(
             share = share * max(0.1, count / max(1, left)) if left > count else share
         left -= count
 
-        def call(_: float, found: float, others: float = cost - own) -> object:
-            return callback and callback(stopping.seconds, others + found)
+        def call(_: float, of_part: float, others: float = cost - own) -> object:
+            return callback and callback(stopping.seconds, others + of_part)
 
-        low, done, given_to = -math.inf, False, mine
-        if len(elements) > LARGEST and count == 1:
-            r, low, done = _searched(part, mine, share, call if callback else None)
-            given_to, share = r.labels, stopping.remaining
-        some = None if done or len(elements) > ELEMENTS and count == 1 else listed_within(part)
+        low, done, best = trivial_bound(part), False, mine
+        if len(elements) > LARGEST and count == 1 and not stopping.check(cost):
+            r, proven_low, done = _searched(part, mine, share, call if callback else None)
+            low, best, share = max(low, proven_low), r.labels, stopping.remaining
+            if r.status == Status.INTERRUPTED:
+                stopping.stop(r.status)
+        some = None if done or (len(elements) > ELEMENTS and count == 1) else listed_within(part)
         if some is not None and not stopping.check(cost):
-            r = solve(some, given_to, share, call if callback else None)
-            low, done = max(low, r.lower_bound), r.status == Status.OPTIMAL
+            r = solve(some, best, share, call if callback else None)
+            low, done, best = max(low, r.lower_bound), r.status == Status.OPTIMAL, r.labels
             for name in work:
                 work[name] += r.info[name]
-        if r.status == Status.INTERRUPTED:
-            stopping.stop(r.status)
-        better = part.evaluate_labels(r.labels)
+            if r.status == Status.INTERRUPTED:
+                stopping.stop(r.status)
+        better = part.evaluate_labels(best)
         if better < own:
             cost += better - own
-            labels[elements] = q.n + elements[np.unique(r.labels, return_index=True)[1]][r.labels]
+            labels[elements] = q.n + elements[np.unique(best, return_index=True)[1]][best]
         bound, proven = bound + low, proven and done
         stopping.check(cost)
     found = finish(

@@ -36,7 +36,8 @@ from graphpart.partition.extending.old import (
     stable,
 )
 from graphpart.partition.extending.solver import Solver
-from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.explicit import without_background
 from graphpart.result import PartitionResult, Result, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -134,7 +135,7 @@ def extend(
     >>> [sorted(cluster) for cluster in r.partition], r.labels.tolist()
     ([['a', 'b'], ['c', 'd']], [1, 0, 1, 0])
     """
-    p = as_problem(problem)
+    p = without_background(problem, "extend")
     if not isinstance(freeze, bool | np.bool_):
         raise InvalidOption(f"freeze is {freeze!r}: expected True or False")
     labels, shown, named = old_labels(p, old)
@@ -151,7 +152,7 @@ def extend(
         check_cuts(p, inner[blocks])
     else:
         if before is not None:
-            free[blocks[changed_elements(p, as_problem(before))]] = True
+            free[blocks[changed_elements(p, without_background(before, "extend"))]] = True
         free[blocks[conflicts(p, labels, blocks)]] = True
         inner = np.where(in_cut_clusters(q, inner), -1, inner).astype(np.int32)
     found = place_new(q, inner, solver)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.inputs import check_matrix_fits
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
@@ -100,6 +101,23 @@ def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
     kept = (a >= 0) & (b >= 0)
     background = None if p.background is None else p.background.restrict(elements)
     return p.of_pairs(names, a[kept], b[kept], p.cost[kept], joins, dense=False, background=background)
+
+
+def with_missing(p: Problem, missing: float) -> Problem:
+    """The same listed pairs and requirements, where each pair that is not listed costs something.
+
+    Raises
+    ------
+    InvalidProblem
+        If the problem has a background, or all pairs are listed.
+    """
+    if p.background is not None:
+        raise InvalidProblem(f"the problem has a background already: {p.background!r}")
+    u, v, cost = p.listed()
+    if len(u) == p.n * (p.n - 1) // 2 > 0:
+        raise InvalidProblem("all pairs are listed: expected a problem that lists some")
+    joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
+    return p.of_pairs(p.nodes, u, v, cost, joins, offset=p.offset, sense=p.sense, missing=missing)
 
 
 HUGE = 2.0**20  # a cost that is so many times all that attracts an element would drown every tolerance

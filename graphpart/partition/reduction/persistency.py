@@ -35,9 +35,9 @@ then pairs are cut in the same way, and if that proves further joins, again. A c
 only used where sums are exact (all costs multiples of one number); with inequality, by more than rounding, it holds
 in every optimal partition.
 
-With a background that repels, and more than some hundred elements, the first five criteria are used for joins, on listed
-pairs and sums of weights (an element that is listed with neither a nor b, and that both repel in the same way, loses
-nothing in most means), and cuts are those between components: few unlisted pairs have to be looked at, and none stored.
+With a background that repels, and more than some hundred elements, the first five criteria are used for joins, on
+listed pairs and sums of weights: an element that is listed with neither a nor b, and that repels both alike, loses
+nothing in most means. Cuts are those between components. No pair is stored that is not listed.
 """
 
 from __future__ import annotations
