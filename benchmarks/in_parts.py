@@ -8,15 +8,15 @@
 `make` writes pairs in chunks of a few megabytes, each with a seed of its own:
 
 - random: pairs of m / 10 elements, costs from a normal distribution.
-- planted: m / 10 elements in clusters of 20 on average, named in random order. Half of the pairs lie within clusters, with
+- planted: m / 10 elements in clusters of 20 on average, named in random order. Half of the pairs lie within clusters,
   costs around -1. Most others, with costs around +1, as candidates of entity resolution have them: at most 100 elements
   apart in true order, so that all clusters are connected. A tenth of these are anywhere, with costs around +3. Noise is
   normal with deviation 1, so 16% of all but the last have the wrong sign.
 - grid: a cube of 0.3 m elements in cells with wavy borders of about 12 a side; all pairs of neighbours and as many
   others, 4 elements apart, as are missing in m. Costs as for planted.
 
-`solve` says what a run in parts takes: seconds, bytes and the largest memory of a worker by stage, and the memory of the
-process that coordinates; cost, bound, gap; variation of information from the truth, where there is one. With
+`solve` says what a run in parts takes: seconds, bytes and largest memory of a worker by stage; memory of the process
+that coordinates; cost, bound, gap; variation of information from the truth, where there is one. With
 `--kill-every`, a worker is killed every so many seconds. `whole` is joining and Kernighan-Lin on one machine, with all
 pairs in memory. `components` are components of attractive pairs in parts, beside one pass of union-find that reads the
 same files in one process. Each command prints one JSON object; `--csv` adds a line to a file.
@@ -166,7 +166,13 @@ def make(options) -> None:
             for u, v, cost in some:
                 writer.write_table(pa.table([u.astype(np.int32), v.astype(np.int32), cost], schema=schema))
                 count += len(u)
-    about = {"family": family.name, "pairs": int(options.pairs), "seed": options.seed, "rows": count, "elements": family.n}
+    about = {
+        "family": family.name,
+        "pairs": int(options.pairs),
+        "seed": options.seed,
+        "rows": count,
+        "elements": family.n,
+    }
     (folder / "about.json").write_text(json.dumps(about))
     print(json.dumps(about | {"seconds": time.perf_counter() - began}))
 

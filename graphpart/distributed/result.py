@@ -66,7 +66,10 @@ class DistributedResult(Shown):
         """What there is to know, by name: a dictionary that prints as aligned lines."""
         facts = {"elements": self.elements, "clusters": self.subsets, "cost": self.cost} | self._facts()
         facts |= {"message": self.message, "labels": self.labels, "wrong rows": self.wrong_rows}
-        facts |= {"bytes": self.bytes, "memory of a worker": max((v["memory"] for v in self.stages.values()), default=0)}
+        facts |= {
+            "bytes": self.bytes,
+            "memory of a worker": max((v["memory"] for v in self.stages.values()), default=0),
+        }
         return Facts(facts | {f"{k}, seconds": round(v["seconds"], 3) for k, v in self.stages.items()})
 
     def to_frame(self) -> Any:
