@@ -28,9 +28,10 @@ Task = Callable[..., Any]
 
 
 class Performed(NamedTuple):
-    """A task that is done: its answer, the bytes it wrote, the largest memory of its process meanwhile."""
+    """A task that is done: its answer, seconds of processor, bytes written, largest memory of its process meanwhile."""
 
     answer: Any
+    processor: float
     bytes: int
     memory: int
 
@@ -108,11 +109,12 @@ class Engine:
         return answers
 
     def _facts(self, stage: str) -> dict[str, Any]:
-        return self.stages.setdefault(stage, {"tasks": 0, "seconds": 0.0, "bytes": 0, "memory": 0})
+        return self.stages.setdefault(stage, {"tasks": 0, "seconds": 0.0, "processor": 0.0, "bytes": 0, "memory": 0})
 
     def _answered(self, stage: str, done: Performed) -> Any:
         facts = self._facts(stage)
         facts["tasks"] += 1
+        facts["processor"] += done.processor
         facts["bytes"] += done.bytes
         facts["memory"] = max(facts["memory"], done.memory)
         return done.answer
@@ -167,7 +169,7 @@ def _distributed() -> Any:
 
 def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tuple[Any, ...]) -> Performed:
     """The answer of a task, which is performed unless that was done before."""
-    answer, before = folder.answer(stage, number), folder.written
+    answer, before, began = folder.answer(stage, number), folder.written, time.process_time()
     forget_peak()
     if answer is None:
         try:
@@ -176,7 +178,7 @@ def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tu
             raise
         except MemoryError:
             raise SolverError(f"stage {stage}, task {number}: out of memory; raise memory_limit") from None
-    return Performed(answer, folder.written - before, peak())
+    return Performed(answer, time.process_time() - began, folder.written - before, peak())
 
 
 def memory_of(text: str | float) -> int:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from graphpart.distributed.folder import Folder
 from graphpart.errors import FormatError, InvalidProblem, MissingDependency
 
-__all__ = ["Chunk", "Columns", "Wrong", "chunks_of", "files_of", "read", "read_columns"]
+__all__ = ["Chunk", "Columns", "Wrong", "chunks_of", "files_of", "is_files", "paths_of", "read", "read_columns"]
 
 NAMED = 5  # wrong rows that are named
 NAMES_OF = {"input-blocks": "blocks"}  # what folders of tables hold, pairs otherwise
@@ -62,6 +62,12 @@ def parquet() -> Any:
     return pq
 
 
+def is_files(source: Any) -> bool:
+    """Whether this is a path, or a list of some."""
+    many = source if isinstance(source, list | tuple) else [source]
+    return bool(many) and all(isinstance(one, str | os.PathLike) for one in many)
+
+
 def files_of(source: Any, folder: Folder, name: str = "input") -> list[str]:
     """The Parquet files of a path, folder, glob, list of these, or table; tables are written into the work folder.
 
@@ -70,6 +76,11 @@ def files_of(source: Any, folder: Folder, name: str = "input") -> list[str]:
     InvalidProblem
         If there is no such file, or the source is nothing of that kind.
     """
+    return paths_of(source) if is_files(source) else _written(source, os.path.join(folder.path, name))
+
+
+def paths_of(source: Any) -> list[str]:
+    """The Parquet files of a path, folder, glob, or list of these."""
     if isinstance(source, str | os.PathLike):
         path = os.path.abspath(os.fspath(source))
         if os.path.isdir(path):
@@ -83,9 +94,7 @@ def files_of(source: Any, folder: Folder, name: str = "input") -> list[str]:
                 f"{path}: no Parquet file there: expected a file, a folder or a pattern like 'pairs/*.parquet'"
             )
         return sorted(found)
-    if isinstance(source, list | tuple) and source and all(isinstance(one, str | os.PathLike) for one in source):
-        return [file for one in source for file in files_of(one, folder, name)]
-    return _written(source, os.path.join(folder.path, name))
+    return [file for one in source for file in paths_of(one)]
 
 
 def _written(source: Any, at: str) -> list[str]:

@@ -18,7 +18,7 @@ def compact(labels: NDArray[Any], n: int) -> NDArray[np.int64]:
     """Labels below n as 0, 1, ... in their order."""
     seen = np.zeros(n, bool)
     seen[labels] = True
-    return (np.cumsum(seen) - 1)[labels]
+    return np.asarray((np.cumsum(seen) - 1)[labels])
 
 
 def numbered(folder: Folder, stage: str, number: int, n: int, solutions: str, sizes: list[int], kept: str = "") -> int:

@@ -32,8 +32,9 @@ class DistributedResult(Shown):
     seconds : float
         Wall clock.
     stages : dict
-        Of each stage: ``tasks``, ``seconds``, ``bytes`` that were written, and ``memory``, the most that a process that
-        performed one of its tasks had. What an earlier run with the same work folder did is not counted.
+        Of each stage: ``tasks``, ``seconds``, ``processor``, the seconds of processor time of all tasks, ``bytes`` that
+        were written, and ``memory``, the most that a process that performed one of its tasks had. What an earlier run
+        with the same work folder did is not counted.
     bytes : int
         Of all files in the work folder at the end.
     wrong_rows : int

@@ -34,6 +34,7 @@ from graphpart.common.rounds import check_seed_and_threads
 from graphpart.display.progress import Progress
 from graphpart.distributed import blocks as divisions
 from graphpart.distributed import given, identifiers, labels, levels, pairs, parts, refinement
+from graphpart.distributed.dask_partition import DaskPartition, columns_of
 from graphpart.distributed.engine import Ended, Engine, memory_of
 from graphpart.distributed.folder import Folder
 from graphpart.distributed.inputs import NAMED, Chunk, Columns, chunks_of, files_of, signature_of
@@ -62,7 +63,7 @@ MOST_ELEMENTS = 2**31 - 1
 def solve(
     source: Any,
     *,
-    columns: Sequence[str] = ("u", "v", "cost"),
+    columns: Sequence[str] | Columns = ("u", "v", "cost"),
     method: str = "kernighan-lin",
     options: dict[str, Any] | None = None,
     bound: str | None = "cycle-packing",
@@ -80,7 +81,7 @@ def solve(
 
     Parameters
     ----------
-    source : path, list of paths, or table
+    source : path, list of paths, table, or DaskPartition
         Parquet files: one, a folder, a pattern like ``"pairs/*.parquet"``, or several of these; or a table of Dask,
         pandas, polars or Arrow. Identifiers are integers or strings. Costs of rows with the same pair add up.
     columns : sequence of three str
@@ -146,7 +147,10 @@ def solve(
     [0, 0, 1]
     """
     stopping = Stopping(time_limit, None, None, callback)
-    named = _columns(columns)
+    if isinstance(source, DaskPartition):
+        columns, blocks = source.columns, source.blocks if blocks is None else blocks
+        source = source.source
+    named = columns_of(columns)
     memory = memory_of(memory_limit)
     check_seed_and_threads(None, workers or None)
     if not hasattr(refine, "__index__") or refine < 0:
@@ -161,8 +165,13 @@ def solve(
         if output is None:
             output = tempfile.mkdtemp(prefix="graphpart-labels-") if temporary else os.path.join(at, "labels")
         target = os.path.abspath(os.fspath(output))
-        chosen = [method, {name: repr(value) for name, value in (options or {}).items()}]
-        signature = {"columns": list(columns), "method": chosen, "bound": bound, "memory_limit": memory}
+        chosen: list[Any] = [method, {name: repr(value) for name, value in (options or {}).items()}]
+        signature = {
+            "columns": [named.u, named.v, named.cost],
+            "method": chosen,
+            "bound": bound,
+            "memory_limit": memory,
+        }
         folder.claim(signature)
         files = files_of(source, folder)
         signature["input"] = signature_of(files)
@@ -183,12 +192,6 @@ def solve(
     finally:
         if temporary:
             folder.delete()
-
-
-def _columns(columns: Sequence[str]) -> Columns:
-    if isinstance(columns, str) or len(columns) != 3 or len(set(columns)) != 3:
-        raise InvalidOption(f"columns are {columns!r}: expected three names, of both elements and the cost")
-    return Columns(*columns)
 
 
 class _Run:

@@ -1,6 +1,7 @@
 """Given blocks, bounds of overlapping blocks, and what runs say about themselves."""
 
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -143,7 +144,7 @@ def test_overlapping_blocks_raise_the_bound(divided):
         solve(rows, workers=0, memory_limit=1e7, blocks=tiles, refine=rounds, method="greedy-joining").lower_bound
         for rounds in (0, 1, 3)
     ]
-    assert all(a <= b + 1e-9 * abs(b) for a, b in zip(bounds, bounds[1:], strict=False)) and bounds[-1] <= best
+    assert all(a <= b + 1e-9 * abs(b) for a, b in pairwise(bounds)) and bounds[-1] <= best
     alone, together = bounds[0], gp.partition.lower_bound(whole, "cycle-packing").bound
     assert bounds[-1] > alone + 0.3 * (together - alone)
 
@@ -158,3 +159,37 @@ def test_stages_say_what_they_took(divided):
     assert all(facts["tasks"] > 0 and facts["seconds"] >= 0 for facts in result.stages.values())
     assert result.stages["level-0"]["bytes"] >= 16 * result.pairs
     assert "memory of a worker" in result.summary()
+
+
+# -------------------------------------------------------------------------------------------------------- DaskPartition
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "dict", "dask", "files"])
+def test_a_problem_with_its_columns(kind, tmp_path):
+    rows, tiles = grid(np.arange(SIDE * SIDE), seed=2)
+    rows = rows.rename(columns={"u": "a", "v": "b", "cost": "w"})
+    expected = solve(rows, columns=("a", "b", "w"), workers=0).cost
+    if kind == "files":
+        rows.iloc[:1000].to_parquet(tmp_path / "x.parquet")
+        rows.iloc[1000:].to_parquet(tmp_path / "y.parquet")
+    source = {
+        "pandas": lambda: rows,
+        "arrow": lambda: pa.Table.from_pandas(rows, preserve_index=False),
+        "dict": lambda: {name: rows[name].tolist() for name in rows},
+        "dask": lambda: pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=2),
+        "files": lambda: tmp_path,
+    }[kind]()
+    p = gp.distributed.DaskPartition(source, columns=("a", "b", "w"), blocks=tiles)
+    assert p.rows == (None if kind == "dask" else len(rows)) and ("2 files" in repr(p)) == (kind == "files")
+    assert solve(p, workers=0).cost == expected
+
+
+def test_a_problem_without_its_columns(tmp_path):
+    with pytest.raises(gp.FormatError, match="has no column 'cost': it has 'u', 'v'"):
+        gp.distributed.DaskPartition(pd.DataFrame({"u": [1], "v": [2]}))
+    with pytest.raises(gp.InvalidProblem, match="pairs are a int"):
+        gp.distributed.DaskPartition(3)
+    with pytest.raises(gp.InvalidProblem, match="no Parquet file there"):
+        gp.distributed.DaskPartition(tmp_path)
+    with pytest.raises(gp.InvalidOption, match="columns are"):
+        gp.distributed.DaskPartition(pd.DataFrame({"u": [1]}), columns=("u", "v"))
