@@ -29,7 +29,6 @@ import itertools
 import json
 import math
 import os
-import signal
 import sys
 import threading
 import time
@@ -210,58 +209,48 @@ def peak() -> int:
 
 
 class Killer(threading.Thread):
-    """Kills one worker after the other."""
+    """Kills one worker of this process after the other."""
 
-    def __init__(self, client, seconds: float) -> None:
+    def __init__(self, seconds: float) -> None:
         super().__init__(daemon=True)
-        self.client, self.seconds, self.killed, self.ended = client, seconds, 0, threading.Event()
+        self.seconds, self.killed, self.ended = seconds, 0, threading.Event()
 
     def run(self) -> None:
+        import psutil
+
         while not self.ended.wait(self.seconds):
-            found = sorted(self.client.run(os.getpid).values())
+            found = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
             if found:
-                os.kill(found[self.killed % len(found)], signal.SIGKILL)
+                found[self.killed % len(found)].kill()
                 self.killed += 1
 
 
 def solve(options) -> dict:
     """Pairs solved in parts."""
-    import distributed
     import pyarrow.parquet as pq
 
     import graphpart as gp
-    from graphpart.distributed.engine import memory_of
 
     said, family = about(options.folder)
     keywords = {"blocks": family.tile} if options.tiles else {}
     if options.method:
         keywords["method"] = options.method
-    with (
-        distributed.LocalCluster(
-            n_workers=options.workers,
-            threads_per_worker=1,
-            memory_limit=memory_of(options.memory_limit),
-            dashboard_address=":0",
-            silence_logs=50,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        killer = Killer(client, options.kill_every) if options.kill_every else None
-        if killer:
-            killer.start()
-        result = gp.distributed.solve(
-            f"{options.folder}/*.parquet",
-            client=client,
-            memory_limit=options.memory_limit,
-            refine=options.refine,
-            bound=None if options.no_bound else "cycle-packing",
-            output=options.output,
-            work_folder=options.work_folder,
-            time_limit=options.time_limit,
-            **keywords,
-        )
-        if killer:
-            killer.ended.set()
+    killer = Killer(options.kill_every) if options.kill_every else None
+    if killer:
+        killer.start()
+    result = gp.distributed.solve(
+        f"{options.folder}/*.parquet",
+        workers=options.workers,
+        memory_limit=options.memory_limit,
+        refine=options.refine,
+        bound=None if options.no_bound else "cycle-packing",
+        output=options.output,
+        work_folder=options.work_folder,
+        time_limit=options.time_limit,
+        **keywords,
+    )
+    if killer:
+        killer.ended.set()
     row = {
         "elements": result.elements, "pairs": result.pairs, "seconds": result.seconds, "cost": result.cost,
         "bound": result.lower_bound, "gap": result.gap, "subsets": result.subsets, "status": str(result.status),

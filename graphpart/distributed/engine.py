@@ -22,6 +22,7 @@ __all__ = ["Ended", "Engine", "Performed", "memory_of"]
 
 SERVE = 0.2  # seconds between two looks at the clock
 RETRIES = 5  # of a task whose worker is lost
+DESERTED = 60.0  # seconds without any worker, after which others are made
 UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2.0**10, "MIB": 2.0**20, "GIB": 2.0**30, "TIB": 2.0**40}
 
 Task = Callable[..., Any]
@@ -70,7 +71,7 @@ class Engine:
         self.stages: dict[str, dict[str, Any]] = {}
         self.client, self.own = client, False
         self.cluster: Any = None
-        self.workers = workers
+        self.workers, self.seen = workers, time.monotonic()
         if client is None and workers > 0:
             self._begin(workers, memory)
 
@@ -79,15 +80,25 @@ class Engine:
         self.cluster = dask.LocalCluster(
             n_workers=workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0", silence_logs=50
         )
-        self.client, self.own = dask.Client(self.cluster), True
+        self.client, self.own, self.seen = dask.Client(self.cluster), True, time.monotonic()
 
     def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, *what: object) -> None:
         if self.own:
-            self.client.close()
-            self.cluster.close()
+            self._end()
+
+    def _end(self) -> None:
+        self.client.close()
+        self.cluster.close()
+
+    def _deserted(self) -> bool:
+        """Whether the cluster that is our own has had no worker for a while: Dask gives up slow beginners."""
+        now = time.monotonic()
+        if not self.own or self.cluster.scheduler.workers:
+            self.seen = now
+        return now - self.seen > DESERTED
 
     def map(self, stage: str, task: Task, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The answers of ``task(folder, stage, number, *arguments)``, in order.
@@ -126,21 +137,28 @@ class Engine:
             answers[k] = self._answered(stage, performed(self.folder, stage, k, task, arguments[k]))
             self.report(stage, done, len(answers))
 
-    def _on_workers(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
-        dask = _distributed()
-
+    def _submitted(self, stage: str, task: Task, arguments: Any, numbers: list[int]) -> dict[Any, int]:
         run = f"graphpart-{id(self)}-{stage}"
-        futures = {
+        return {
             self.client.submit(
                 performed, self.folder, stage, k, task, arguments[k], key=f"{run}-{k}", retries=RETRIES, pure=False
             ): k
-            for k in missing
+            for k in numbers
         }
+
+    def _on_workers(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
+        dask = _distributed()
+        futures = self._submitted(stage, task, arguments, missing)
         waiting, done = set(futures), len(answers) - len(missing)
         try:
             while waiting:
                 if self.stopping.check(math.inf):
                     raise Ended
+                if self._deserted():
+                    self._end()
+                    self._begin(self.workers, self.memory)
+                    futures = self._submitted(stage, task, arguments, sorted(futures[future] for future in waiting))
+                    waiting = set(futures)
                 try:
                     ended = dask.wait(waiting, timeout=SERVE, return_when="FIRST_COMPLETED").done
                 except TimeoutError:

@@ -1,6 +1,8 @@
 """Given blocks, bounds of overlapping blocks, and what runs say about themselves."""
 
 import sys
+import threading
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 import graphpart as gp
 from graphpart.partition.certificates.certificate import reduced_costs
+from graphpart.stopping import Stopping
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
@@ -193,3 +196,24 @@ def test_a_problem_without_its_columns(tmp_path):
         gp.distributed.DaskPartition(tmp_path)
     with pytest.raises(gp.InvalidOption, match="columns are"):
         gp.distributed.DaskPartition(pd.DataFrame({"u": [1]}), columns=("u", "v"))
+
+
+# ------------------------------------------------------------------------------------------------------------ the engine
+
+
+def slow(folder, stage, number):
+    time.sleep(2)
+    return number
+
+
+def test_a_cluster_that_has_lost_all_workers_is_made_anew(tmp_path, monkeypatch):
+    engine, folder = (pytest.importorskip(f"graphpart.distributed.{name}") for name in ("engine", "folder"))
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(engine, "DESERTED", 1.0)
+    with engine.Engine(folder.Folder(str(tmp_path)), None, 1, 10**9, Stopping(), lambda *_: None) as mine:
+        first = mine.cluster
+        thread = threading.Timer(0.5, lambda: first.scale(0))
+        thread.start()
+        assert mine.map("slow", slow, [(), ()]) == [0, 1]
+        thread.join()
+        assert mine.cluster is not first
