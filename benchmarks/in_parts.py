@@ -8,18 +8,19 @@
 `make` writes pairs in chunks of a few megabytes, each with a seed of its own:
 
 - random: pairs of m / 10 elements, costs from a normal distribution.
-- planted: m / 10 elements in clusters of 20 on average, named in random order. Half of the pairs lie within clusters, with
+- planted: m / 10 elements in clusters of 20 on average, named in random order. Half of the pairs lie within clusters,
   costs around -1. Most others, with costs around +1, as candidates of entity resolution have them: at most 100 elements
   apart in true order, so that all clusters are connected. A tenth of these are anywhere, with costs around +3. Noise is
   normal with deviation 1, so 16% of all but the last have the wrong sign.
 - grid: a cube of 0.3 m elements in cells with wavy borders of about 12 a side; all pairs of neighbours and as many
   others, 4 elements apart, as are missing in m. Costs as for planted.
 
-`solve` says what a run in parts takes: seconds, bytes and the largest memory of a worker by stage, and the memory of the
-process that coordinates; cost, bound, gap; variation of information from the truth, where there is one. With
+`solve` says what a run in parts takes: seconds, bytes and largest memory of a worker by stage; memory of the process
+that coordinates; cost, bound, gap; variation of information from the truth, where there is one. With
 `--kill-every`, a worker is killed every so many seconds. `whole` is joining and Kernighan-Lin on one machine, with all
-pairs in memory. `components` are components of attractive pairs in parts, beside one pass of union-find that reads the
-same files in one process. Each command prints one JSON object; `--csv` adds a line to a file.
+pairs in memory. `components` are components of attractive pairs in parts, from files to sorted pairs whose costs are
+summed up to components, beside one pass of union-find over the rows of the same files in one process. Each command
+prints one JSON object; `--csv` adds a line to a file.
 """
 
 import argparse
@@ -28,7 +29,6 @@ import itertools
 import json
 import math
 import os
-import signal
 import sys
 import threading
 import time
@@ -42,8 +42,8 @@ NEAR = 100  # in true order, most pairs between clusters
 SPREAD = 4  # elements between the ends of longer pairs of a grid
 CELL = 12
 FIELDS = (
-    "command", "family", "pairs", "elements", "workers", "memory_limit", "refine", "seconds", "bytes", "worker_memory",
-    "own_memory", "cost", "bound", "gap", "subsets", "variation", "killed", "load",
+    "command", "family", "pairs", "elements", "workers", "memory_limit", "refine", "seconds", "processor", "bytes",
+    "worker_memory", "own_memory", "cost", "bound", "gap", "subsets", "variation", "killed", "load",
 )  # fmt: skip
 
 
@@ -166,7 +166,13 @@ def make(options) -> None:
             for u, v, cost in some:
                 writer.write_table(pa.table([u.astype(np.int32), v.astype(np.int32), cost], schema=schema))
                 count += len(u)
-    about = {"family": family.name, "pairs": int(options.pairs), "seed": options.seed, "rows": count, "elements": family.n}
+    about = {
+        "family": family.name,
+        "pairs": int(options.pairs),
+        "seed": options.seed,
+        "rows": count,
+        "elements": family.n,
+    }
     (folder / "about.json").write_text(json.dumps(about))
     print(json.dumps(about | {"seconds": time.perf_counter() - began}))
 
@@ -203,64 +209,55 @@ def peak() -> int:
 
 
 class Killer(threading.Thread):
-    """Kills one worker after the other."""
+    """Kills one worker of this process after the other."""
 
-    def __init__(self, client, seconds: float) -> None:
+    def __init__(self, seconds: float) -> None:
         super().__init__(daemon=True)
-        self.client, self.seconds, self.killed, self.ended = client, seconds, 0, threading.Event()
+        self.seconds, self.killed, self.ended = seconds, 0, threading.Event()
 
     def run(self) -> None:
+        import psutil
+
         while not self.ended.wait(self.seconds):
-            found = sorted(self.client.run(os.getpid).values())
+            found = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
             if found:
-                os.kill(found[self.killed % len(found)], signal.SIGKILL)
+                found[self.killed % len(found)].kill()
                 self.killed += 1
 
 
 def solve(options) -> dict:
     """Pairs solved in parts."""
-    import distributed
     import pyarrow.parquet as pq
 
     import graphpart as gp
-    from graphpart.distributed.engine import memory_of
 
     said, family = about(options.folder)
     keywords = {"blocks": family.tile} if options.tiles else {}
     if options.method:
         keywords["method"] = options.method
-    with (
-        distributed.LocalCluster(
-            n_workers=options.workers,
-            threads_per_worker=1,
-            memory_limit=memory_of(options.memory_limit),
-            dashboard_address=None,
-            silence_logs=50,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        killer = Killer(client, options.kill_every) if options.kill_every else None
-        if killer:
-            killer.start()
-        result = gp.distributed.solve(
-            f"{options.folder}/*.parquet",
-            client=client,
-            memory_limit=options.memory_limit,
-            refine=options.refine,
-            bound=None if options.no_bound else "cycle-packing",
-            output=options.output,
-            work_folder=options.work_folder,
-            time_limit=options.time_limit,
-            **keywords,
-        )
-        if killer:
-            killer.ended.set()
+    killer = Killer(options.kill_every) if options.kill_every else None
+    if killer:
+        killer.start()
+    result = gp.distributed.solve(
+        f"{options.folder}/*.parquet",
+        workers=options.workers,
+        memory_limit=options.memory_limit,
+        refine=options.refine,
+        bound=None if options.no_bound else "cycle-packing",
+        output=options.output,
+        work_folder=options.work_folder,
+        time_limit=options.time_limit,
+        **keywords,
+    )
+    if killer:
+        killer.ended.set()
     row = {
         "elements": result.elements, "pairs": result.pairs, "seconds": result.seconds, "cost": result.cost,
         "bound": result.lower_bound, "gap": result.gap, "subsets": result.subsets, "status": str(result.status),
         "workers": options.workers, "memory_limit": options.memory_limit, "refine": options.refine,
         "own_memory": peak(), "worker_memory": max(s["memory"] for s in result.stages.values()),
-        "bytes": sum(s["bytes"] for s in result.stages.values()), "killed": killer.killed if killer else 0,
+        "bytes": sum(s["bytes"] for s in result.stages.values()),
+        "processor": sum(s["processor"] for s in result.stages.values()), "killed": killer.killed if killer else 0,
         "stages": result.stages, "levels": result.levels, "labels": result.labels,
     }  # fmt: skip
     if hasattr(family, "truth"):
@@ -289,28 +286,56 @@ def whole(options) -> dict:
     del u, v, cost
     reading = time.perf_counter() - began
     result = gp.solve(p, options.method or "kernighan-lin")
-    row = {"seconds": time.perf_counter() - began, "reading": reading, "cost": result.cost, "own_memory": peak()}
+    row = {
+        "seconds": time.perf_counter() - began,
+        "processor": time.process_time(),
+        "reading": reading,
+        "cost": result.cost,
+        "own_memory": peak(),
+    }
     if hasattr(family, "truth"):
         row["variation"] = variation([(np.arange(p.n), result.labels)], family.truth)
     return said | row | {"subsets": result.subsets, "bound": result.lower_bound}
 
 
 def components(options) -> dict:
-    """Components of attractive pairs: in parts, and by one pass in this process."""
+    """Components of attractive pairs: in parts, and by one pass of union-find in this process."""
+    import tempfile
+
     import pyarrow.parquet as pq
 
+    from graphpart.distributed import blocks, inputs, solve
     from graphpart.distributed._streaming import numbered, unite_below
+    from graphpart.distributed.engine import Engine, memory_of
+    from graphpart.distributed.folder import Folder
+    from graphpart.stopping import Stopping
 
     said, _ = about(options.folder)
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     parent = np.arange(said["elements"], dtype=np.int32)
     for file in sorted(Path(options.folder).glob("*.parquet")):
         with pq.ParquetFile(file) as opened:
             for group in range(opened.metadata.num_row_groups):
                 u, v, cost = (column.to_numpy() for column in opened.read_row_group(group).columns)
                 unite_below(parent, u, v, cost.astype(np.float64), 0.0)
-    single, count = time.perf_counter() - began, numbered(parent)
-    return said | {"subsets": count, "seconds": single}
+    count = numbered(parent)
+    row = {"single": time.perf_counter() - began, "single_processor": time.process_time() - used}
+    memory, stopping = memory_of(options.memory_limit), Stopping()
+    with tempfile.TemporaryDirectory(dir=options.work_folder) as at:
+        folder = Folder(at)
+        with Engine(folder, None, options.workers, memory, stopping, lambda *_: None) as engine:
+            began = time.perf_counter()
+            run = sys.modules[solve.__module__]._Run(
+                engine, folder, inputs.Columns(), "", {}, None, None, memory, stopping
+            )
+            run.input(inputs.files_of(options.folder, folder))
+            found = engine.map("divide-0", blocks.divide, [(run.n, "level-0", len(run.ranges), 2**62)])[0]
+            seconds = time.perf_counter() - began
+    finer = found["components"] - run.n - (count - said["elements"])
+    assert finer >= 0, "sums of rows attract where no row does"
+    processor = {name: round(stage["processor"], 2) for name, stage in engine.stages.items()}
+    row |= {"seconds": seconds, "ratio": seconds / row["single"], "processor": sum(processor.values())}
+    return said | row | {"subsets": count, "finer": finer, "stages": processor, "workers": options.workers}
 
 
 COMMANDS = {"make": make, "solve": solve, "whole": whole, "components": components}
@@ -330,6 +355,7 @@ def main() -> None:
         command.add_argument("--csv", type=Path)
         command.add_argument("--method")
         if name in ("solve", "components"):
+            command.add_argument("--work-folder")
             command.add_argument("--workers", type=int, default=2)
             command.add_argument("--memory-limit", default="4GB")
         if name == "solve":
@@ -337,7 +363,6 @@ def main() -> None:
             command.add_argument("--no-bound", action="store_true")
             command.add_argument("--tiles", action="store_true", help="blocks of a grid are tiles")
             command.add_argument("--output")
-            command.add_argument("--work-folder")
             command.add_argument("--time-limit", type=float)
             command.add_argument("--kill-every", type=float, metavar="SECONDS")
     options = parser.parse_args()

@@ -14,7 +14,7 @@ from graphpart.result import Status
 __all__ = ["add_arguments", "run", "wanted"]
 
 METHOD = "kernighan-lin"  # where none is named: the same labels in every run
-GIVEN = ("distributed", "workers", "memory_limit", "work_folder", "refine")
+GIVEN = ("distributed", "workers", "memory_limit", "work_folder", "refine", "blocks")
 OTHERS = (
     "initial",
     "extend",
@@ -46,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--workers", type=whole, metavar="INTEGER", help="processes on this machine; default: 2")
     group.add_argument("--memory-limit", metavar="SIZE", help="of each worker, like 4GB, the default")
     group.add_argument("--work-folder", metavar="PATH", help="is gone on with if it holds an earlier run of the same")
+    group.add_argument(
+        "--blocks", metavar="PATH", help="Parquet of id, block: how to divide what is too large"
+    )
     group.add_argument("--refine", type=whole, metavar="INTEGER", help="rounds of refinement; default: 2")
 
 
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         "work_folder": args.work_folder,
         "time_limit": args.time_limit,
     }
-    for name in ("workers", "memory_limit", "refine"):
+    for name in ("workers", "memory_limit", "refine", "blocks"):
         if getattr(args, name) is not None:
             keywords[name] = getattr(args, name)
     client = _client(args.distributed)

@@ -1,8 +1,8 @@
 """Problems larger than one machine, or than its memory, solved in parts by workers of Dask.
 
-`solve` takes Parquet files or tables of pairs and writes labels as Parquet; its docstring says how. inputs, identifiers
-and pairs bring rows to disk as sorted pairs; blocks, parts, levels and refinement are the algorithm; engine performs
-tasks, folder keeps what they have done.
+`solve` takes Parquet files or tables of pairs, or a `DaskPartition` of these, and writes labels as Parquet; its
+docstring says how. inputs, identifiers and pairs bring rows to disk as sorted pairs; blocks, given, parts, levels and
+refinement are the algorithm; engine performs tasks, folder keeps what they have done.
 """
 
 from graphpart.errors import MissingDependency
@@ -12,7 +12,8 @@ try:
 except ImportError:
     raise MissingDependency("pyarrow", "distributed", "graphpart.distributed") from None
 
+from graphpart.distributed.dask_partition import DaskPartition
 from graphpart.distributed.result import DistributedResult
 from graphpart.distributed.solve import solve
 
-__all__ = ["DistributedResult", "solve"]
+__all__ = ["DaskPartition", "DistributedResult", "solve"]

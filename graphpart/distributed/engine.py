@@ -22,15 +22,17 @@ __all__ = ["Ended", "Engine", "Performed", "memory_of"]
 
 SERVE = 0.2  # seconds between two looks at the clock
 RETRIES = 5  # of a task whose worker is lost
+DESERTED = 60.0  # seconds without any worker, after which others are made
 UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2.0**10, "MIB": 2.0**20, "GIB": 2.0**30, "TIB": 2.0**40}
 
 Task = Callable[..., Any]
 
 
 class Performed(NamedTuple):
-    """A task that is done: its answer, the bytes it wrote, the largest memory of its process meanwhile."""
+    """A task that is done: its answer, seconds of processor, bytes written, largest memory of its process meanwhile."""
 
     answer: Any
+    processor: float
     bytes: int
     memory: int
 
@@ -69,7 +71,7 @@ class Engine:
         self.stages: dict[str, dict[str, Any]] = {}
         self.client, self.own = client, False
         self.cluster: Any = None
-        self.workers = workers
+        self.workers, self.seen = workers, time.monotonic()
         if client is None and workers > 0:
             self._begin(workers, memory)
 
@@ -78,15 +80,25 @@ class Engine:
         self.cluster = dask.LocalCluster(
             n_workers=workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0", silence_logs=50
         )
-        self.client, self.own = dask.Client(self.cluster), True
+        self.client, self.own, self.seen = dask.Client(self.cluster), True, time.monotonic()
 
     def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, *what: object) -> None:
         if self.own:
-            self.client.close()
-            self.cluster.close()
+            self._end()
+
+    def _end(self) -> None:
+        self.client.close()
+        self.cluster.close()
+
+    def _deserted(self) -> bool:
+        """Whether the cluster that is our own has had no worker for a while: Dask gives up slow beginners."""
+        now = time.monotonic()
+        if not self.own or self.cluster.scheduler.workers:
+            self.seen = now
+        return now - self.seen > DESERTED
 
     def map(self, stage: str, task: Task, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The answers of ``task(folder, stage, number, *arguments)``, in order.
@@ -108,11 +120,12 @@ class Engine:
         return answers
 
     def _facts(self, stage: str) -> dict[str, Any]:
-        return self.stages.setdefault(stage, {"tasks": 0, "seconds": 0.0, "bytes": 0, "memory": 0})
+        return self.stages.setdefault(stage, {"tasks": 0, "seconds": 0.0, "processor": 0.0, "bytes": 0, "memory": 0})
 
     def _answered(self, stage: str, done: Performed) -> Any:
         facts = self._facts(stage)
         facts["tasks"] += 1
+        facts["processor"] += done.processor
         facts["bytes"] += done.bytes
         facts["memory"] = max(facts["memory"], done.memory)
         return done.answer
@@ -124,21 +137,28 @@ class Engine:
             answers[k] = self._answered(stage, performed(self.folder, stage, k, task, arguments[k]))
             self.report(stage, done, len(answers))
 
-    def _on_workers(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
-        dask = _distributed()
-
+    def _submitted(self, stage: str, task: Task, arguments: Any, numbers: list[int]) -> dict[Any, int]:
         run = f"graphpart-{id(self)}-{stage}"
-        futures = {
+        return {
             self.client.submit(
                 performed, self.folder, stage, k, task, arguments[k], key=f"{run}-{k}", retries=RETRIES, pure=False
             ): k
-            for k in missing
+            for k in numbers
         }
+
+    def _on_workers(self, stage: str, task: Task, arguments: Any, missing: list[int], answers: list[Any]) -> None:
+        dask = _distributed()
+        futures = self._submitted(stage, task, arguments, missing)
         waiting, done = set(futures), len(answers) - len(missing)
         try:
             while waiting:
                 if self.stopping.check(math.inf):
                     raise Ended
+                if self._deserted():
+                    self._end()
+                    self._begin(self.workers, self.memory)
+                    futures = self._submitted(stage, task, arguments, sorted(futures[future] for future in waiting))
+                    waiting = set(futures)
                 try:
                     ended = dask.wait(waiting, timeout=SERVE, return_when="FIRST_COMPLETED").done
                 except TimeoutError:
@@ -167,7 +187,7 @@ def _distributed() -> Any:
 
 def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tuple[Any, ...]) -> Performed:
     """The answer of a task, which is performed unless that was done before."""
-    answer, before = folder.answer(stage, number), folder.written
+    answer, before, began = folder.answer(stage, number), folder.written, time.process_time()
     forget_peak()
     if answer is None:
         try:
@@ -176,7 +196,7 @@ def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tu
             raise
         except MemoryError:
             raise SolverError(f"stage {stage}, task {number}: out of memory; raise memory_limit") from None
-    return Performed(answer, folder.written - before, peak())
+    return Performed(answer, time.process_time() - began, folder.written - before, peak())
 
 
 def memory_of(text: str | float) -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphpart.distributed.folder import Folder
 from graphpart.distributed.inputs import Chunk, Columns, read
 
-__all__ = ["bucketed", "elements_of", "merged", "names_of", "ranged"]
+__all__ = ["bucketed", "elements_of", "hashes", "merged", "names_of", "ranged"]
 
 SPARSE = 4  # times the rows that the range of integers may be, to be taken as it is
 
@@ -59,8 +59,8 @@ def merged(folder: Folder, stage: str, number: int, chunks: int, before: str) ->
 def elements_of(folder: Folder, ids: Any, stage: str, starts: list[int], low: int | None) -> NDArray[np.int32]:
     """The elements of identifiers in an Arrow array.
 
-    `low` is the least one if they are counted from there; else `stage` has the buckets, and `starts` says with which
-    element each begins.
+    -1 for one of no pair. `low` is the least one if they are counted from there; else `stage` has the buckets, and
+    `starts` says with which element each begins.
     """
     if low is not None:
         return np.asarray(ids.to_numpy() - low, np.int32)
@@ -74,7 +74,8 @@ def elements_of(folder: Folder, ids: Any, stage: str, starts: list[int], low: in
         mine = order[ends[k] : ends[k + 1]]
         if len(mine):
             at = pc.index_in(different.take(pa.array(mine)), value_set=names_of(folder, stage, k))
-            found[mine] = starts[k] + at.to_numpy()
+            place = at.fill_null(-1).to_numpy()
+            found[mine] = np.where(place < 0, -1, starts[k] + place)
     return np.asarray(found[encoded.indices.to_numpy()])
 
 
@@ -100,14 +101,16 @@ def _save(folder: Folder, stage: str, name: str, ids: Any) -> None:
     folder.save(stage, name, data)
 
 
+def hashes(texts: Any) -> NDArray[np.uint64]:
+    """A number for each string in an Arrow array, the same everywhere."""
+    from pandas.util import hash_array
+
+    return np.asarray(hash_array(texts.to_numpy(zero_copy_only=False), categorize=False))
+
+
 def _bucket(ids: Any, buckets: int) -> NDArray[np.int64]:
     """Buckets by a hash that is the same everywhere."""
-    if pa.types.is_integer(ids.type):
-        h = ids.to_numpy().astype(np.uint64)
-    else:
-        from pandas.util import hash_array
-
-        h = hash_array(ids.to_numpy(zero_copy_only=False), categorize=False)
+    h = ids.to_numpy().astype(np.uint64) if pa.types.is_integer(ids.type) else hashes(ids)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray((h ^ (h >> np.uint64(31))) % np.uint64(buckets), np.int64)

@@ -10,6 +10,7 @@ import filecmp
 import glob
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +20,10 @@ from numpy.typing import NDArray
 from graphpart.distributed.folder import Folder
 from graphpart.errors import FormatError, InvalidProblem, MissingDependency
 
-__all__ = ["Chunk", "Columns", "Wrong", "chunks_of", "files_of", "read"]
+__all__ = ["Chunk", "Columns", "Wrong", "chunks_of", "files_of", "is_files", "paths_of", "read", "read_columns"]
 
 NAMED = 5  # wrong rows that are named
+NAMES_OF = {"input-blocks": "blocks"}  # what folders of tables hold, pairs otherwise
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,13 @@ def parquet() -> Any:
     return pq
 
 
-def files_of(source: Any, folder: Folder) -> list[str]:
+def is_files(source: Any) -> bool:
+    """Whether this is a path, or a list of some."""
+    many = source if isinstance(source, list | tuple) else [source]
+    return bool(many) and all(isinstance(one, str | os.PathLike) for one in many)
+
+
+def files_of(source: Any, folder: Folder, name: str = "input") -> list[str]:
     """The Parquet files of a path, folder, glob, list of these, or table; tables are written into the work folder.
 
     Raises
@@ -68,6 +76,11 @@ def files_of(source: Any, folder: Folder) -> list[str]:
     InvalidProblem
         If there is no such file, or the source is nothing of that kind.
     """
+    return paths_of(source) if is_files(source) else _written(source, os.path.join(folder.path, name))
+
+
+def paths_of(source: Any) -> list[str]:
+    """The Parquet files of a path, folder, glob, or list of these."""
     if isinstance(source, str | os.PathLike):
         path = os.path.abspath(os.fspath(source))
         if os.path.isdir(path):
@@ -81,16 +94,13 @@ def files_of(source: Any, folder: Folder) -> list[str]:
                 f"{path}: no Parquet file there: expected a file, a folder or a pattern like 'pairs/*.parquet'"
             )
         return sorted(found)
-    if isinstance(source, list | tuple) and source and all(isinstance(one, str | os.PathLike) for one in source):
-        return [file for one in source for file in files_of(one, folder)]
-    return _written(source, folder)
+    return [file for one in source for file in paths_of(one)]
 
 
-def _written(source: Any, folder: Folder) -> list[str]:
+def _written(source: Any, at: str) -> list[str]:
     """Write a table of pandas, polars, Arrow or Dask as Parquet, a file for each of its parts."""
     import pyarrow as pa
 
-    at = os.path.join(folder.path, "input")
     os.makedirs(at, exist_ok=True)
     if hasattr(source, "to_delayed") and hasattr(source, "npartitions"):  # a Dask data frame
         source.to_parquet(at, write_index=False, overwrite=True)
@@ -105,7 +115,8 @@ def _written(source: Any, folder: Folder) -> list[str]:
         table = pa.table(source)
     else:
         raise InvalidProblem(
-            f"pairs are a {type(source).__name__}: expected Parquet files, or a table of Dask, pandas, polars or Arrow"
+            f"{NAMES_OF.get(os.path.basename(at), 'pairs')} are a {type(source).__name__}: "
+            "expected Parquet files, or a table of Dask, pandas, polars or Arrow"
         )
     file = os.path.join(at, "part.0.parquet")
     parquet().write_table(table, file + ".part", row_group_size=2**20)
@@ -121,7 +132,7 @@ def signature_of(files: list[str]) -> list[list[Any]]:
     return [[file, os.path.getsize(file), os.stat(file).st_mtime_ns] for file in files]
 
 
-def chunks_of(files: list[str], columns: Columns, rows: int) -> list[Chunk]:
+def chunks_of(files: list[str], columns: Sequence[str], rows: int) -> list[Chunk]:
     """Row groups of all files, together at least so many rows each where they are smaller.
 
     Raises
@@ -138,7 +149,7 @@ def chunks_of(files: list[str], columns: Columns, rows: int) -> list[Chunk]:
                 names = opened.schema_arrow.names
         except Exception as error:  # pyarrow has no base of its exceptions
             raise FormatError(file, None, f"is no Parquet file that can be read ({error})") from None
-        for column in (columns.u, columns.v, columns.cost):
+        for column in columns:
             if column not in names:
                 raise FormatError(file, None, f"has no column {column!r}: it has {', '.join(map(repr, names))}")
         begun, first, held = 0, 0, 0
@@ -161,8 +172,7 @@ def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64],
     import pyarrow.compute as pc
 
     try:
-        with parquet().ParquetFile(chunk.path, page_checksum_verification=True) as opened:
-            table = opened.read_row_groups(list(chunk.groups), columns=[columns.u, columns.v, columns.cost])
+        table = _table(chunk, (columns.u, columns.v, columns.cost))
         u, v = (_identifiers(table[name].combine_chunks(), chunk.path, name) for name in (columns.u, columns.v))
         if u.type != v.type:
             raise FormatError(
@@ -188,6 +198,22 @@ def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64],
         right = pa.array(~wrong)
         u, v, costs = u.filter(right), v.filter(right), costs[~wrong]
     return u, v, np.ascontiguousarray(costs, np.float64), Wrong(int(wrong.sum()), named)
+
+
+def read_columns(chunk: Chunk, names: Sequence[str]) -> list[Any]:
+    """Columns of identifiers as Arrow arrays."""
+    try:
+        table = _table(chunk, names)
+        return [_identifiers(table[name].combine_chunks(), chunk.path, name) for name in names]
+    except FormatError:
+        raise
+    except Exception as error:
+        raise FormatError(chunk.path, None, f"cannot be read as Parquet ({' '.join(str(error).split())})") from None
+
+
+def _table(chunk: Chunk, names: Sequence[str]) -> Any:
+    with parquet().ParquetFile(chunk.path, page_checksum_verification=True) as opened:
+        return opened.read_row_groups(list(chunk.groups), columns=list(names))
 
 
 def _identifiers(values: Any, path: str, name: str) -> Any:

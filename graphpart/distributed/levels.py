@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.distributed import pairs
 from graphpart.distributed.folder import Folder
 from graphpart.kernels import _pairs
 
-__all__ = ["contract", "numbered", "renumbered"]
+__all__ = ["compact", "contract", "numbered", "renumbered"]
+
+
+def compact(labels: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Labels below n as 0, 1, ... in their order."""
+    seen = np.zeros(n, bool)
+    seen[labels] = True
+    return np.asarray((np.cumsum(seen) - 1)[labels])
 
 
 def numbered(folder: Folder, stage: str, number: int, n: int, solutions: str, sizes: list[int], kept: str = "") -> int:
@@ -25,7 +33,7 @@ def numbered(folder: Folder, stage: str, number: int, n: int, solutions: str, si
         labels[folder.load(solutions, f"{k}.elements")] = offset + folder.load(solutions, f"{k}.labels")
         offset += size
     others = np.flatnonzero(labels < 0)
-    labels[others] = offset + (folder.load(kept, "labels")[others] if kept else np.arange(len(others)))
+    labels[others] = offset + (compact(folder.load(kept, "labels")[others], n) if kept else np.arange(len(others)))
     canonical, count = _pairs.canonical_labels(labels)
     folder.save(stage, "labels", canonical)
     return count

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from graphpart.distributed import pairs
 from graphpart.distributed._streaming import compensated_sum
 from graphpart.distributed.folder import Folder
-from graphpart.kernels import _pairs
+from graphpart.distributed.levels import compact
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.certificates.certificate import reduced_costs
 from graphpart.partition.problem import SetPartition
@@ -105,7 +105,7 @@ def solved(
     elements, p = gathered(folder, routes, number, ranges, n)
     initial = None
     if start is not None:
-        initial, _ = _pairs.canonical_labels(folder.load(*start)[elements].astype(np.int64))
+        initial = compact(folder.load(*start)[elements], n)
     if fewer is not None:
         result = run(p, "greedy-joining", max_iterations=int(p.n * fewer))
     else:

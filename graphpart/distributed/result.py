@@ -32,8 +32,9 @@ class DistributedResult(Shown):
     seconds : float
         Wall clock.
     stages : dict
-        Of each stage: ``tasks``, ``seconds``, ``bytes`` that were written, and ``memory``, the most that a process that
-        performed one of its tasks had. What an earlier run with the same work folder did is not counted.
+        Of each stage: ``tasks``, ``seconds``, ``processor``, the seconds of processor time of all tasks, ``bytes`` that
+        were written, and ``memory``, the most that a process that performed one of its tasks had. What an earlier run
+        with the same work folder did is not counted.
     bytes : int
         Of all files in the work folder at the end.
     wrong_rows : int
@@ -66,7 +67,10 @@ class DistributedResult(Shown):
         """What there is to know, by name: a dictionary that prints as aligned lines."""
         facts = {"elements": self.elements, "clusters": self.subsets, "cost": self.cost} | self._facts()
         facts |= {"message": self.message, "labels": self.labels, "wrong rows": self.wrong_rows}
-        facts |= {"bytes": self.bytes, "memory of a worker": max((v["memory"] for v in self.stages.values()), default=0)}
+        facts |= {
+            "bytes": self.bytes,
+            "memory of a worker": max((v["memory"] for v in self.stages.values()), default=0),
+        }
         return Facts(facts | {f"{k}, seconds": round(v["seconds"], 3) for k, v in self.stages.items()})
 
     def to_frame(self) -> Any:

@@ -5,14 +5,15 @@ work folder that all workers reach.
 
 1. Identifiers become elements 0, 1, ..., n - 1, and rows pairs of these, sorted and summed up, in ranges of elements.
 2. Two elements that no path of attractive pairs connects need never be joined. So components of attractive pairs are
-   solved one by one; small ones are packed into tasks. Components that are too large are divided into blocks by their
-   strongest attractions (see blocks.py), as if pairs between blocks cost nothing.
+   solved one by one; small ones are packed into tasks. Components that are too large are divided into blocks, by their
+   strongest attractions (see blocks.py) or at first as they are given, as if pairs between blocks cost nothing.
 3. Where there were such blocks, the subsets found become elements, pairs between them are summed up, and 2. is repeated
    until nothing has to be divided (hierarchical decomposition, Pape et al. 2017).
 4. Refinement: groups of neighbouring subsets, such that former borders of blocks lie inside, are solved again, starting
    from what is known (see refinement.py).
-5. Lower bound: for each division of the elements of the first level into blocks or groups, the sum of lower bounds of
-   its parts, and of the negative costs between them; the best of these.
+5. Lower bound: for a division of the elements of the first level into blocks or groups, the sum of lower bounds of its
+   parts, and of the negative costs between them. Parts of the next division, which overlap them, have what these bounds
+   have left of the costs of pairs (see parts.py), so that it only rises.
 
 A task is pure: its answer follows from its arguments and the work folder. So neither the number of workers nor their
 order, nor the loss of some, changes a label; and a run goes on where it ended, if its work folder is named again.
@@ -31,10 +32,12 @@ from typing import Any
 
 from graphpart.common.rounds import check_seed_and_threads
 from graphpart.display.progress import Progress
-from graphpart.distributed import blocks, identifiers, labels, levels, pairs, parts, refinement
+from graphpart.distributed import blocks as divisions
+from graphpart.distributed import given, identifiers, labels, levels, pairs, parts, refinement
+from graphpart.distributed.dask_partition import DaskPartition, columns_of
 from graphpart.distributed.engine import Ended, Engine, memory_of
 from graphpart.distributed.folder import Folder
-from graphpart.distributed.inputs import NAMED, Columns, chunks_of, files_of, signature_of
+from graphpart.distributed.inputs import NAMED, Chunk, Columns, chunks_of, files_of, signature_of
 from graphpart.distributed.result import DistributedResult
 from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.methods import find_method
@@ -47,6 +50,7 @@ __all__ = ["solve"]
 BYTES_OF_ROW = 400  # while a chunk is read, its identifiers are looked up, and it is sorted
 BYTES_OF_PAIR = 160  # while a task solves its part
 BYTES_OF_RANGE = 128  # for each pair, while a range is merged
+LEAST = 1000  # rows and pairs, whatever the memory
 LARGEST_CHUNK = 2**22  # rows
 LEVELS = 30  # at most
 PROGRESS = 0.98  # of the elements of a level, that the next one may have at most
@@ -59,10 +63,11 @@ MOST_ELEMENTS = 2**31 - 1
 def solve(
     source: Any,
     *,
-    columns: Sequence[str] = ("u", "v", "cost"),
+    columns: Sequence[str] | Columns = ("u", "v", "cost"),
     method: str = "kernighan-lin",
     options: dict[str, Any] | None = None,
     bound: str | None = "cycle-packing",
+    blocks: Any = None,
     refine: int = 2,
     client: Any = None,
     workers: int = 2,
@@ -76,7 +81,7 @@ def solve(
 
     Parameters
     ----------
-    source : path, list of paths, or table
+    source : path, list of paths, table, or DaskPartition
         Parquet files: one, a folder, a pattern like ``"pairs/*.parquet"``, or several of these; or a table of Dask,
         pandas, polars or Arrow. Identifiers are integers or strings. Costs of rows with the same pair add up.
     columns : sequence of three str
@@ -88,6 +93,11 @@ def solve(
         Further options of the method.
     bound : str or None
         The lower bound for each part, see :func:`graphpart.partition.lower_bound`; None: only that of the method.
+    blocks : path, list of paths, table, or callable, optional
+        Blocks into which components that are too large are divided at first, like the tiles of an image: rows ``id,
+        block`` in the ways that `source` may have, or a function that takes an array of identifiers and returns an
+        array of as many blocks; integers or strings. Blocks that are too large are divided further. Default: by the
+        strongest attractions.
     refine : int
         Rounds of refinement at most.
     client : distributed.Client, optional
@@ -137,7 +147,10 @@ def solve(
     [0, 0, 1]
     """
     stopping = Stopping(time_limit, None, None, callback)
-    named = _columns(columns)
+    if isinstance(source, DaskPartition):
+        columns, blocks = source.columns, source.blocks if blocks is None else blocks
+        source = source.source
+    named = columns_of(columns)
     memory = memory_of(memory_limit)
     check_seed_and_threads(None, workers or None)
     if not hasattr(refine, "__index__") or refine < 0:
@@ -152,28 +165,33 @@ def solve(
         if output is None:
             output = tempfile.mkdtemp(prefix="graphpart-labels-") if temporary else os.path.join(at, "labels")
         target = os.path.abspath(os.fspath(output))
-        chosen = [method, {name: repr(value) for name, value in (options or {}).items()}]
-        signature = {"columns": list(columns), "method": chosen, "bound": bound, "memory_limit": memory}
+        chosen: list[Any] = [method, {name: repr(value) for name, value in (options or {}).items()}]
+        signature = {
+            "columns": [named.u, named.v, named.cost],
+            "method": chosen,
+            "bound": bound,
+            "memory_limit": memory,
+        }
         folder.claim(signature)
         files = files_of(source, folder)
-        folder.claim(signature | {"input": signature_of(files)})
+        signature["input"] = signature_of(files)
+        if callable(blocks):
+            signature["blocks"] = getattr(blocks, "__qualname__", type(blocks).__qualname__)
+        else:
+            blocks = None if blocks is None else files_of(blocks, folder, "input-blocks")
+            signature["blocks"] = blocks and signature_of(blocks)
+        folder.claim(signature)
         with Progress(1) as shown, contextlib.ExitStack() as stack:
 
             def report(stage: str, done: int, count: int) -> None:
                 shown.start(f"{stage}: {done} of {count} tasks")
 
             engine = stack.enter_context(Engine(folder, client, workers, memory, stopping, report))
-            run = _Run(engine, folder, named, method, dict(options or {}), bound, memory, stopping)
+            run = _Run(engine, folder, named, method, dict(options or {}), bound, blocks, memory, stopping)
             return run.run(files, int(refine), target)
     finally:
         if temporary:
             folder.delete()
-
-
-def _columns(columns: Sequence[str]) -> Columns:
-    if isinstance(columns, str) or len(columns) != 3 or len(set(columns)) != 3:
-        raise InvalidOption(f"columns are {columns!r}: expected three names, of both elements and the cost")
-    return Columns(*columns)
 
 
 class _Run:
@@ -187,14 +205,16 @@ class _Run:
         method: str,
         options: dict[str, Any],
         bound: str | None,
+        blocks: Any,
         memory: int,
         stopping: Stopping,
     ) -> None:
         self.engine, self.folder, self.columns, self.stopping = engine, folder, columns, stopping
         self.method, self.options, self.bound = method, options, bound
-        self.rows = max(1000, min(LARGEST_CHUNK, memory // BYTES_OF_ROW))
-        self.most = max(1000, memory // BYTES_OF_PAIR)
-        self.range = max(1000, memory // BYTES_OF_RANGE)
+        self.blocks = blocks
+        self.rows = max(LEAST, min(LARGEST_CHUNK, memory // BYTES_OF_ROW))
+        self.most = max(LEAST, memory // BYTES_OF_PAIR)
+        self.range = max(LEAST, memory // BYTES_OF_RANGE)
         self.best: str | None = None  # the stage with the best labels of elements of the first level
         self.lower = -math.inf
         self.constant = 0.0  # beside the costs that the bounds of earlier divisions have left,
@@ -228,7 +248,8 @@ class _Run:
     def input(self, files: list[str]) -> None:
         """Step 1: elements and sorted pairs."""
         map_, columns = self.engine.map, self.columns
-        self.chunks = chunks = chunks_of(files, columns, self.rows)
+        self.chunks = chunks = chunks_of(files, (columns.u, columns.v, columns.cost), self.rows)
+        of_blocks = chunks_of(self.blocks, given.NAMES, self.rows) if isinstance(self.blocks, list) else []
         found = map_("range", identifiers.ranged, [(chunk, columns) for chunk in chunks])
         self.wrong = sum(answer["wrong"] for answer in found)
         self.warnings = [text for answer in found for text in answer["named"]][:NAMED]
@@ -259,10 +280,30 @@ class _Run:
         arguments = [(chunk, columns, "buckets", self.starts, self.low) for chunk in chunks]
         translated = map_("pairs", pairs.translate, arguments)
         if direct:
-            self.elements = map_("seen", labels.seen, [(self.n, "pairs", [answer["first"] for answer in translated])])[0]
+            firsts = [answer["first"] for answer in translated]
+            self.elements = map_("seen", labels.seen, [(self.n, "pairs", firsts)])[0]
         else:
             self.elements = self.n
         self.ranges = self.merge("level-0", "pairs", translated, self.n)
+        if self.blocks is not None:
+            self.look_up_blocks(of_blocks, kinds == {True})
+
+    def look_up_blocks(self, chunks: list[Chunk], text: bool) -> None:
+        """The given block of each element, as the stage ``given``."""
+        if callable(self.blocks):
+            found = [("buckets", a, b, self.low) for a, b in pairwise(self.starts_of_files())]
+            answers = self.engine.map("given-parts", given.called, [(self.blocks, *one) for one in found])
+        else:
+            arguments = [(chunk, "buckets", self.starts, self.low, text) for chunk in chunks]
+            answers = self.engine.map("given-parts", given.looked_up, arguments)
+        self.engine.map("given", given.gathered, [(self.n, "given-parts", len(answers))])
+        self.folder.remove("given-parts")
+
+    def starts_of_files(self) -> list[int]:
+        """First elements of files of labels, and n: of buckets of identifiers, where there are any."""
+        if self.low is None:
+            return self.starts
+        return [*range(0, self.n, LARGEST_CHUNK), self.n] if self.n else [0, 0]
 
     def merge(self, stage: str, parts_of: str, answers: list[dict[str, Any]], n: int) -> list[dict[str, Any]]:
         """Sorted parts become ranges of a level."""
@@ -281,7 +322,9 @@ class _Run:
         for k in range(LEVELS):
             level = f"level-{k}"
             count = sum(answer["pairs"] for answer in ranges)
-            division = self.engine.map(f"divide-{k}", blocks.divide, [(n, level, len(ranges), self.most)])[0]
+            blocks = "given" if self.blocks is not None and k == 0 else ""
+            argument = (n, level, len(ranges), self.most, blocks)
+            division = self.engine.map(f"divide-{k}", divisions.divide, [argument])[0]
             divided = division["divided"]
             self.more = divided and self.rounds > 0
             sizes = self.part(f"{k}", n, level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0, divided)
@@ -404,11 +447,8 @@ class _Run:
         if status is Status.FEASIBLE and (self.proven or cost - lower <= TOLERANCE * abs(trivial)):
             status, lower = Status.OPTIMAL, cost
         os.makedirs(target, exist_ok=True)
-        if self.low is None:
-            bounds, names = self.starts, "buckets"
-        else:
-            bounds, names = [*range(0, self.n, LARGEST_CHUNK), self.n] if self.n else [0, 0], "seen"
-        arguments = [(target, self.best, names, a, b, self.low) for a, b in pairwise(bounds)]
+        names = "buckets" if self.low is None else "seen"
+        arguments = [(target, self.best, names, a, b, self.low) for a, b in pairwise(self.starts_of_files())]
         written = f"written-{self.best}"
         map_(written, labels.written, arguments)
         label = self.folder.load(self.best, "labels")

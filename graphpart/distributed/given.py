@@ -1,0 +1,84 @@
+"""Blocks that are given: which elements of a large component belong together at first, like the tiles of an image.
+
+They come as rows ``id, block`` in Parquet files or a table, or as a function of identifiers. Blocks are integers or
+strings; the latter are told apart by a hash. Elements without a block are in one block together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graphpart.distributed.folder import Folder
+from graphpart.distributed.identifiers import elements_of, hashes, names_of
+from graphpart.distributed.inputs import Chunk, read_columns
+from graphpart.errors import FormatError, InvalidOption
+
+__all__ = ["NAMES", "called", "gathered", "looked_up"]
+
+NAMES = "id", "block"
+NOWHERE = np.iinfo(np.int64).min
+
+
+def looked_up(
+    folder: Folder, stage: str, number: int, chunk: Chunk, buckets: str, starts: list[int], low: int | None, text: bool
+) -> int:
+    """A task: the elements in rows of a chunk, and their blocks; identifiers of no pair are left out."""
+    ids, blocks = read_columns(chunk, NAMES)
+    if text == pa.types.is_integer(ids.type) and starts[-1]:
+        raise FormatError(
+            chunk.path,
+            None,
+            f"column 'id' holds {ids.type}: expected {'strings' if text else 'integers'}, as pairs have",
+        )
+    known = pc.and_(pc.is_valid(ids), pc.is_valid(blocks))
+    if low is not None:
+        known = pc.and_(known, pc.and_(pc.greater_equal(ids, low), pc.less(ids, low + starts[-1])))
+    ids, blocks = ids.filter(known), blocks.filter(known)
+    element = elements_of(folder, ids, buckets, starts, low)
+    block = blocks.to_numpy() if pa.types.is_integer(blocks.type) else hashes(blocks).view(np.int64)
+    found = element >= 0
+    folder.save(stage, f"{number}.elements", element[found])
+    folder.save(stage, f"{number}.blocks", block[found].astype(np.int64))
+    return int(found.sum())
+
+
+def called(
+    folder: Folder,
+    stage: str,
+    number: int,
+    function: Callable[[Any], Any],
+    buckets: str,
+    first: int,
+    last: int,
+    low: int | None,
+) -> int:
+    """A task: the blocks of elements from the first to the one before the last, by a function of their identifiers."""
+    if low is not None:
+        ids = np.arange(low + first, low + last)
+    else:
+        ids = names_of(folder, buckets, number).to_numpy(zero_copy_only=False)
+    block = np.asarray(function(ids))
+    if block.shape != (last - first,) or not (np.issubdtype(block.dtype, np.integer) or block.dtype.kind in "UO"):
+        raise InvalidOption(
+            f"blocks gave an array of shape {block.shape} and type {block.dtype} for {last - first} identifiers: "
+            "expected an integer or a string for each"
+        )
+    if block.dtype.kind in "UO":
+        block = hashes(pa.array(block, pa.large_string())).view(np.int64)
+    folder.save(stage, f"{number}.elements", np.arange(first, last, dtype=np.int32))
+    folder.save(stage, f"{number}.blocks", block.astype(np.int64))
+    return last - first
+
+
+def gathered(folder: Folder, stage: str, number: int, n: int, parts: str, count: int) -> int:
+    """A task: the blocks of all elements, as ``blocks``; of an element with several, the last one counts."""
+    blocks = np.full(n, NOWHERE, np.int64)
+    for k in range(count):
+        blocks[folder.load(parts, f"{k}.elements")] = folder.load(parts, f"{k}.blocks")
+    folder.save(stage, "blocks", blocks)
+    return int((blocks != NOWHERE).sum())
