@@ -505,13 +505,12 @@ def draw(found: dict[str, Any], path: str) -> None:
     left.legend(fontsize="small")
     for axis, name in zip(right, ("partition", "components"), strict=True):
         labels, person = found["labels"][name], found["person"]
-        size = np.bincount(np.unique(labels, return_inverse=True)[1])
-        codes = np.unique(labels, return_inverse=True)[1]
+        size = np.bincount(labels)
         largest = np.argsort(-size, kind="stable")[:SHOWN]
-        main = [np.bincount(person[codes == k]).max() for k in largest]
+        main = [np.bincount(person[labels == k]).max() for k in largest]
         axis.bar(range(len(largest)), size[largest], color="tab:red", label="records of others")
         axis.bar(range(len(largest)), main, color="tab:blue", label="records of the most frequent person")
-        axis.set(xlabel="the largest clusters", ylabel="records", title=name)
+        axis.set(xlabel="the largest clusters", ylabel="records", title=name, ylim=(0, 1.3 * size[largest[0]]))
         axis.legend(fontsize="small")
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
