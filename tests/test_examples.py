@@ -42,6 +42,88 @@ def test_records(tmp_path):
     assert all(row[name].joins_f1 > 0.9 for name in study.METHODS)
 
 
+def test_records_large(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("rapidfuzz")
+    pytest.importorskip("matplotlib")
+    study = example("records_large")
+    found = study.study(10_000, workers=0, folder=tmp_path / "files") if has_splink() else None
+    if found is None:
+        with pytest.raises(gp.MissingDependency, match="splink"):
+            study.study(1000)
+        pytest.skip("splink is not installed")
+    study.draw(found, tmp_path / "records.png")
+    assert (tmp_path / "records.png").stat().st_size > 1000
+    scores = found["scores"]
+    best = max(scores[f"components, best {measure} in hindsight"]["F1"] for measure in ("F1", "cluster F1"))
+    assert scores["partition"]["F1"] > 0.98 and scores["partition"]["F1"] > best - 0.004
+    assert scores["partition"]["cluster F1"] > 0.94 and scores["partition"]["variation of information"] < 0.06
+    assert scores["partition through files"]["F1"] > 0.98
+    # Splink's clusters are the components
+    labels = found["labels"]
+    assert gp.metrics.rand_index(labels["components"], labels["Splink's clustering"]) == 1.0
+    assert all(row["F1"] > 0.95 for row in found["later"].values())
+    assert {"candidates", "costs", "partition", "later: extend"} <= set(found["seconds"]) and found["GB"] > 0
+    assert "candidates: " in capsys.readouterr().err
+    # what was written is what was clustered, also by the command line
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(tmp_path / "files" / "scored.parquet")
+    assert table.column_names == ["u", "v", "cost"] and table.num_rows == found["candidates"]
+    problem = gp.io.read_pairs(tmp_path / "files" / "scored.parquet", cost="cost")
+    assert problem.m == found["candidates"]
+    with pytest.raises(SystemExit) as ended:
+        study.main(["--records", "10"])
+    assert ended.value.code == 2 and "expected at least 1000" in capsys.readouterr().err
+
+
+def has_splink():
+    return importlib.util.find_spec("splink") is not None
+
+
+def test_scores_of_large_records_are_those_of_all_pairs():
+    """Over all records, the scores seen from each record are the usual ones."""
+    study = example("records_large")
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        n = int(rng.integers(1, 40))
+        person, labels = rng.integers(0, 8, n), rng.integers(0, 8, n)
+        found, usual = study.scores(person, labels, np.ones(n, bool)), gp.metrics.compare(person, labels)
+        assert found["F1"] == pytest.approx(usual.joins_f1 if usual.joins_f1 < 1 else max(found["F1"], 0.0))
+        assert found["variation of information"] == pytest.approx(usual.variation_of_information, abs=1e-12)
+        true, clusters = (
+            {frozenset(np.flatnonzero(x == k).tolist()) for k in set(x.tolist())} for x in (person, labels)
+        )
+        assert found["cluster F1"] == pytest.approx(2 * len(true & clusters) / (len(true) + len(clusters)))
+
+
+def test_candidates_of_large_records():
+    """Those that share a key, or do so with names, or day and month, swapped; only later ones if that is asked for."""
+    pytest.importorskip("pyarrow")
+    study = example("records_large")
+    rows = [
+        ("Robert", "Ashford", "1970-03-11", "1 Elm Road", "York", "10000", None, "a@example.com"),
+        ("Bob", "Ashford", None, None, "York", None, None, None),  # nickname
+        ("Ashford", "Robert", "1970-03-12", None, None, None, None, None),  # swapped
+        ("Robbert", "Asford", "1970-11-03", None, None, None, None, None),  # day and month
+        ("Xenia", "Quill", "1999-01-01", "7 Oak Lane", None, None, "0123", None),
+        (None, None, None, None, None, None, "0123", None),
+        (None, None, None, None, None, None, None, None),
+    ]
+    columns = {f: np.array([row[k] for row in rows], object) for k, f in enumerate(study.FIELDS)}
+    records = study.encode(columns)
+    found = set(zip(*(x.tolist() for x in study.candidates(records, lambda done, of: None)), strict=True))
+    assert found == {(0, 1), (0, 2), (0, 3), (4, 5)}
+    later = study.candidates(records, lambda done, of: None, 3)
+    assert set(zip(*(x.tolist() for x in later), strict=True)) == {(0, 3), (4, 5)}
+    if importlib.util.find_spec("rapidfuzz"):
+        u, v = np.array(sorted(found)).T
+        X = study.attributes(records, u, v)
+        assert np.isfinite(X).all() and len(X) == 4
+        names = 5 * len(study.FIELDS)
+        assert X[:, names : names + 4].tolist() == [[1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
+
+
 def test_segmentation(tmp_path):
     pytest.importorskip("skimage")
     pytest.importorskip("matplotlib")

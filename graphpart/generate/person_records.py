@@ -78,9 +78,8 @@ class PersonRecords(NamedTuple):
 
 
 class _Persons(NamedTuple):
-    """Persons: an index into a list of texts each, and the household; `addresses` has rows of three, -1 for none."""
+    """Persons as indices into lists of texts; `addresses` has rows of three, -1 for none, `birth` days since 1970."""
 
-    household: Integers
     given: Integers
     surname: Integers
     maiden: Integers
@@ -177,7 +176,7 @@ def _persons(rng: np.random.Generator, least: int, names: dict[str, Texts]) -> _
     grown = np.flatnonzero(child & (rng.random(count) < GROWN))
     addresses[grown, 1:] = np.stack([3 * homes + np.arange(len(grown)), np.full(len(grown), -1)], axis=1)
     phone = np.where(rng.random(count) < 0.35, household, homes + np.arange(count))
-    return _Persons(household, given, surname, np.where(partner & woman & takes, own, surname), birth, addresses, phone)
+    return _Persons(given, surname, np.where(partner & woman & takes, own, surname), birth, addresses, phone)
 
 
 # -------------------------------------------------------------------------------------------------------------- records

@@ -17,8 +17,8 @@ __all__ = ["COLUMNS", "MAGIC", "ParquetColumns"]
 
 MAGIC = b"PAR1"
 COLUMNS = (
-    "a Parquet file: expected the names of its columns by --left, --right and --cost, --weight, --similarity or --probability \
-(io.read_pairs), or solve it in parts by --workers"
+    "a Parquet file: expected the names of its columns by --left, --right and --cost, --weight, --similarity or "
+    "--probability (io.read_pairs), or --workers, which solves it in parts"
 )
 
 
