@@ -1,6 +1,7 @@
 """Brute force against a plain enumeration of all set partitions."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
