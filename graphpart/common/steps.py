@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["are_multiples", "round_up", "step_of"]
+__all__ = ["are_multiples", "round_up", "step_of", "sum_down"]
 
 LARGEST_WHOLE = 2.0**50
 
@@ -47,3 +48,16 @@ def round_up(bound: float, step: float) -> float:
     multiple = math.ceil(Fraction(bound) / Fraction(step)) * Fraction(step)
     rounded = float(multiple)
     return rounded if Fraction(rounded) <= multiple else math.nextafter(rounded, -math.inf)
+
+
+def sum_down(values: Iterable[float]) -> float:
+    """The sum of finite numbers, rounded towards minus infinity.
+
+    Examples
+    --------
+    >>> sum_down([0.5, 0.25]), sum_down([0.1, 0.2]) < 0.1 + 0.2
+    (0.75, True)
+    """
+    values = list(values)
+    nearest = math.fsum(values)
+    return nearest if math.fsum([*values, -nearest]) >= 0 else math.nextafter(nearest, -math.inf)

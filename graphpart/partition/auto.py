@@ -30,7 +30,7 @@ from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.search import better_start, search
 from graphpart.partition.auto_background import auto_by_levels
 from graphpart.partition.bounds.lower_bound import lower_bound
-from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.exact_solvers.brute_force import LARGEST, brute_force
 from graphpart.partition.exact_solvers.exact import branch_and_cut
 from graphpart.partition.local_search.greedy_joining import greedy_joining
@@ -133,7 +133,7 @@ def auto(
     result = replace(
         result,
         status=status,
-        lower_bound=result.cost if status == Status.OPTIMAL else min(bound, result.cost),
+        lower_bound=result.cost if status == Status.OPTIMAL else min(lowered(p, bound), result.cost),
         message=f"{MESSAGES[status]} ({proof.report()})",
     )
     if status != Status.OPTIMAL:

@@ -1,6 +1,7 @@
 """Brute force against a plain enumeration of all set partitions."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from strategies import partitions
 
 import graphpart as gp
-from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.problem.derived import connected_subsets
 
 
@@ -59,6 +60,39 @@ def test_trivial_bound_is_the_sum_of_negative_costs(p):
     assert bound <= gp.partition.brute_force(p).cost + p.tolerance
     if not len(p.must_join):
         assert bound == pytest.approx(sum(c for c in p.pairs()[2].tolist() if c < 0))
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "brute-force", "search"])
+def test_bounds_of_stopped_runs_hold_in_exact_arithmetic(method):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 7))
+        u, v = (index.tolist() for index in np.triu_indices(n, 1))
+        cost = (rng.standard_normal(len(u)) * 10.0 ** rng.integers(-3, 4, len(u))).tolist()
+        joins = [(0, 1)] if seed % 5 == 0 else []
+        p = gp.SetPartition.from_pairs(n, list(zip(u, v, strict=True)), cost, must_join=joins)
+        least = min(
+            sum((Fraction(c) for a, b, c in zip(u, v, cost, strict=True) if labels[a] == labels[b]), Fraction(0))
+            for labels in all_partitions(n)
+            if all(labels[a] == labels[b] for a, b in joins)
+        )
+        assert Fraction(trivial_bound(p)) <= least
+        stopped = [gp.solve(p, method=method, time_limit=0.0), gp.solve(p, method=method, callback=lambda *_: True)]
+        for r in stopped:
+            if r.status != gp.Status.OPTIMAL and math.isfinite(r.lower_bound):
+                assert Fraction(r.lower_bound) <= least, (seed, r.lower_bound)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_bounds_of_many_pairs_are_lowered_by_little(monkeypatch, dense):
+    p = gp.generate.uniform_integers(30, 9, seed=1).problem
+    assert lowered(p, -1.0) == -1.0  # sums of integers are exact
+    matrix = p.matrix / 3
+    u, v = np.triu_indices(30, 1)
+    p = gp.SetPartition.from_matrix(matrix) if dense else gp.SetPartition.from_pairs(30, (u, v), matrix[u, v])
+    exact = trivial_bound(p)
+    monkeypatch.setattr("graphpart.partition.bounds.trivial_bound.FEW", 0)
+    assert 0 < exact - trivial_bound(p) < 1e-11 * abs(exact)
 
 
 def test_fourteen_elements_are_the_most():

@@ -1,8 +1,9 @@
-"""The strategies of the search, each by itself: tabu search, fusion, and the credit by which rounds are given."""
+"""The strategies of the search, each by itself: annealing, tabu search, fusion; and the credit by which they get rounds."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,13 +13,15 @@ from strategies import partitions
 
 import graphpart as gp
 from graphpart.common.credit import Credit
-from graphpart.partition.anytime_search import _tabu
+from graphpart.common.variates import exponential_variates
+from graphpart.partition.anytime_search import _dense_annealing, _tabu
 from graphpart.partition.anytime_search.annealing import Annealer, as_integers
 from graphpart.partition.anytime_search.fusion import FusionRounds, FusionTask, fused, noisy_joining, regions
-from graphpart.partition.anytime_search.parameters import FusionParameters, TabuParameters
+from graphpart.partition.anytime_search.parameters import FusionParameters, SlowParameters, TabuParameters
 from graphpart.partition.anytime_search.pool import Pool
+from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.strategy import Turn
-from graphpart.partition.anytime_search.tabu import TabuRounds
+from graphpart.partition.anytime_search.tabu import TabuRounds, crossed
 from graphpart.partition.problem import canonical
 from graphpart.stopping import Stopping
 
@@ -30,6 +33,91 @@ def turn_of(p: gp.SetPartition, labels: np.ndarray, number: int = 0, members: in
 
 def alone(p: gp.SetPartition) -> np.ndarray:
     return np.arange(p.n, dtype=np.int32)
+
+
+# ----------------------------------------------------------------------------------------------------------- annealing
+
+
+def moved(labels: tuple[int, ...], element: int, subset: int) -> tuple[int, ...]:
+    out = list(labels)
+    out[element] = subset
+    return tuple(canonical(np.array(out, np.int32)).tolist())
+
+
+def change(matrix: np.ndarray, labels: tuple[int, ...], element: int, subset: int) -> float:
+    others = np.arange(len(labels)) != element
+    where = np.array(labels)
+    return float(
+        matrix[element, others & (where == subset)].sum() - matrix[element, others & (where == labels[element])].sum()
+    )
+
+
+def distribution_of_pass(matrix: np.ndarray, labels: tuple[int, ...], subset: int, temperature: float) -> dict:
+    """The share of each partition after elements were offered to a subset, in turn, by the rule of Metropolis."""
+    ends = {labels: 1.0}
+    for element in range(len(labels)):
+        shares: dict[tuple[int, ...], float] = {}
+        for each, share in ends.items():
+            useless = each[element] == subset or (subset not in each and each.count(each[element]) == 1)
+            odds = 0.0 if useless else min(1.0, math.exp(-change(matrix, each, element, subset) / temperature))
+            goes = (*each[:element], subset, *each[element + 1 :])
+            shares[goes] = shares.get(goes, 0.0) + share * odds
+            shares[each] = shares.get(each, 0.0) + share * (1.0 - odds)
+        ends = shares
+    found: dict[tuple[int, ...], float] = {}
+    for each, share in ends.items():
+        key = tuple(canonical(np.array(each, np.int32)).tolist())
+        found[key] = found.get(key, 0.0) + share
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_passes_of_dense_annealing_are_offers_by_the_rule_of_metropolis(seed: int) -> None:
+    rng, runs = np.random.default_rng(seed), 4000
+    matrix = np.triu(rng.integers(-5, 6, (5, 5)), 1).astype(np.int32)
+    matrix += matrix.T
+    annealing = _dense_annealing.Annealing(matrix, exponential_variates(65536, np.float32))
+    start = tuple(canonical(rng.integers(0, 3, 5).astype(np.int32)).tolist())
+    for subset in range(max(start) + 2):
+        counts: dict[tuple[int, ...], int] = {}
+        for k in range(runs):
+            end = canonical(annealing.one_pass(np.array(start, np.int32), subset, 4.0, 10_000 * seed + k))
+            counts[tuple(end.tolist())] = counts.get(tuple(end.tolist()), 0) + 1
+        expected = distribution_of_pass(matrix, start, subset, 4.0)
+        assert set(counts) <= {key for key, share in expected.items() if share > 0}
+        for key, share in expected.items():
+            assert abs(counts.get(key, 0) / runs - share) <= 4.5 * math.sqrt(share * (1 - share) / runs) + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_single_offers_are_in_detailed_balance_and_passes_are_not(seed: int) -> None:
+    rng, n, temperature = np.random.default_rng(seed), 4, 2.0
+    matrix = np.triu(rng.integers(-5, 6, (n, n)), 1)
+    matrix = matrix + matrix.T
+    states = {(0,) * n}
+    while True:
+        more = {moved(s, a, U) for s in states for a in range(n) for U in range(max(s) + 2)} - states
+        if not more:
+            break
+        states |= more
+    weight = {
+        s: math.exp(-sum(matrix[a, b] for a in range(n) for b in range(a) if s[a] == s[b]) / temperature)
+        for s in states
+    }
+    single, passes = ({s: dict.fromkeys(states, 0.0) for s in states} for _ in range(2))
+    for s in states:
+        for U in range(max(s) + 2):  # each with the same rate
+            for end, share in distribution_of_pass(matrix, s, U, temperature).items():
+                passes[s][end] += weight[s] * share
+            for a in range(n):
+                if s[a] != U and (U in s or s.count(s[a]) > 1):
+                    single[s][moved(s, a, U)] += weight[s] * min(1.0, math.exp(-change(matrix, s, a, U) / temperature))
+    worst = {
+        kind: max(abs(flow[s][t] - flow[t][s]) for s in states for t in states)
+        for kind, flow in (("single", single), ("passes", passes))
+    }
+    assert worst["single"] <= 1e-12 * max(weight.values())
+    assert worst["passes"] > 1e-3 * max(weight.values())
 
 
 # ---------------------------------------------------------------------------------------------------------------- tabu
@@ -150,3 +238,43 @@ def test_credit_follows_gain_per_work_and_forgets() -> None:
     rng = np.random.default_rng(0)
     chosen = np.bincount([credit.choose(rng) for _ in range(3000)], minlength=3) / 3000
     assert chosen == pytest.approx([0.8, 0.1, 0.1], abs=0.03)
+
+
+# ------------------------------------------------------------------------------------------------------ slow annealing
+
+
+def test_slow_annealing_goes_on_where_it_comes_closer_and_within_its_part_of_the_work() -> None:
+    p = gp.generate.sparse_random(300, 1500, signs=True, seed=1).problem
+    turn = turn_of(p, alone(p))
+    strategy = SlowAnnealing(turn, SlowParameters(), 1.0, None)
+    assert not strategy.ready(turn)  # nobody has worked yet
+    later = replace(turn, worked=1e12)
+    sweeps = []
+    for _ in range(3):
+        assert strategy.ready(later)  # all apart is easy to improve on
+        tasks = strategy.plan(later)
+        sweeps.append(tasks[0].sweeps)
+        for task in tasks:
+            found = strategy.perform(task, Stopping())
+            assert found.work > 0 and found.arm == p.evaluate_labels(found.labels)
+            strategy.learn(found, 0.0)
+    assert sweeps == [50, 100, 200] and len(strategy.costs) == 3
+    best = gp.partition.kernighan_lin_pairs(gp.SetPartition.from_pairs(2, [(0, 1)], [-1e9])).labels
+    far = replace(turn_of(gp.SetPartition.from_pairs(2, [(0, 1)], [-1e9]), best), worked=1e12)
+    assert not strategy.ready(replace(later, pool=far.pool))  # nothing comes near that
+
+
+def test_a_guide_with_limited_costs_leads_around_huge_ones() -> None:
+    p = gp.generate.soft_requirements(30, seed=3).problem
+    best = gp.partition.exact(p, time_limit=20).cost
+    turn = turn_of(p, gp.partition.kernighan_lin(p).labels)
+    rounds = TabuRounds(turn, TabuParameters(work=3e7), 1.0)
+    assert len(rounds.guides) == len(TabuParameters().levels) and rounds.guides.max() < rounds.matrix.max()
+    found = [rounds.perform(task, Stopping()) for task in rounds.plan(turn)]
+    assert min(p.evaluate_labels(one.labels) for one in found) == best
+
+
+def test_a_child_has_subsets_of_both_parents() -> None:
+    p = gp.SetPartition.from_pairs(6, [(0, 1), (2, 3), (4, 5), (1, 2)], [-3.0, -2.0, -1.0, 4.0])
+    x, y = np.array([0, 0, 1, 2, 3, 3], np.int32), np.array([0, 1, 2, 2, 3, 4], np.int32)
+    assert crossed(p, x, y).tolist() == [0, 0, 1, 1, 2, 2]

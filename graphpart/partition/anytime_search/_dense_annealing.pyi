@@ -7,6 +7,7 @@ LARGEST: int
 
 class Annealing:
     def __init__(self, matrix: NDArray[np.int32], variates: NDArray[np.float32]) -> None: ...
+    def one_pass(self, labels: NDArray[np.int32], subset: int, temperature: float, seed: int) -> NDArray[np.int32]: ...
     def run(
         self,
         labels: NDArray[np.int32],

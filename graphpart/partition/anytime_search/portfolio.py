@@ -109,7 +109,7 @@ class Portfolio:
                     self._take(found.labels)
                     if found.status == Status.OPTIMAL:
                         return Status.OPTIMAL
-                elif self.pool.cost <= trivial_bound(p):
+                elif self.pool.cost <= trivial_bound(p) + p.tolerance:
                     return Status.OPTIMAL
                 self._rounds(patience)
         finally:

@@ -1,10 +1,10 @@
 """Rounds of slow annealing, for problems with few pairs for each element.
 
 All tasks of a round anneal once, from all elements apart, and improve what they find by pairwise Kernighan-Lin. Each
-round takes twice as many sweeps as the one before, as soon as that is no more than some part of the work so far. On random graphs with costs of few values, the cost falls with the
-logarithm of the number of sweeps for as long as anyone has waited, below all that short runs and fusion find; on grids
-and region graphs it stays far above. So there is a next round only where the costs of the last two, extrapolated by few
-rounds, come as low as the best partition.
+round takes twice as many sweeps as the one before, as soon as that is no more than some part of the work so far. On
+random graphs with costs of few values, the cost falls with the logarithm of the number of sweeps for as long as anyone
+has waited, below all that short runs and fusion find; on grids and region graphs it stays far above. So there is a next
+round only where the costs of the last two, extrapolated by few rounds, come as low as the best partition.
 """
 
 from __future__ import annotations

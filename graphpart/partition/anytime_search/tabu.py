@@ -114,7 +114,7 @@ class TabuRounds:
 
 
 def crossed(p: SetPartition, x: Labels, y: Labels) -> Labels:
-    """A child of two partitions: in turn, what is left of a subset of one of them that costs least (Galinier & Hao 1999).
+    """A child of two partitions (Galinier & Hao 1999): in turn, what is left of the cheapest subset of each of them.
 
     Elements that are left in the end, since nothing attracts them in their subsets, are alone. O(n^2) for each subset.
     """

@@ -36,6 +36,7 @@ import numpy as np
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.errors import InvalidOption
+from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.implicit_parts import solve_in_parts
 from graphpart.partition.exact_solvers.tree import Tree, Work
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
@@ -162,7 +163,7 @@ def branch_and_cut(
         found,
         status=status,
         message=f"{MESSAGES[status]} ({work.nodes} nodes, {work.rounds} rounds, {work.cuts} cuts)",
-        lower_bound=found.cost if search.proven else min(search.bound, found.cost),
+        lower_bound=found.cost if search.proven else min(lowered(p, search.bound), found.cost),
         iterations=work.nodes,
         history=tuple(entry for entry in found.history if math.isfinite(entry[1])),
         info={**vars(work), "bounds": tuple(search.bounds)},

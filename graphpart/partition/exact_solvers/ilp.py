@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from graphpart.common.finishing import MESSAGES
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
-from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
@@ -178,7 +178,7 @@ def _result(
         status=status,
         iterations=rounds,
         message=f"{ended} ({work})",
-        lower_bound=found.cost if proven else min(bound, found.cost),
+        lower_bound=found.cost if proven else min(lowered(p, bound), found.cost),
     )
 
 
