@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
-from graphpart.partition.bounds import cycle_packing, message_passing, relaxation
+from graphpart.partition.bounds import cycle_packing, message_passing, relaxation, semidefinite
 from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
@@ -41,6 +41,7 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "cycle-packing": cycle_packing.pack,
     "message-passing": message_passing.pass_messages,
     "lp": relaxation.solve_relaxation,
+    "semidefinite": semidefinite.solve_semidefinite,
     "auto": _fitting,
 }
 

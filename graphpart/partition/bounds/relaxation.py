@@ -69,16 +69,16 @@ class Relaxation:
         The point now.
     bound : float
         The best bound that any prices proved so far, for the bounds of the variables as they were then.
-    best : (Inequalities, ndarray)
-        The inequalities and prices that prove it.
+    given, constant : ndarray of float64, shape (m,), float
+        The costs as given; where `set_squares` changes `cost`, all partitions cost at least `cost` plus `constant`.
     """
 
-    def __init__(self, p: SetPartition, stopping: Stopping) -> None:
+    def __init__(self, p: SetPartition, stopping: Stopping, complete: bool = False) -> None:
         self.n, self.stopping = p.n, stopping
         self.u, self.v, cost = p.pairs()
         used = np.count_nonzero(cost)
         possible = p.n * (p.n - 1) // 2
-        self.complete = p.n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * possible
+        self.complete = complete or p.n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * possible
         if self.complete and not p.is_dense:
             matrix = np.zeros((p.n, p.n))
             matrix[self.u, self.v] = cost
@@ -89,14 +89,16 @@ class Relaxation:
             self.u, self.v, cost = self.u[kept], self.v[kept], cost[kept]
             self._keys = self.u.astype(np.int64) * p.n + self.v
         cut = cost == np.inf
-        self.cost = np.where(cut, 0.0, cost)
+        self.cost = self.given = np.where(cut, 0.0, cost)
+        self.constant = 0.0
+        self._squares: tuple[NDArray[np.int32], float] | None = None
         self.lower, self.upper = np.zeros(len(cost)), np.where(cut, 0.0, 1.0)
         self.y = np.where(self.cost < 0, 0.5, 0.0)
         scale = SCALE * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
         self.scale = max(scale, 1e-250)  # costs may be tiny here if they are huge elsewhere
         self.rows = Rows(p.n, len(cost), self._positions)
         self.bound = -np.inf
-        self.best = (self.rows.inequalities, self.rows.prices)
+        self._best = (self.rows.inequalities, self.rows.prices, self._squares)
         self.rounds = 0
         self.violation = np.inf
         self.tolerance = VIOLATED
@@ -119,9 +121,9 @@ class Relaxation:
         reduced = self.reduced(prices)
         parts = np.where(reduced < 0, reduced * self.upper, reduced * self.lower)
         paid = float((prices * self.rows.rhs).sum())  # sums of NumPy err by a few dozen roundings
-        weight = float(np.abs(self.cost).sum() + (prices * self.rows.lengths).sum()) + paid
+        weight = float(np.abs(self.cost).sum() + (prices * self.rows.lengths).sum()) + paid + abs(self.constant)
         deepest = int(self.rows.counts.max(initial=0)) + 64
-        return float(parts.sum()) - paid - 2.0**-52 * deepest * weight
+        return float(parts.sum()) - paid + self.constant - 2.0**-52 * deepest * weight
 
     def reduced(self, prices: Floats) -> Floats:
         """Reduced costs."""
@@ -131,8 +133,34 @@ class Relaxation:
         """Keep prices if they prove the best bound so far; the bound they prove."""
         bound = self.proves(prices)
         if bound > self.bound:
-            self.bound, self.best = bound, (self.rows.inequalities, prices.copy())
+            self.bound, self._best = bound, (self.rows.inequalities, prices.copy(), self._squares)
         return bound
+
+    @property
+    def best(self) -> tuple[Inequalities, Floats]:
+        """The inequalities and prices that prove the bound."""
+        inequalities, prices, squares = self._best
+        if squares is None:
+            return inequalities, prices
+        general = Inequalities.general(squares[0])
+        return inequalities + general, np.concatenate([prices, np.full(len(general), squares[1])])
+
+    def set_squares(self, numbers: NDArray[np.int32], multiplier: float) -> None:
+        """Add general 2-partitions, all with one multiplier, to the costs as given; there are no others.
+
+        Parameters
+        ----------
+        numbers : ndarray of int32, shape (k, n)
+            See `inequalities`.
+        multiplier : float
+        """
+        B = numbers.astype(np.float64)
+        self._squares = (numbers, multiplier)
+        self.cost = self.given - multiplier * (B.T @ B)[self.u, self.v]
+        squares, sizes = float((B * B).sum()), np.abs(B).sum(axis=1)
+        # What rounding may have added: to all pairs, k terms each, and to the constant.
+        slack = 2.0**-51 * (len(B) + 16) * (float(np.abs(self.given).sum()) + multiplier * float((sizes * sizes).sum()))
+        self.constant = -0.5 * multiplier * (squares - float(np.abs(B.sum(axis=1)).sum())) - slack
 
     def round(self, iterations: int = ITERATIONS) -> None:
         """Iterate and restart."""
