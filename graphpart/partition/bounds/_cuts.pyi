@@ -13,13 +13,6 @@ def two_partitions(
     y: Any, tolerance: float, largest: int, stopping: Stopping
 ) -> tuple[NDArray[np.int64], Ints, Ints, Floats]: ...
 def odd_wheels(y: Any, tolerance: float, stopping: Stopping) -> tuple[NDArray[np.int64], Ints, Floats]: ...
-def general_two_partitions(
-    y: NDArray[np.float64],
-    tolerance: float,
-    largest: int,
-    cap: int,
-    starts_count: int,
-    kicks: int,
-    seed: int,
-    stopping: Stopping,
-) -> tuple[NDArray[np.int8], NDArray[np.float64]]: ...
+def near_two_partitions(
+    y: Any, starts: Any, splits: Any, elements: Any, tolerance: float, largest: int, steps: int, stopping: Stopping
+) -> tuple[NDArray[np.int64], Ints, Ints, Floats]: ...

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from graphpart.kernels.types cimport element_t
+from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 from libc.math cimport INFINITY
-from libc.stdint cimport uint64_t
 
 cdef enum:
     MOST = 32
+    TENURE = 5
 
 
 def triangles(const double[:, ::1] y, double tolerance, Stopping stopping):
@@ -219,100 +219,98 @@ def _odd_cycle(walk):
     raise AssertionError("no odd cycle")
 
 
-cdef inline uint64_t draw(uint64_t* state) noexcept nogil:
-    state[0] ^= state[0] << 13
-    state[0] ^= state[0] >> 7
-    state[0] ^= state[0] << 17
-    return state[0] >> 11
+def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, const element_t[::1] splits,
+                        const element_t[::1] elements, double tolerance, int largest, int steps, Stopping stopping):
+    """2-partition inequalities by tabu search from given ones, for a matrix with 1 on its diagonal.
 
-
-cdef double climb(const double[:, ::1] y, int* b, double* h, double value, int* sizes, int largest, int cap,
-                  double tolerance) noexcept nogil:
-    """Adds or takes 1 where that raises ``sum of b - b' Y b`` most, while it does; the value. h is Y b."""
-    cdef Py_ssize_t n = y.shape[0], i, chosen
-    cdef double most, gain
-    cdef int move
-    cdef const double* row
-    while True:
-        most, chosen, move = tolerance, -1, 0
-        for i in range(n):
-            gain = -2.0 * h[i]
-            if gain > most and b[i] < cap and (b[i] < 0 or sizes[0] < largest):
-                most, chosen, move = gain, i, 1
-            gain = 2.0 * h[i] - 2.0
-            if gain > most and b[i] > -cap and (b[i] > 0 or sizes[0] < largest):
-                most, chosen, move = gain, i, -1
-        if chosen < 0:
-            return value
-        value += most
-        sizes[0] += 1 if b[chosen] * move >= 0 else -1
-        b[chosen] += move
-        row = &y[chosen, 0]
-        if move > 0:
-            for i in range(n):
-                h[i] += row[i]
-        else:
-            for i in range(n):
-                h[i] -= row[i]
-
-
-def general_two_partitions(const double[:, ::1] y, double tolerance, int largest, int cap, Py_ssize_t starts_count, int kicks,
-                           uint64_t seed, Stopping stopping):
-    """General 2-partition inequalities by local search with random kicks, from random pairs that are not decided.
-
-    ``y`` has 1 on its diagonal. For whole numbers b, the sum of b less ``b' Y b`` is twice the violation. Returns
-    (numbers as rows, violations): those with at most `largest` in absolute values together, each at most `cap`. O(n) for
-    each step of a search
+    For b as in `two_partitions`, the sum of b less ``b' Y b`` is twice the violation, if it is not negative. A step adds
+    1 to an element of b, or takes 1 away, whichever raises that most or lowers it least, but not where one of the last
+    few steps did. The best of `steps` of these is returned if it is violated: (starts, splits, elements with S first,
+    violations). O(n) for each step
     """
-    cdef Py_ssize_t n = y.shape[0], k, i, s, t, j, found = 0, count
-    cdef int turn, sizes, move
-    cdef double value
-    cdef uint64_t state = seed * 2654435761u + 88172645463325252u
-    cdef Py_ssize_t most = starts_count * (kicks + 1)
-    cdef element_t[::1] us, vs
-    cdef int[::1] b = np.zeros(n, np.intc)
-    cdef double[::1] h = np.zeros(n)
+    cdef Py_ssize_t n = y.shape[0], k, i, chosen, found = 0, room = 0
+    cdef int step, move, size, total
+    cdef double value, gain, most, best
     cdef const double* row
-    inside = np.argwhere(np.triu((np.asarray(y) > 0.02) & (np.asarray(y) < 0.98), 1)).astype(np.int32)
-    if not len(inside):
-        return np.zeros((0, n), np.int8), np.zeros(0)
-    us, vs = np.ascontiguousarray(inside[:, 0]), np.ascontiguousarray(inside[:, 1])
-    count = len(inside)
-    numbers_array, amounts_array = np.zeros((most, n), np.int8), np.zeros(most)
-    cdef signed char[:, ::1] numbers = numbers_array
+    cdef double[::1] h = np.empty(n)
+    cdef signed char[::1] b = np.zeros(n, np.int8), best_b = np.zeros(n, np.int8)
+    cdef int[::1] free_at = np.zeros(n, np.intc)
+    count = splits.shape[0]
+    starts_array, splits_array, amounts_array = np.zeros(count + 1, np.int64), np.empty(count, np.int32), np.empty(count)
+    elements_array = np.empty(count * min(largest, n), np.int32)
+    cdef offset_t[::1] out_starts = starts_array
+    cdef element_t[::1] out_splits = splits_array, out = elements_array
     cdef double[::1] amounts = amounts_array
     with nogil:
-        for k in range(starts_count):
+        for k in range(splits.shape[0]):
             if stopping.poll(INFINITY):
                 break
-            i = draw(&state) % count
-            s, t = us[i], vs[i]
-            if draw(&state) & 1:
-                s, t = t, s
             for i in range(n):
                 b[i] = 0
-                h[i] = y[t, i] - y[s, i]
-            b[s], b[t], sizes = -1, 1, 2
-            value = 2.0 * y[s, t] - 2.0
-            for turn in range(kicks + 1):
-                value = climb(y, &b[0], &h[0], value, &sizes, largest, cap, 1e-9)
-                if value > 2.0 * tolerance and sizes > 2:
-                    amounts[found] = 0.5 * value
+                h[i] = 0.0
+                free_at[i] = 0
+            size = total = 0
+            value = 0.0
+            for i in range(starts[k], starts[k + 1]):
+                move = -1 if i < starts[k] + splits[k] else 1
+                b[elements[i]] = move
+                size += 1
+                total += move
+                row = &y[elements[i], 0]
+                if move > 0:
+                    for chosen in range(n):
+                        h[chosen] += row[chosen]
+                else:
+                    for chosen in range(n):
+                        h[chosen] -= row[chosen]
+            for i in range(starts[k], starts[k + 1]):
+                value -= b[elements[i]] * h[elements[i]]
+            value += total
+            best = 2.0 * tolerance
+            room = 0
+            for step in range(1, steps + 1):
+                most, chosen, move = -INFINITY, -1, 0
+                for i in range(n):
+                    if free_at[i] > step:
+                        continue
+                    if b[i] < 1 and (b[i] < 0 or size < largest):
+                        gain = -2.0 * h[i]
+                        if gain > most:
+                            most, chosen, move = gain, i, 1
+                    if b[i] > -1 and (b[i] > 0 or size < largest):
+                        gain = 2.0 * h[i] - 2.0
+                        if gain > most:
+                            most, chosen, move = gain, i, -1
+                if chosen < 0:
+                    break
+                value += most
+                size += 1 if b[chosen] == 0 else -1
+                total += move
+                b[chosen] += move
+                free_at[chosen] = step + TENURE
+                row = &y[chosen, 0]
+                if move > 0:
                     for i in range(n):
-                        numbers[found, i] = <signed char>b[i]
-                    found += 1
-                # Take one or two of what is there away at random, and add one other.
-                for j in range(2):
-                    t = draw(&state) % n
+                        h[i] += row[i]
+                else:
                     for i in range(n):
-                        s = (t + i) % n
-                        if b[s] != 0 and sizes > 2:
-                            move = -1 if b[s] > 0 else 1
-                            value += 2.0 * h[s] - 2.0 if move < 0 else -2.0 * h[s]
-                            b[s] += move
-                            sizes -= 1
-                            row = &y[s, 0]
-                            for i in range(n):
-                                h[i] += move * row[i]
-                            break
-    return numbers_array[:found], amounts_array[:found]
+                        h[i] -= row[i]
+                if value > best and total >= 0 and size > 3:
+                    best = value
+                    room = 1
+                    for i in range(n):
+                        best_b[i] = b[i]
+            if room:
+                room = out_starts[found]
+                size = 0
+                for move in range(-1, 2, 2):
+                    for i in range(n):
+                        if best_b[i] == move:
+                            out[room] = <element_t>i
+                            room += 1
+                            size += move < 0
+                out_splits[found] = size
+                amounts[found] = 0.5 * best
+                found += 1
+                out_starts[found] = room
+    return starts_array[:found + 1], splits_array[:found], elements_array[:starts_array[found]], amounts_array[:found]

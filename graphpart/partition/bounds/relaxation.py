@@ -44,6 +44,8 @@ VIOLATED, FINEST = 0.02, 1e-4  # by so much a point has to violate an inequality
 FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, SETS, WHEELS = 4.0, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
+STEPS = 20
+NEAR = 0.2
 LARGEST = 12  # elements in a 2-partition
 FAR = 500  # pairs at most, for which cycles are sought far away in a round
 NOTHING = 1e-6  # pairs that are not longer count as of no length
@@ -168,22 +170,24 @@ class Relaxation:
         # A variable in no inequality costs the iteration nothing: it stays where its cost is least.
         self.y = np.where(rows.counts > 0, self.y, np.where(self.cost < 0, self.upper, self.lower))
         used = np.flatnonzero(rows.counts)
-        pairs = rows.pairs
+        order, starts, middles, pairs = rows.by_length()
         if len(used) < len(self.y):
             place = np.empty(len(self.y), np.int32)
             place[used] = np.arange(len(used))
             pairs = place[pairs]
         lower, upper = self.lower[used], self.upper[used]
-        y, prices = np.clip(self.y[used], lower, upper), rows.prices.copy()
-        y_sum, prices_sum = np.zeros(len(y)), np.zeros(len(prices))
+        y, sorted_prices = np.clip(self.y[used], lower, upper), rows.prices[order]
+        y_sum, sorted_sum = np.zeros(len(y)), np.zeros(len(order))
         done = _primal_dual.iterate(
-            rows.starts, rows.middles, pairs, rows.rhs, lower, upper,
-            1.0 / (self.scale * rows.counts[used]), self.scale / rows.lengths,
-            y, prices, self.reduced(prices)[used], y_sum, prices_sum, iterations, self.stopping,
+            starts, middles, pairs, rows.rhs[order], lower, upper,
+            1.0 / (self.scale * rows.counts[used]), self.scale / rows.lengths[order],
+            y, sorted_prices, self.reduced(rows.prices)[used], y_sum, sorted_sum, iterations, self.stopping,
         )  # fmt: skip
         self.rounds += 1
         if not done:
             return
+        prices, prices_sum = np.empty(len(order)), np.empty(len(order))
+        prices[order], prices_sum[order] = sorted_prices, sorted_sum
         last, average = self.offer(prices), self.offer(prices_sum / done)
         if average >= last:
             y, prices = y_sum / done, prices_sum / done
@@ -224,8 +228,20 @@ class Relaxation:
         starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, int(LARGEST), self.stopping)
         found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
         out = out + found.take(_most(by_sets, SETS * m))
-        self.violation = max(float(by_triangle.max(initial=0.0)), float(by_sets.max(initial=0.0)))
+        near, by_steps = self._near_cuts(Y, tolerance)
+        out = out + near.take(_most(by_steps, NEAR * m))
+        self.violation = max(float(by.max(initial=0.0)) for by in (by_triangle, by_sets, by_steps))
         return out
+
+    def _near_cuts(self, Y: Floats, tolerance: float) -> tuple[Inequalities, Floats]:
+        """2-partitions a few steps from those with a price: once few others are found, most of what is violated."""
+        np.fill_diagonal(Y, 1.0)
+        rows = self.rows.inequalities
+        rows = rows.take((rows.kinds == TWO_PARTITION) & (self.rows.prices > 0))
+        starts, splits, elements, amounts = _cuts.near_two_partitions(
+            Y, rows.starts, rows.splits, rows.elements, tolerance, LARGEST, STEPS, self.stopping
+        )
+        return Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits), amounts
 
     def _odd_wheels(self, tolerance: float) -> Inequalities:
         starts, elements, amounts = _cuts.odd_wheels(self._matrix(), tolerance, self.stopping)

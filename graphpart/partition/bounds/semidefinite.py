@@ -55,18 +55,19 @@ class Semidefinite:
     def round(self, iterations: int = ITERATIONS) -> None:
         """Iterate and restart from the average or the last point, whichever proves more."""
         r, rows, n = self.relaxation, self.relaxation.rows, self.relaxation.n
-        y, prices, S = np.clip(r.y, r.lower, r.upper), rows.prices.copy(), self.S
+        order, starts, middles, pairs = rows.by_length()
+        y, prices, S = np.clip(r.y, r.lower, r.upper), rows.prices[order], self.S
         step = STEP * r.scale
         pair_steps = 1.0 / (r.scale * (rows.counts + 2.0 * STEP))
-        row_steps = r.scale / rows.lengths
-        reduced = r.rows.reduced(r.given, prices) - 2.0 * S[r.u, r.v]
+        row_steps, rhs = r.scale / rows.lengths[order], rows.rhs[order]
+        reduced = rows.reduced(r.given, rows.prices) - 2.0 * S[r.u, r.v]
         y_sum, prices_sum, S_sum = np.zeros(len(y)), np.zeros(len(prices)), np.zeros((n, n))
         Y = np.eye(n)
         done = 0
         for _ in range(iterations):
             before = y.copy()
             if not _primal_dual.iterate(
-                rows.starts, rows.middles, rows.pairs, rows.rhs, r.lower, r.upper, pair_steps, row_steps,
+                starts, middles, pairs, rhs, r.lower, r.upper, pair_steps, row_steps,
                 y, prices, reduced, y_sum, prices_sum, 1, r.stopping,
             ):  # fmt: skip
                 break
@@ -80,12 +81,14 @@ class Semidefinite:
         r.rounds += 1
         if not done:
             return
-        last = self._offer(factor(S), prices)
-        average = self._offer(factor(S_sum / done), prices_sum / done)
+        last_prices, mean_prices = np.empty(len(order)), np.empty(len(order))
+        last_prices[order], mean_prices[order] = prices, prices_sum / done
+        last = self._offer(factor(S), last_prices)
+        average = self._offer(factor(S_sum / done), mean_prices)
         if average[0] >= last[0]:
-            y, prices, S = y_sum / done, prices_sum / done, S_sum / done
+            y, last_prices, S = y_sum / done, mean_prices, S_sum / done
             last = average
-        r.y, rows.prices, self.S = y, prices, S
+        r.y, rows.prices, self.S = y, last_prices, S
         r.set_squares(*last[1])
 
     def _offer(self, F: Floats, prices: Floats) -> tuple[float, tuple[NDArray[np.int32], float]]:
