@@ -225,7 +225,7 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
 
     For b as in `two_partitions`, the sum of b less ``b' Y b`` is twice the violation, if it is not negative. A step adds
     1 to an element of b, or takes 1 away, whichever raises that most or lowers it least, but not where one of the last
-    few steps did. The best of `steps` of these is returned if it is violated: (starts, splits, elements with S first,
+    few steps did. Of `steps` of these, that with the largest violation for its size is returned: (starts, splits, elements with S first,
     violations). O(n) for each step
     """
     cdef Py_ssize_t n = y.shape[0], k, i, chosen, found = 0, room = 0
@@ -266,7 +266,7 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
             for i in range(starts[k], starts[k + 1]):
                 value -= b[elements[i]] * h[elements[i]]
             value += total
-            best = 2.0 * tolerance
+            best = 0.0
             room = 0
             for step in range(1, steps + 1):
                 most, chosen, move = -INFINITY, -1, 0
@@ -295,8 +295,9 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
                 else:
                     for i in range(n):
                         h[i] -= row[i]
-                if value > best and total >= 0 and size > 3:
-                    best = value
+                if value > best * size and value > 2.0 * tolerance and total >= 0 and size > 3:
+                    best = value / size
+                    amounts[found] = 0.5 * value
                     room = 1
                     for i in range(n):
                         best_b[i] = b[i]
@@ -310,7 +311,6 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
                             room += 1
                             size += move < 0
                 out_splits[found] = size
-                amounts[found] = 0.5 * best
                 found += 1
                 out_starts[found] = room
     return starts_array[:found + 1], splits_array[:found], elements_array[:starts_array[found]], amounts_array[:found]

@@ -126,7 +126,7 @@ def iterate(const offset_t[::1] starts, const offset_t[::1] middles, const eleme
     cdef double[::1] ahead = np.empty(m)
     cdef unsigned char[::1] rest = np.zeros(rows, np.uint8)
     cdef int done = 0, step
-    if not m or not rows:
+    if not m:
         return 0
     with nogil:
         for step in range(iterations):

@@ -63,8 +63,9 @@ def lower_bound(
     method : str
         "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles and,
         in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp":
-        the linear relaxation with cutting planes; the best, for up to some hundred elements. "auto": "lp" for small
-        problems, "message-passing" for others.
+        the linear relaxation with cutting planes; the best, for up to some hundred elements. "semidefinite": that with
+        the matrix of pairs positive semidefinite; a little better on complete graphs with noisy costs, if it has the
+        time, O(n^3) for each of thousands of iterations. "auto": "lp" for small problems, "message-passing" for others.
     time_limit : float, optional
         Seconds, after which the best bound so far is returned. The certificate itself takes longer.
     callback : callable, optional

@@ -11,13 +11,15 @@ is a pass over the terms of the inequalities. At each restart, violated inequali
 that are far from tight dropped. A pair in no inequality takes no part: its cost says what it is.
 
 Where all pairs are variables, the inequalities are triangles, then 2-partitions by local search (Grötschel &
-Wakabayashi 1989, 1990), then, where these are exhausted, odd wheels (Chopra & Rao 1993). Where only pairs with a cost
+Wakabayashi 1989, 1990): from pairs of elements, and from those inequalities that have a price, by a few steps of tabu
+search. Where these are exhausted, odd wheels (Chopra & Rao 1993). Where only pairs with a cost
 are, they are conflicted cycles found along shortest paths: near ones first, then, where these are few, far ones between
 the sets of elements that pairs with y = 1 connect.
 
 On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality, so triangles
 alone, like message passing, prove no more than half the sum of negative costs; 2-partitions, those with several
-elements on both sides among them, make the difference.
+elements on both sides among them, make the difference. Local search from pairs finds few of those that are violated: on
+100 elements with costs drawn from -100 to 100, steps from those with a price raised the bound from -33040 to -32072.
 """
 
 from __future__ import annotations
@@ -43,10 +45,9 @@ ITERATIONS = 50  # between two restarts
 VIOLATED, FINEST = 0.02, 1e-4  # by so much a point has to violate an inequality that is added, at first and at last
 FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
-TRIANGLES, SETS, WHEELS = 4.0, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
-STEPS = 20
-NEAR = 0.2
+TRIANGLES, SETS, NEAR, WHEELS = 4.0, 0.2, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
 LARGEST = 12  # elements in a 2-partition
+QUICKLY, THOROUGH = (200, 10), (1000, 20)  # 2-partitions from which others are searched in a round, and steps from each
 FAR = 500  # pairs at most, for which cycles are sought far away in a round
 NOTHING = 1e-6  # pairs that are not longer count as of no length
 REACH, FARTHER = 50, 4  # elements looked at for cycles through one; so many times more where few are added
@@ -100,7 +101,8 @@ class Relaxation:
         self.scale = max(scale, 1e-250)  # costs may be tiny here if they are huge elsewhere
         self.rows = Rows(p.n, len(cost), self._positions)
         self.bound = -np.inf
-        self._best = (self.rows.inequalities, self.rows.prices, self._squares)
+        self._best: tuple[Inequalities, Floats, tuple[NDArray[np.int32], float] | None]
+        self._best = (self.rows.inequalities, self.rows.prices, None)
         self.rounds = 0
         self.violation = np.inf
         self.tolerance = VIOLATED
@@ -228,20 +230,29 @@ class Relaxation:
         starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, int(LARGEST), self.stopping)
         found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
         out = out + found.take(_most(by_sets, SETS * m))
-        near, by_steps = self._near_cuts(Y, tolerance)
-        out = out + near.take(_most(by_steps, NEAR * m))
-        self.violation = max(float(by.max(initial=0.0)) for by in (by_triangle, by_sets, by_steps))
+        near, by_size = self._near_cuts(Y, tolerance, thorough=len(out) <= FEW * m)
+        out = out + near.take(_most(by_size, NEAR * m))
+        self.violation = max(float(by.max(initial=0.0)) for by in (by_triangle, by_sets, by_size))
         return out
 
-    def _near_cuts(self, Y: Floats, tolerance: float) -> tuple[Inequalities, Floats]:
-        """2-partitions a few steps from those with a price: once few others are found, most of what is violated."""
+    def _near_cuts(self, Y: Floats, tolerance: float, thorough: bool) -> tuple[Inequalities, Floats]:
+        """2-partitions a few steps from those with a price, and how much each is violated for its size.
+
+        At first, local search from pairs finds enough. Where it finds nothing more, thousands of these are left.
+        """
+        if tolerance >= VIOLATED:
+            return Inequalities.none(), np.zeros(0)
         np.fill_diagonal(Y, 1.0)
+        starts_at_most, steps = THOROUGH if thorough else QUICKLY
         rows = self.rows.inequalities
-        rows = rows.take((rows.kinds == TWO_PARTITION) & (self.rows.prices > 0))
+        some = np.flatnonzero((rows.kinds == TWO_PARTITION) & (self.rows.prices > 0))
+        turns = max(1, -(-len(some) // starts_at_most))
+        rows = rows.take(some[self.rounds % turns :: turns])
         starts, splits, elements, amounts = _cuts.near_two_partitions(
-            Y, rows.starts, rows.splits, rows.elements, tolerance, LARGEST, STEPS, self.stopping
+            Y, rows.starts, rows.splits, rows.elements, tolerance, LARGEST, steps, self.stopping
         )
-        return Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits), amounts
+        kinds = np.full(len(splits), TWO_PARTITION, np.uint8)
+        return Inequalities(kinds, starts, elements, splits), amounts / np.diff(starts)
 
     def _odd_wheels(self, tolerance: float) -> Inequalities:
         starts, elements, amounts = _cuts.odd_wheels(self._matrix(), tolerance, self.stopping)

@@ -106,7 +106,7 @@ class Rows:
         self.counts = np.bincount(self.pairs, minlength=self.m)
 
     def by_length(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """The rows with those of equal length side by side, for which kernels are faster: order, starts, middles, pairs.
+        """The rows with equal lengths side by side, for which kernels are faster: order, starts, middles, pairs.
 
         Those with price 0 come last.
         """

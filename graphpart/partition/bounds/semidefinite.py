@@ -5,7 +5,7 @@ the indicators of subsets, hence positive semidefinite. That is added to the lin
 
     minimise c y   subject to   inequalities a_k y <= b_k,   0 <= y <= 1,   Y positive semidefinite
 
-(for clique partitioning without further inequalities: Grötschel & Wakabayashi 1990 ask for it, Swamy 2004 rounds it).
+(Charikar, Guruswami & Wirth 2005 and Swamy 2004 round it to partitions, for y >= 0 alone).
 Prices are those l_k of the inequalities, and a positive semidefinite matrix S: every partition costs at least
 
     sum over pairs of min(0, c + sum_k l_k a_k - 2 S)  -  sum_k l_k b_k  -  trace(S).
@@ -15,8 +15,10 @@ projected onto the positive semidefinite matrices by its eigenvectors (Chambolle
 semidefinite relaxations in general, Povh, Rendl & Wiegele 2006).
 
 Nothing has to be believed about eigenvalues. With S = F F', columns of F rounded to whole numbers b times a power of
-two are **general 2-partition** inequalities (see `inequalities`), each of which holds for every partition and is checked
-by adding it up. So a certificate consists of inequalities and their multipliers as for all other bounds.
+two are **general 2-partition** inequalities (see `inequalities`), each of which holds for every partition and is
+checked by adding it up. So a certificate consists of inequalities and their multipliers as for all other bounds.
+
+The linear relaxation comes first: its points show where 2-partitions are violated sooner, and cost less.
 """
 
 from __future__ import annotations
@@ -37,8 +39,13 @@ __all__ = ["Semidefinite", "solve_semidefinite"]
 Floats = NDArray[np.float64]
 ITERATIONS = 40  # between two restarts
 STEP = 1.0  # of S to that of prices
-NUMBERS = 1 << 23  # the largest whole number in a general 2-partition, at least half of it
-IDLE = 25
+NUMBERS = 1 << 23  # general 2-partitions have whole numbers up to that
+FIRST, SLOW, GAIN = (
+    200,
+    3,
+    2e-4,
+)  # rounds of the linear relaxation at most; so many that raise the bound by no more end it
+IDLE = 25  # rounds in turn that raise the bound by a share of LITTLE are the last
 
 
 class Semidefinite:
@@ -119,6 +126,12 @@ def solve_semidefinite(p: SetPartition, stopping: Stopping) -> tuple[Inequalitie
     """Inequalities and prices that prove the bound of the relaxation, for a problem without required joins."""
     relaxation = Relaxation(p, stopping, complete=True)
     relaxation.start(*pass_messages(p, stopping, 2))
+    idle = 0
+    while idle < SLOW and relaxation.rounds < FIRST and not stopping.check(np.inf):
+        before = relaxation.bound
+        relaxation.round()
+        relaxation.separate()
+        idle = idle + 1 if relaxation.bound - before <= GAIN * abs(relaxation.bound) else 0
     semidefinite = Semidefinite(relaxation)
     idle = 0
     while not stopping.check(np.inf):
@@ -126,6 +139,10 @@ def solve_semidefinite(p: SetPartition, stopping: Stopping) -> tuple[Inequalitie
         semidefinite.round()
         relaxation.separate()
         idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
+        if float(relaxation.given @ relaxation.y) - relaxation.bound <= LITTLE * abs(relaxation.bound):
+            if relaxation.tolerance <= FINEST and relaxation.violation <= FINEST:
+                break
+            relaxation.tolerance = FINEST
         if idle >= IDLE and relaxation.tolerance <= FINEST:
             break
     return relaxation.best

@@ -35,7 +35,8 @@ PROGRESS = 0.01  # share of what is missing to close a node that counts as progr
 LITTLE, PROMISING = 0.002, 0.8  # or that, if so much of what the point costs above the bound would close it
 VERTEX_TERMS = 3_000  # the simplex method takes on relaxations with at most so many terms
 INTEGRAL = 1e-6
-SEMIDEFINITE = 30  # elements from which on the semidefinite relaxation goes on where the linear one ends
+SEMIDEFINITE = 80  # elements from which on the semidefinite relaxation goes on where the linear one ends,
+FAR = 0.01  # if such a share of the cost is missing; else division in two does more
 SHRUNK = 0.3  # of the pairs with a cost: if so many are fixed more than before, what is left is solved anew
 DIVE = 20  # every so many nodes, a dive begins
 
@@ -196,7 +197,8 @@ class Tree:
             progress = r.bound - before > (LITTLE if enough else PROGRESS) * missing
             idle = 0 if progress else idle + 1
             if idle > IDLE:
-                if self.semidefinite is None and r.complete and self.p.n >= SEMIDEFINITE:
+                far = r.complete and self.p.n >= SEMIDEFINITE and missing > FAR * abs(self.cost)
+                if far and self.semidefinite is None:
                     self.semidefinite, idle = Semidefinite(r), 0
                     continue
                 if self.simplex is None or vertex or len(r.rows.pairs) > VERTEX_TERMS:
