@@ -53,6 +53,7 @@ ROUNDS, LATER_ROUNDS = 2, 12  # with so many rounds at first, and later: more if
 SEARCH_SHARE = 0.2  # of the time of a component, for the search before the proof
 BOUND_SHARE = 0.1  # of the time of a component that is too large for a proof, for its bound
 TURN, LONGER = 0.5, 1.5  # seconds of branch and cut, after which it is the turn of the search for as long; grows
+RARELY = 4.0  # times as long for branch and cut, while the search finds nothing
 
 
 @interruptible
@@ -283,15 +284,16 @@ class Proof:
         self, part: SetPartition, labels: Labels, until: float
     ) -> Callable[[SetPartition, Labels], Labels | None]:
         """What branch and cut asks after each round: nothing most times, a search when it is its turn."""
-        turn, last = TURN, self.stopping.seconds
+        turn, last, pause = TURN, self.stopping.seconds, 1.0
 
         def partner(q: SetPartition, best: Labels) -> Labels | None:
-            nonlocal turn, last
-            if self.stopping.seconds < last + turn or q.n < SEARCHED:
+            nonlocal turn, last, pause
+            if self.stopping.seconds < last + pause * turn or q.n < SEARCHED:
                 return None
             limit = min(turn, until - self.stopping.seconds)
-            better = self._search(q, best, labels, limit, LATER_ROUNDS, part) if limit > 0 else None
-            turn, last = LONGER * turn, self.stopping.seconds
+            better = self._search(q, best, labels, limit, LATER_ROUNDS, part) if limit > 0 else best
+            is_better = q.evaluate_labels(better) < q.evaluate_labels(best)
+            turn, last, pause = LONGER * turn, self.stopping.seconds, 1.0 if is_better else RARELY
             return better
 
         return partner

@@ -26,7 +26,14 @@ def optimum(p):
     return gp.partition.brute_force(p)
 
 
-MANY = {"negative-sum": 3000, "cycle-packing": 2000, "message-passing": 800, "lp": 400, "auto": 150}
+MANY = {
+    "negative-sum": 3000,
+    "cycle-packing": 2000,
+    "message-passing": 800,
+    "lp": 400,
+    "semidefinite": 150,
+    "auto": 150,
+}
 
 
 @pytest.mark.parametrize("method", BOUNDS)

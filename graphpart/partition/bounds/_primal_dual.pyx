@@ -44,6 +44,25 @@ def arrange(const offset_t[::1] starts, const element_t[::1] pairs, const signed
     return middles_array, out_array, hashes_array
 
 
+def reordered(const offset_t[::1] order, const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs):
+    """Rows in another order: (starts, middles, pairs)."""
+    cdef Py_ssize_t rows = order.shape[0], k
+    cdef offset_t i, at = 0, shift
+    starts_array, middles_array = np.zeros(rows + 1, np.int64), np.empty(rows, np.int64)
+    out_array = np.empty(pairs.shape[0], np.int32)
+    cdef offset_t[::1] new_starts = starts_array, new_middles = middles_array
+    cdef element_t[::1] out = out_array
+    with nogil:
+        for k in range(rows):
+            shift = at - starts[order[k]]
+            new_middles[k] = middles[order[k]] + shift
+            for i in range(starts[order[k]], starts[order[k] + 1]):
+                out[i + shift] = pairs[i]
+            at = starts[order[k] + 1] + shift
+            new_starts[k + 1] = at
+    return starts_array, middles_array, out_array
+
+
 def left(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] y):
     """The left-hand side of each row at a point."""
     cdef Py_ssize_t k
@@ -107,7 +126,7 @@ def iterate(const offset_t[::1] starts, const offset_t[::1] middles, const eleme
     cdef double[::1] ahead = np.empty(m)
     cdef unsigned char[::1] rest = np.zeros(rows, np.uint8)
     cdef int done = 0, step
-    if not m or not rows:
+    if not m:
         return 0
     with nogil:
         for step in range(iterations):

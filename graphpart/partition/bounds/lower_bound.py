@@ -15,6 +15,7 @@ from graphpart.partition.bounds import (
     cycle_packing,
     message_passing,
     relaxation,
+    semidefinite,
 )
 from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
@@ -47,6 +48,7 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "cycle-packing": cycle_packing.pack,
     "message-passing": message_passing.pass_messages,
     "lp": relaxation.solve_relaxation,
+    "semidefinite": semidefinite.solve_semidefinite,
     "auto": _fitting,
 }
 DENSE_UP_TO = 400  # elements of a problem with a background, up to which a matrix takes less time, and proves more
@@ -86,10 +88,12 @@ def lower_bound(
     method : str
         "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles and,
         in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp":
-        the linear relaxation with cutting planes; the best, for up to some hundred elements. "auto": "lp" for small
-        problems, "message-passing" for others. With a background, and more than some hundred elements, pairs that are
-        not listed are made where an inequality uses them, at most some times as many as are listed; "auto" then is "lp"
-        for large problems, too, if there is a time limit.
+        the linear relaxation with cutting planes; the best, for up to some hundred elements. "semidefinite": that with
+        the matrix of pairs positive semidefinite; a little better on complete graphs with noisy costs, if it has the
+        time, O(n^3) for each of thousands of iterations. "auto": "lp" for small problems, "message-passing" for others.
+        With a background, and more than some hundred elements, pairs that are not listed are made where an inequality
+        uses them, at most some times as many as are listed; "auto" then is "lp" for large problems, too, if there is a
+        time limit.
     time_limit : float, optional
         Seconds, after which the best bound so far is returned. The certificate itself takes longer.
     callback : callable, optional

@@ -112,6 +112,16 @@ class Rows:
         self._hashes = self._hashes[kept]
         self.counts = np.bincount(self.pairs, minlength=self.m)
 
+    def by_length(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+        """The rows with equal lengths side by side, for which kernels are faster: order, starts, middles, pairs.
+
+        Those with price 0 come last.
+        """
+        lengths, pluses = np.minimum(self.lengths, 127), np.minimum(self.middles - self.starts[:-1], 127)
+        kinds = (lengths * 128 + pluses + (self.prices == 0) * 16384).astype(np.uint16)
+        order = np.argsort(kinds, kind="stable")
+        return order, *_primal_dual.reordered(order, self.starts, self.middles, self.pairs)
+
     def signs(self) -> Floats:
         """1 or -1 for each term."""
         parts = np.stack([self.middles - self.starts[:-1], self.starts[1:] - self.middles], 1).ravel()

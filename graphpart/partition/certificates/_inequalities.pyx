@@ -11,6 +11,10 @@ cdef enum:
     CYCLE = 0
     WHEEL = 1
     TWO_PARTITION = 2
+    GENERAL = 3
+
+cdef enum:
+    LARGEST = 1 << 24     # of the coefficients of a general 2-partition: sums of their squares fit 64 bits
 
 
 def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[::1] splits, const element_t[::1] elements,
@@ -18,9 +22,11 @@ def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[
     """How many terms each inequality has, and its right-hand side; (terms, rhs, first bad one or -1).
 
     An inequality is bad if it names an element twice or one that there is not, has too few elements, or an unknown kind.
+    Right-hand sides of general 2-partitions are rounded up where they are no numbers of 53 bits. A pair with a
+    coefficient of k counts as k terms.
     """
     cdef Py_ssize_t k, i, count = kinds.shape[0], bad = -1
-    cdef offset_t length, s
+    cdef offset_t length, s, end, total, most, squares
     terms_array, rhs_array = np.zeros(count, np.int64), np.zeros(count)
     cdef offset_t[::1] terms = terms_array
     cdef double[::1] rhs = rhs_array
@@ -44,9 +50,27 @@ def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[
                 rhs[k] = min(s, length - s)
                 if s < 1 or s >= length or length > 4096:
                     bad = k
+            elif kinds[k] == GENERAL:
+                if s < 2 or length != 2 * s or s > 4096:
+                    bad = k
+                    break
+                total = most = squares = 0
+                for i in range(starts[k] + s, starts[k + 1]):
+                    if elements[i] > LARGEST or elements[i] < -LARGEST:
+                        bad = k
+                        break
+                    total += elements[i]
+                    most += elements[i] if elements[i] > 0 else -elements[i]
+                    squares += <offset_t>elements[i] * elements[i]
+                terms[k] = (most * most - squares) // 2
+                squares -= total if total > 0 else -total      # even, since b * b - b is
+                rhs[k] = 0.5 * squares
+                if <offset_t>(2 * rhs[k]) < squares:
+                    rhs[k] = nextafter(rhs[k], INFINITY)
             else:
                 bad = k
-            for i in range(starts[k], starts[k + 1]):
+            end = starts[k] + s if kinds[k] == GENERAL else starts[k + 1]
+            for i in range(starts[k], end):
                 if elements[i] < 0 or elements[i] >= n or seen[elements[i]] == k:
                     bad = k
                     break
@@ -58,8 +82,13 @@ def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[
 
 def expand(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[::1] splits, const element_t[::1] elements,
            const offset_t[::1] ends, Py_ssize_t n):
-    """The terms of inequalities that `sizes` found good: keys ``a * n + b`` with a < b, and signs; (keys, signs)."""
+    """The terms of inequalities that `sizes` found good: keys ``a * n + b`` with a < b, and signs; (keys, signs).
+
+    A pair with a coefficient of k is k terms.
+    """
     cdef Py_ssize_t k, count = kinds.shape[0], at = 0, i, j, first, last
+    cdef offset_t times, t
+    cdef signed char sign
     keys_array = np.empty(ends[count - 1] if count else 0, np.int64)
     signs_array = np.empty(len(keys_array), np.int8)
     cdef offset_t[::1] keys = keys_array
@@ -82,6 +111,16 @@ def expand(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t
                     keys[at + 1] = key(elements[i], elements[i + 1 if i + 1 < last else first + 1], n)
                     signs[at + 1] = -1
                     at += 2
+            elif kinds[k] == GENERAL:
+                last = first + splits[k]
+                for i in range(first, last):
+                    for j in range(i + 1, last):
+                        times = -<offset_t>elements[i + splits[k]] * elements[j + splits[k]]
+                        sign = 1 if times > 0 else -1
+                        for t in range(times if times > 0 else -times):
+                            keys[at] = key(elements[i], elements[j], n)
+                            signs[at] = sign
+                            at += 1
             else:
                 for i in range(first, last):
                     for j in range(i + 1, last):

@@ -8,6 +8,10 @@ where r = c + sum_k l_k a_k are the **reduced costs**. Pairs that must be joined
 that must be cut not at all. Whoever knows the problem and the multipliers can add this up, in floating point with
 every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are multiples of one number,
 so is the cost of every partition, and the bound is rounded up to such a multiple.
+
+General 2-partitions have many terms each: with the numbers b as rows of a matrix B, all of them together add
+``-(B' diag(l) B)[i, j]`` to a pair, which is computed as a product of matrices, less a bound of what rounding may have
+done to it in any order of the additions (Higham 2002, section 3.1).
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from graphpart.common.steps import are_multiples, round_up, step_of
 from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
 from graphpart.partition.certificates import _inequalities, certificate_file
 from graphpart.partition.certificates.exact_check import exact_bound
-from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.certificates.inequalities import GENERAL, Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
 from graphpart.partition.problem import SetPartition, as_problem
 
@@ -35,6 +39,8 @@ __all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound
 
 Floats = NDArray[np.float64]
 CHUNK = 1 << 19  # inequalities written out at a time
+WIDEST = 1 << 14  # elements in general 2-partitions: these are added up in a matrix over them
+TALL = 4096  # rows of a factor of that matrix, at a time
 
 
 @dataclass(frozen=True)
@@ -260,6 +266,14 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
     later_keys: list[NDArray[np.int64]] = []
     later_values: list[Floats] = []
     constant = 0.0
+    is_general = inequalities.kinds == GENERAL
+    if is_general.any():
+        terms, values, constant = _general(p.n, inequalities.take(is_general), multipliers[is_general], blocks)
+        known, slots = _slots(keys, terms, n)
+        _inequalities.add_values(slots[known], values[known], low)
+        later_keys.append(terms[~known])
+        later_values.append(values[~known])
+        inequalities, multipliers = inequalities.take(~is_general), multipliers[~is_general]
     for first in range(0, len(multipliers), CHUNK):
         some = slice(first, first + CHUNK)
         part = inequalities if len(multipliers) <= CHUNK else inequalities.take(np.arange(len(multipliers))[some])
@@ -269,13 +283,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
             raise InvalidCertificate(str(error)) from None
         values = np.repeat(multipliers[some], np.diff(starts))
         constant = _inequalities.sum_down(np.array([constant, -_inequalities.dot_up(multipliers[some], rhs)]), False)
-        if len(keys) == n * (n - 1) // 2:  # all pairs
-            a = terms // n
-            slots, known = terms - (a + 1) * (a + 2) // 2, np.ones(1, bool)
-        else:
-            slots = np.searchsorted(keys, terms)
-            known = slots < len(keys)
-            known[known] = keys[slots[known]] == terms[known]
+        known, slots = _slots(keys, terms, n)
         if known.all():
             _inequalities.add_terms(slots, signs, values, low)
         else:
@@ -294,6 +302,54 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
     if weights is not None:  # of all other pairs, the negative terms count
         parts += [weights.within, -math.nextafter(named, math.inf) if named else 0.0, weights.all_negative()]
     return low, parts
+
+
+def _slots(keys: NDArray[np.int64], terms: NDArray[np.int64], n: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Whether terms are among ascending keys, and where."""
+    if len(keys) == n * (n - 1) // 2:  # all pairs
+        a = terms // n
+        return np.ones(len(terms), bool), terms - (a + 1) * (a + 2) // 2
+    slots = np.searchsorted(keys, terms)
+    known = slots < len(keys)
+    known[known] = keys[slots[known]] == terms[known]
+    return known, slots
+
+
+def _general(
+    n: int, rows: Inequalities, multipliers: Floats, blocks: NDArray[np.int32] | None
+) -> tuple[NDArray[np.int64], Floats, float]:
+    """What general 2-partitions with multipliers add to pairs, as (keys, values), and to the bound: rounded down."""
+    _, rhs, bad = _inequalities.sizes(rows.kinds, rows.starts, rows.splits, rows.elements, n)
+    if blocks is not None and bad < 0:
+        rows = rows.renamed(blocks)
+        _, _, bad = _inequalities.sizes(rows.kinds, rows.starts, rows.splits, rows.elements, n)
+    if bad >= 0:
+        some = rows.elements[rows.starts[bad] : rows.starts[bad + 1]].tolist()[:20]
+        raise InvalidCertificate(f"general 2-partition {bad} over {some}: expected different elements, then numbers")
+    sizes, count = rows.splits.astype(np.int64), len(rows)
+    inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    at = np.repeat(rows.starts[:-1], sizes) + inside
+    names, columns = np.unique(rows.elements[at], return_inverse=True)
+    if len(names) > WIDEST:
+        raise InvalidCertificate(f"general 2-partitions over {len(names)} elements: expected at most {WIDEST}")
+    row, number = np.repeat(np.arange(count), sizes), rows.elements[at + np.repeat(sizes, sizes)].astype(float)
+    total, weight = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for first in range(0, count, TALL):
+            some = slice(*np.searchsorted(row, (first, first + TALL)))
+            numbers = np.zeros((min(TALL, count - first), len(names)))
+            numbers[row[some] - first, columns.ravel()[some]] = number[some]
+            weighted = numbers * multipliers[first : first + TALL, None]
+            total += numbers.T @ weighted
+            weight += np.abs(numbers.T) @ np.abs(weighted)
+        slack = 2.0**-52 * (count + 16) * weight + count * 2.0**-1000
+        upper = np.triu_indices(len(names), 1)
+        values = -total[upper] - slack[upper]
+        values -= 2.0**-52 * np.abs(values)
+    constant = _inequalities.sum_down(np.array([-_inequalities.dot_up(multipliers, rhs)]), False)
+    if not (np.isfinite(values).all() and np.isfinite(constant)):
+        raise InvalidCertificate("the sums of general 2-partitions are beyond what floating point holds")
+    return names[upper[0]].astype(np.int64) * n + names[upper[1]], values, float(constant)
 
 
 def _reduced_start(p: SetPartition, blocks: NDArray[np.int32] | None) -> tuple[NDArray[np.int64], Floats, float]:

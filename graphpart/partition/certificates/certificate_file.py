@@ -1,7 +1,8 @@
 """Certificates of set partition problems in files: the form of `graphpart.files.certificates` that they have.
 
-A row of JSON is one inequality: ``kind`` ("cycle", "odd-wheel", "2-partition"), ``elements`` (indices from 0, in the
-order of the nodes of the problem), ``split``, and its ``multiplier``.
+A row of JSON is one inequality: ``kind`` ("cycle", "odd-wheel", "2-partition", "general-2-partition"), ``elements``
+(indices from 0, in the order of the nodes of the problem), ``split``, and its ``multiplier``; a general 2-partition has
+``numbers``, one for each element, in place of ``split``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from graphpart.errors import FormatError
 from graphpart.files import certificates
 from graphpart.files.certificates import Form
-from graphpart.partition.certificates.inequalities import KINDS, Inequalities
+from graphpart.partition.certificates.inequalities import GENERAL, KINDS, Inequalities
 
 __all__ = ["read", "write"]
 
@@ -37,6 +38,10 @@ def write(path: str | os.PathLike[str], certificate: Any, rows: Inequalities, mu
         each = zip(rows.kinds.tolist(), rows.splits.tolist(), multipliers.tolist(), strict=True)
         for k, (kind, split, value) in enumerate(each):
             inside = elements[starts[k] : starts[k + 1]]
+            if kind == GENERAL:
+                numbers = inside[split:]
+                yield {"kind": KINDS[kind], "multiplier": value, "elements": inside[:split], "numbers": numbers}
+                continue
             yield {"kind": KINDS[kind], "split": split, "multiplier": value, "elements": inside}
 
     arrays = {name: getattr(rows, name) for name in PARTS} | {"multipliers": multipliers}
@@ -62,6 +67,11 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Inequalities, ND
 
 
 def _arrays_of(rows: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
-    parts = Inequalities.of([(KINDS.index(row["kind"]), row["split"], row["elements"]) for row in rows])
+    parts = Inequalities.of([_row(row) for row in rows])
     multipliers = np.array([float(row["multiplier"]) for row in rows], np.float64)
     return {name: getattr(parts, name) for name in PARTS} | {"multipliers": multipliers}
+
+
+def _row(row: dict[str, Any]) -> tuple[int, int, list[int]]:
+    kind, elements = KINDS.index(row["kind"]), row["elements"]
+    return (kind, len(elements), elements + row["numbers"]) if kind == GENERAL else (kind, row["split"], elements)

@@ -81,18 +81,29 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
         getattr(certificate.inequalities, name).tolist() for name in ("kinds", "starts", "elements", "splits")
     )
     multipliers = certificate.multipliers.tolist()
+    general = []
     if not len(multipliers) == len(kinds) == len(splits) == len(starts) - 1:
         raise InvalidCertificate("arrays of different lengths")
     for k, multiplier in enumerate(multipliers):
         if not (math.isfinite(multiplier) and multiplier >= 0):
             raise InvalidCertificate(f"multiplier {k} is {multiplier!r}: expected a number of at least 0")
         some = elements[starts[k] : starts[k + 1]]
+        if kinds[k] == 3:
+            some, numbers = some[: splits[k]], some[splits[k] :]
+            if len(some) != len(numbers):
+                raise InvalidCertificate(f"inequality {k} has {len(some)} elements: expected a number for each")
         if not all(0 <= a < problem.n for a in some) or len({block[a] for a in some}) < len(some):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected different elements of the problem")
         amount = Fraction(multiplier)
+        if kinds[k] == 3:
+            general.append((amount, [block[a] for a in some], numbers))
+            bound -= amount * (sum(b * b for b in numbers) - abs(sum(numbers))) / 2
+            continue
         for sign, a, b in _left(kinds[k], splits[k], [block[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
         bound -= amount * _right(kinds[k], splits[k], len(some))
+    for pair, value in _general_terms(general):
+        reduced[pair] += value
     terms = _background(problem)
     if terms:
         sums = [[_sums(block, weights) for weights in term[1:]] for term in terms]
@@ -114,6 +125,21 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             raise InvalidCertificate(f"not all costs are multiples of {certificate.step!r}")
         bound = math.ceil(bound / step) * step
     return bound
+
+
+def _general_terms(rows: list[tuple[Fraction, list[int], list[int]]]) -> Iterator[tuple[tuple[int, int], Fraction]]:
+    """The terms (pair, coefficient) of general 2-partitions times their multipliers, in integers as far as possible."""
+    unit = math.lcm(*(amount.denominator for amount, _, _ in rows))
+    total: dict[tuple[int, int], int] = defaultdict(int)
+    for amount, some, numbers in rows:
+        weight = amount.numerator * (unit // amount.denominator)
+        row = sorted(zip(some, numbers, strict=True))
+        for i, (a, x) in enumerate(row):
+            part = weight * x
+            for b, y in row[i + 1 :]:
+                total[a, b] += part * y
+    for pair, value in total.items():
+        yield pair, -Fraction(value, unit)
 
 
 def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, int]]:
@@ -141,7 +167,7 @@ def _right(kind: int, split: int, size: int) -> int:
     if kind == 2 and 0 < split < size:
         return min(split, size - split)
     raise InvalidCertificate(
-        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel or a 2-partition"
+        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel or a (general) 2-partition"
     )
 
 

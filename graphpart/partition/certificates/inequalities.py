@@ -9,6 +9,12 @@ With ``y[a, b] = 1`` iff a and b are in the same subset:
   ``sum of y[w, vi] - sum of y[vi, v(i+1)] <= (k - 1) / 2`` (Chopra & Rao 1993).
 * **2-partition** of disjoint sets S and T:
   ``sum of y[s, t] - sum of y within S - sum of y within T <= min(|S|, |T|)`` (Grötschel & Wakabayashi 1990).
+* **general 2-partition** with a whole number b[a] for each of some elements a: over all pairs,
+  ``- sum of b[a1] b[a2] y[a1, a2] <= (sum of b[a]**2 - |sum of b[a]|) / 2``. For, in each subset, let s be the sum of
+  its b: ``s**2 >= |s|``, and the sum over all subsets of ``s**2`` is that over all elements of ``b[a]**2`` plus twice
+  that over the pairs within subsets. 2-partitions have b = -1 in S and 1 in T. With large b, the right-hand side is
+  nearly that of ``s**2 >= 0``, which says that the matrix of y, with 1 on the diagonal, is positive semidefinite: any
+  such condition is one of these inequalities.
 """
 
 from __future__ import annotations
@@ -23,10 +29,11 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption
 from graphpart.partition.certificates import _inequalities
 
-__all__ = ["CYCLE", "KINDS", "TWO_PARTITION", "WHEEL", "Inequalities"]
+__all__ = ["CYCLE", "GENERAL", "KINDS", "LARGEST", "TWO_PARTITION", "WHEEL", "Inequalities"]
 
-KINDS = ("cycle", "odd-wheel", "2-partition")
-CYCLE, WHEEL, TWO_PARTITION = range(3)
+KINDS = ("cycle", "odd-wheel", "2-partition", "general-2-partition")
+CYCLE, WHEEL, TWO_PARTITION, GENERAL = range(4)
+LARGEST = 1 << 24  # of the numbers of a general 2-partition, in absolute value
 
 
 @dataclass(frozen=True)
@@ -41,9 +48,10 @@ class Inequalities:
         The elements of inequality i are ``elements[starts[i]:starts[i + 1]]``.
     elements : ndarray of int32
         Cycle: in order, the closing pair being the last and the first. Odd wheel: the centre, then the cycle around it.
-        2-partition: S, then T.
+        2-partition: S, then T. General 2-partition: the elements, then their numbers b, at most `LARGEST`.
     splits : ndarray of int32, shape (k,)
-        Number of elements before the second part: 0 for a cycle, 1 for an odd wheel, |S| for a 2-partition.
+        Number of elements before the second part: 0 for a cycle, 1 for an odd wheel, |S| for a 2-partition, all for a
+        general one.
     """
 
     kinds: NDArray[np.uint8] = field(repr=False)
@@ -81,6 +89,21 @@ class Inequalities:
         """Inequality k as (kind, split, elements)."""
         return int(self.kinds[k]), int(self.splits[k]), self.elements[self.starts[k] : self.starts[k + 1]].tolist()
 
+    @classmethod
+    def general(cls, numbers: NDArray[np.int32]) -> Inequalities:
+        """A general 2-partition for each row of a matrix of numbers b, one column for each element."""
+        rows, columns = np.nonzero(numbers)
+        counts = np.bincount(rows, minlength=len(numbers))
+        kept = counts >= 2  # a single element is in no pair
+        chosen = kept[rows]
+        rows, columns, counts = rows[chosen], columns[chosen], counts[kept]
+        starts = np.concatenate([[0], np.cumsum(2 * counts)])
+        elements = np.empty(starts[-1], np.int32)
+        at = np.arange(len(columns)) + np.repeat(np.cumsum(counts) - counts, counts)
+        elements[at] = columns
+        elements[at + np.repeat(counts, counts)] = numbers[rows, columns]
+        return cls(np.full(len(counts), GENERAL, np.uint8), starts, elements, counts.astype(np.int32))
+
     def take(self, which: NDArray[Any]) -> Inequalities:
         """Some of them, by a mask or by ascending positions."""
         lengths = np.diff(self.starts)
@@ -99,13 +122,21 @@ class Inequalities:
 
     def renamed(self, names: NDArray[np.integer[Any]]) -> Inequalities:
         """The same with element i called ``names[i]``."""
-        return Inequalities(self.kinds, self.starts, names[self.elements].astype(np.int32), self.splits)
+        is_general = self.kinds == GENERAL
+        if not is_general.any():
+            return Inequalities(self.kinds, self.starts, names[self.elements].astype(np.int32), self.splits)
+        named = np.where(is_general, self.splits, np.diff(self.starts))
+        parts = np.stack([named, np.diff(self.starts) - named], 1).ravel()
+        is_name = np.repeat(np.tile([True, False], len(self)), parts)
+        elements = self.elements.copy()
+        elements[is_name] = names[elements[is_name]]
+        return Inequalities(self.kinds, self.starts, elements, self.splits)
 
     def terms(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], NDArray[np.float64]]:
         """Written out for n elements: (starts, keys, signs, right-hand sides).
 
         The terms of inequality i are ``sign * y[key // n, key % n]`` for the keys and signs from ``starts[i]`` to
-        ``starts[i + 1]``, smaller element first.
+        ``starts[i + 1]``, smaller element first; a coefficient of k is k terms.
 
         Raises
         ------
@@ -116,7 +147,7 @@ class Inequalities:
         if bad >= 0:
             raise InvalidOption(
                 f"inequality {bad} over {self.elements[self.starts[bad] : self.starts[bad + 1]].tolist()[:20]}: "
-                f"expected a cycle, odd wheel or 2-partition of different elements from 0 to {n - 1}"
+                f"expected a cycle, odd wheel or (general) 2-partition of different elements from 0 to {n - 1}"
             )
         ends = np.cumsum(counts)
         keys, signs = _inequalities.expand(self.kinds, self.starts, self.splits, self.elements, ends, n)

@@ -16,6 +16,7 @@ from graphpart.common.steps import round_up
 from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import FINEST, VIOLATED, Relaxation
+from graphpart.partition.bounds.semidefinite import Semidefinite
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.local_search.greedy_joining import greedy_joining
@@ -30,9 +31,12 @@ Decisions = tuple[tuple[int, int, bool], ...]
 RESOLUTION = 1e-7  # of the largest cost that may be paid: smaller differences count only if costs have a common step
 HALF = 0.5
 IDLE = 4  # rounds without progress, after which a vertex is computed, or the node is divided
-PROGRESS = 0.01  # share of the remaining gap that counts as progress
+PROGRESS = 0.01  # share of what is missing to close a node that counts as progress,
+LITTLE, PROMISING = 0.002, 0.8  # or that, if so much of what the point costs above the bound would close it
 VERTEX_TERMS = 3_000  # the simplex method takes on relaxations with at most so many terms
 INTEGRAL = 1e-6
+SEMIDEFINITE = 80  # elements from which on the semidefinite relaxation goes on where the linear one ends,
+FAR = 0.01  # if such a share of the cost is missing; else division in two does more
 SHRUNK = 0.3  # of the pairs with a cost: if so many are fixed more than before, what is left is solved anew
 DIVE = 20  # every so many nodes, a dive begins
 
@@ -117,7 +121,7 @@ class Tree:
                     break
             self._raise(min((entry[0] for entry in self.open), default=math.inf))
         if not self.open or self.proven:
-            del self.relaxation, self.simplex, r  # there may be many trees
+            del self.relaxation, self.simplex, self.semidefinite, r  # there may be many trees
 
     def _begin(self) -> None:
         """The relaxation at the root."""
@@ -126,6 +130,7 @@ class Tree:
             (self.relaxation.lower == self.relaxation.upper) & (self.relaxation.cost != 0)
         )
         self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
+        self.semidefinite: Semidefinite | None = None
         r = self.relaxation
         r.start(*pass_messages(self.p, self.stopping, rounds=2))
         self._raise(r.bound)
@@ -165,6 +170,8 @@ class Tree:
             if vertex:
                 assert self.simplex is not None
                 vertex = self.simplex.solve(r)
+            elif self.semidefinite is not None:
+                self.semidefinite.round()
             else:
                 r.round()
             self.search.work.lp_seconds += time.perf_counter() - started
@@ -184,9 +191,16 @@ class Tree:
                 if self._is_partition():
                     return []
                 break
-            progress = r.bound - before > PROGRESS * (self.cost - r.bound)
+            missing = self.cost - self.resolution - r.bound
+            # The point costs about what the relaxation proves once it has converged: is that enough?
+            enough = PROMISING * (float(r.cost @ r.y) + r.constant - r.bound) > missing
+            progress = r.bound - before > (LITTLE if enough else PROGRESS) * missing
             idle = 0 if progress else idle + 1
             if idle > IDLE:
+                far = r.complete and self.p.n >= SEMIDEFINITE and missing > FAR * abs(self.cost)
+                if far and self.semidefinite is None:
+                    self.semidefinite, idle = Semidefinite(r), 0
+                    continue
                 if self.simplex is None or vertex or len(r.rows.pairs) > VERTEX_TERMS:
                     break
                 vertex, idle = True, 0
