@@ -106,15 +106,15 @@ def person_records(n: int = 10_000, seed: int | None = 0) -> PersonRecords:
 
     Notes
     -----
-    O(n). A person has 1 to 100 records with frequencies like ``k ** -2.25``, 2.2 on average. The order is random.
+    O(n). A person has 1 to 100 records with frequencies like ``k ** -2.25``, 2.3 on average. The order is random.
 
     Examples
     --------
     >>> columns, person = person_records(1000)
     >>> len(columns["surname"]), len(set(person.tolist()))
-    (1000, 465)
+    (1000, 442)
     >>> [columns[name][0] for name in ("given", "surname", "birth", "street")]
-    ['Theresa', 'Ashton', '1962-12-25', None]
+    ['Elriya', 'Stanaworth', '1976-09-12', '80 Whitden Lane']
     """
     n = check_integer("n", n, 0, 2**31 - 1)
     rng = random_generator(seed)
