@@ -114,6 +114,59 @@ class TestColumns:
         status, _, err = run("solve", table, *args)
         assert status == 2 and message in err
 
+    def test_parquet(self, run, table, tmp_path):
+        """The same problem as in CSV, by the same options; labels and proofs too."""
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        columns = {"id1": ["ann", "ann", "anne", "bob"], "id2": ["anne", "bob", "bob", "bert"]}
+        path = tmp_path / "pairs.parquet"
+        pq.write_table(pa.table({"note": [None] * 4, **columns, "jaccard": [0.9, 0.25, 0.3, 0.75]}), path)
+        named = ("--left", "id1", "--right", "id2", "--similarity", "jaccard", "--threshold", "0.5")
+        for name in (path, table):
+            status, _, err = run("solve", name, *named, "-o", tmp_path / f"{name.suffix}.csv")
+            assert (status, err) == (0, "")
+        assert (tmp_path / ".parquet.csv").read_bytes() == (tmp_path / ".csv.csv").read_bytes()
+        proof = ("--certificate", tmp_path / "proof.json", "-o", tmp_path / "labels.csv", "--quiet")
+        assert run("solve", path, *named, *proof)[0] == 0
+        status, out, _ = run("verify", path, tmp_path / "labels.csv", tmp_path / "proof.json", *named, "--exact")
+        assert status == 0 and out.split()[-1] == "yes"
+        p, q = (read_pairs(name, "id1", "id2", probability="jaccard") for name in (path, table))
+        assert p.nodes == q.nodes and all((a == b).all() for a, b in zip(p.pairs(), q.pairs(), strict=True))
+        with gzip.open(tmp_path / "pairs.parquet.gz", "wb") as stream:
+            stream.write(path.read_bytes())
+        assert read_pairs(tmp_path / "pairs.parquet.gz", "id1", "id2", weight="jaccard").evaluate([0] * 4) == -2.2
+
+    def test_mistakes_with_parquet(self, run, tmp_path, monkeypatch):
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        path = tmp_path / "pairs.parquet"
+
+        def fails(*args, columns=None, status=1):
+            if columns is not None:
+                pq.write_table(pa.table(columns), path)
+            found, _, err = run("solve", path, *args)
+            assert found == status and err.startswith(f"graphpart: {path}: ") and err.count("\n") == 1
+            return err
+
+        good = {"u": [1, 2], "v": [2, 3], "cost": [1.0, -2.0]}
+        assert "no column 'w': expected it among u, v, cost" in fails("--weight", "w", columns=good)
+        assert "a Parquet file: expected the names of its columns by --left" in fails()
+        assert "has 1.0 in row" not in fails("--probability", "cost")  # -2 is the first that is none
+        assert "column 'cost' has -2.0 in row 1: expected a probability" in fails("--probability", "cost")
+        assert "row 1 pairs 3 with itself" in fails("--cost", "cost", columns=good | {"u": [1, 3]})
+        assert "is null in row 0" in fails("--cost", "cost", columns=good | {"u": [None, 3]})
+        assert "is null or NaN in row 1" in fails("--cost", "cost", columns=good | {"cost": [1.0, None]})
+        assert "does not hold numbers" in fails("--cost", "cost", columns=good | {"cost": ["a", "b"]})
+        empty = {"u": pa.array([], pa.int64()), "v": pa.array([], pa.int64()), "cost": pa.array([], pa.float64())}
+        assert "the table has no rows" in fails("--cost", "cost", columns=empty)
+        assert "no column is left beside 'cost'" in fails("--cost", "cost", columns={"cost": [1.0]})
+        pq.write_table(pa.table(good), path)
+        path.write_bytes(path.read_bytes()[:-20])
+        assert "the Parquet file is damaged" in fails("--cost", "cost")
+        found, _, err = run("solve", tmp_path, "--cost", "cost")
+        assert found == 2 and "a folder of Parquet files is solved in parts: expected --workers" in err
+        monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+        with pytest.raises(gp.MissingDependency, match="reading Parquet files needs the package pyarrow"):
+            read_pairs(path, cost="cost")
+
     def test_infinite_costs_and_integers(self, tmp_path):
         path = tmp_path / "t.csv"
         path.write_text("w,a,b\n-inf,10,2\ninf,2,3\n1.5,3,10\n")

@@ -1,6 +1,7 @@
 """The worked studies at reduced size."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,16 +43,22 @@ def test_records(tmp_path):
     assert all(row[name].joins_f1 > 0.9 for name in study.METHODS)
 
 
-def test_records_large(tmp_path, capsys, monkeypatch):
+@pytest.fixture
+def beside(monkeypatch):
+    """What stands beside an example can be imported, as when it is run."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+
+
+def test_records_large(tmp_path, capsys, beside):
     pytest.importorskip("pyarrow")
     pytest.importorskip("rapidfuzz")
     pytest.importorskip("matplotlib")
     study = example("records_large")
-    found = study.study(10_000, workers=0, folder=tmp_path / "files") if has_splink() else None
-    if found is None:
-        with pytest.raises(gp.MissingDependency, match="splink"):
+    if importlib.util.find_spec("splink") is None:
+        with pytest.raises(gp.MissingDependency, match="needs the package splink: pip install 'graphpart"):
             study.study(1000)
         pytest.skip("splink is not installed")
+    found = study.study(10_000, workers=0, folder=tmp_path / "files")
     study.draw(found, tmp_path / "records.png")
     assert (tmp_path / "records.png").stat().st_size > 1000
     scores = found["scores"]
@@ -77,11 +84,17 @@ def test_records_large(tmp_path, capsys, monkeypatch):
     assert ended.value.code == 2 and "expected at least 1000" in capsys.readouterr().err
 
 
-def has_splink():
-    return importlib.util.find_spec("splink") is not None
+def test_large_records_say_what_is_not_installed(beside, monkeypatch, capsys):
+    study = example("records_large")
+    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
+    with pytest.raises(SystemExit) as ended:
+        study.main(["--records", "1000"])
+    err = capsys.readouterr().err
+    assert ended.value.code == 1 and err.count("\n") == 1
+    assert "needs the package" in err and "pip install 'graphpart[records]'" in err
 
 
-def test_scores_of_large_records_are_those_of_all_pairs():
+def test_scores_of_large_records_are_those_of_all_pairs(beside):
     """Over all records, the scores seen from each record are the usual ones."""
     study = example("records_large")
     rng = np.random.default_rng(3)
@@ -97,10 +110,10 @@ def test_scores_of_large_records_are_those_of_all_pairs():
         assert found["cluster F1"] == pytest.approx(2 * len(true & clusters) / (len(true) + len(clusters)))
 
 
-def test_candidates_of_large_records():
+def test_candidates_of_large_records(beside):
     """Those that share a key, or do so with names, or day and month, swapped; only later ones if that is asked for."""
     pytest.importorskip("pyarrow")
-    study = example("records_large")
+    study = example("record_pairs")
     rows = [
         ("Robert", "Ashford", "1970-03-11", "1 Elm Road", "York", "10000", None, "a@example.com"),
         ("Bob", "Ashford", None, None, "York", None, None, None),  # nickname

@@ -66,7 +66,8 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
         for name in (left, right):
             if name is None:
                 if not others:
-                    raise source.error(1, f"no column is left beside {value!r}: expected two of identifiers")
+                    line = None if isinstance(table, ParquetColumns) else 1
+                    raise source.error(line, f"no column is left beside {value!r}: expected two of identifiers")
                 name = others.pop(0)
             table.place(name)
             ends.append(name)
