@@ -1,7 +1,7 @@
 """The search against its targets: how often and how soon it reaches the best known value, and what peers reach.
 
     python benchmarks/search.py                      the whole table (hours; --reference 0: about three quarters of one)
-    python benchmarks/search.py --quick              the same in ten minutes: fewer seeds, instances and peers
+    python benchmarks/search.py --quick              the same, an estimated ten minutes: fewer seeds, instances, peers
     python benchmarks/search.py --quick --csv docs/benchmarks/anytime_search.csv   and keep it for the site
     python benchmarks/search.py --rows uniform pace  some rows
     python benchmarks/search.py --train              instances of other seeds, to choose parameters by

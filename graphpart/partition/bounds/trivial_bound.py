@@ -41,7 +41,7 @@ def trivial_bound(p: SetPartition) -> float:
 def lowered(p: SetPartition, bound: float) -> float:
     """A bound that is a sum of sums of costs, less all that their roundings may have added; itself if they are exact.
 
-    For each cost, 2**-46 of it covers sums of NumPy, of some hundred roundings, and those of contracted pairs; of a cost
+    For each cost, 2**-46 of it covers sums of NumPy, of some hundred roundings, and those of contracted pairs; of one
     above all that attracts, no more than that is ever paid.
     """
     if not np.isfinite(bound) or common_step(p):
