@@ -1,7 +1,8 @@
 """The search against its targets: how often and how soon it reaches the best known value, and what peers reach.
 
-    python benchmarks/search.py                      the whole table (hours; --reference 0: about one)
-    python benchmarks/search.py --quick              the same with shorter runs, fewer seeds and smaller rows left out
+    python benchmarks/search.py                      the whole table (hours; --reference 0: about three quarters of one)
+    python benchmarks/search.py --quick              the same, an estimated ten minutes: fewer seeds, instances, peers
+    python benchmarks/search.py --quick --csv docs/benchmarks/anytime_search.csv   and keep it for the site
     python benchmarks/search.py --rows uniform pace  some rows
     python benchmarks/search.py --train              instances of other seeds, to choose parameters by
     python benchmarks/search.py --plot gap.png       the gap over time as a picture
@@ -27,6 +28,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -39,6 +41,7 @@ SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances"
 FRACTIONS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)  # of the time limit, for gaps over time
 TRAIN, TEST = 1_000, 9_000  # first seeds of generated instances
 CORES = 2
+QUICK = 5  # instances of a row, with --quick
 SMALL = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 1.0])
 
 
@@ -143,6 +146,7 @@ def pace(_: int) -> Iterator[Any]:
 
 ENDING = ("bioimage KL", "bioimage fusion", "chszlablib")  # peers for any problem, that end by themselves
 ALL = (*ENDING, "chszlablib memetic")
+SLOW = ("chszlablib memetic", "igraph Leiden")  # the first takes as long as the search, the second two minutes
 LARGE = ("bioimage KL", "chszlablib", "chszlablib memetic")
 
 ROWS: tuple[Row, ...] = (
@@ -266,14 +270,24 @@ def run(
 
 
 def measure(
-    row: Row, seconds: float, seeds: int, first: int, reference: float, cpu: bool, say: Callable[[str], None]
+    row: Row,
+    seconds: float,
+    seeds: int,
+    first: int,
+    reference: float,
+    cpu: bool,
+    say: Callable[[str], None],
+    most: int | None = None,
+    slow: bool = True,
 ) -> list[Runs]:
-    """Run the search and the peers on all instances of a row."""
+    """Run the search and the peers, slow ones too if `slow`, on all instances of a row, or on the first `most`."""
     measured = []
-    for name, p, published in row.instances(first):
+    for name, p, published in islice(row.instances(first), most):
         runs = Runs(name, row, published, reference=BEST_EVER.get(name, np.inf))
         clock = time.process_time if cpu else time.perf_counter
         for peer in row.peers:
+            if peer in SLOW and not slow:
+                continue
             try:
                 PEERS[peer](SMALL, 0.01)  # imports
             except ImportError:
@@ -353,6 +367,40 @@ def against(peer: str, all_runs: list[Runs]) -> str:
     return f"{peer} {mean(gaps):.3%} in {took:.2g} s (search behind in {behind} of {sum(map(len, ours))})"
 
 
+def write_csv(measured: list[tuple[Row, float, list[Runs]]], path: Path) -> None:
+    """What the site shows: for each row a sentence about the search, and one about each peer."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["work", "limit", "the search", "peers"])
+        for row, seconds, all_runs in measured:
+            if any(runs.results for runs in all_runs):
+                peers = "; ".join(said_of(peer, all_runs) for peer in row.peers)
+                writer.writerow([row.name, f"{seconds:g} s", said_of_search(all_runs), peers.strip("; ")])
+
+
+def said_of_search(all_runs: list[Runs]) -> str:
+    """How many runs reached the best value, and when; or by how much they missed it."""
+    gaps = [runs.gap(r.cost) for runs in all_runs for r in runs.results]
+    reached = sum(gap <= 1e-12 for gap in gaps)
+    said = f"{reached} of {len(gaps)} runs at the best value"
+    if len(all_runs) == 1:
+        said += f", {all_runs[0].best:.10g}"
+    if reached > len(gaps) / 2:
+        said += f", median {median(t for runs in all_runs for t in runs.times_to_best()):.2g} s"
+    if reached < len(gaps):
+        said += f"; mean gap {mean(gaps):.3%}, worst {max(gaps):.3%}"
+    memory = [runs.memory for runs in all_runs if runs.memory]
+    return said + (f"; memory {max(memory):.1f} times the arrays" if memory else "")
+
+
+def said_of(peer: str, all_runs: list[Runs]) -> str:
+    """By how much a peer misses the best value on average, and the seconds it takes."""
+    known = [(runs.gap(cost), took) for runs in all_runs if peer in runs.peers for cost, took in [runs.peers[peer]]]
+    if not known:
+        return ""
+    return f"{peer} {mean(gap for gap, _ in known):.2%} above in {mean(took for _, took in known):.2g} s"
+
+
 def gaps_over_time(measured: list[tuple[Row, float, list[Runs]]]) -> Iterator[str]:
     yield "| mean gap at | " + " | ".join(f"{f:.0%} of the limit" for f in FRACTIONS) + " |"
     yield "|---" * (len(FRACTIONS) + 1) + "|"
@@ -379,15 +427,20 @@ def plot(measured: list[tuple[Row, float, list[Runs]]], path: str) -> None:
     figure.savefig(path)
 
 
+def say(text: str) -> None:
+    print("  " + text, flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="+", default=[""], help="only rows whose name contains one of these")
-    parser.add_argument("--quick", action="store_true", help="a fifth of the time, 2 seeds")
+    parser.add_argument("--quick", action="store_true", help="2 seeds, or 1 from 20 s on; 5 instances; no slow peers")
     parser.add_argument("--seeds", type=int, default=5, help="runs on each instance")
     parser.add_argument("--train", action="store_true", help="instances to choose parameters by")
     parser.add_argument("--reference", type=float, default=30.0, help="times the limit, of a longer run; 0: none")
     parser.add_argument("--cpu", action="store_true", help="count CPU seconds")
     parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--csv", type=Path, help="also write the table of the site here")
     parser.add_argument("--memory-of", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.memory_of:
@@ -396,13 +449,13 @@ def main() -> None:
     measured = []
     for row in ROWS:
         if any(part in row.name for part in given.rows):
-            seconds = row.seconds / 5 if given.quick else row.seconds
-            seeds = 2 if given.quick else given.seeds
-            first = TRAIN if given.train else TEST
-            runs = measure(
-                row, seconds, seeds, first, given.reference, given.cpu, lambda t: print("  " + t, flush=True)
-            )
-            measured.append((row, seconds, runs))
+            seeds = (2 if row.seconds < 20 else 1) if given.quick else given.seeds
+            first, most = TRAIN if given.train else TEST, None if row.stop_at_best or not given.quick else QUICK
+            reference = 0.0 if given.quick else given.reference
+            runs = measure(row, row.seconds, seeds, first, reference, given.cpu, say, most, not given.quick)
+            measured.append((row, row.seconds, runs))
+            if given.csv:
+                write_csv(measured, given.csv)
     print("\n".join(["", *table(measured), "", *gaps_over_time(measured)]))
     if given.plot:
         plot(measured, given.plot)

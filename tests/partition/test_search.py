@@ -182,6 +182,23 @@ def test_a_soft_join_is_searched_as_well_as_a_required_one() -> None:
     assert p.evaluate(soft.labels) == required.cost, rest
 
 
+@pytest.mark.parametrize("dense", [False, True])
+def test_huge_costs_are_required_cuts(dense: bool) -> None:
+    n, rng = 24, np.random.default_rng(5)
+    u, v = np.triu_indices(n, 1)
+    few = rng.random(len(u)) < (1.0 if dense else 0.3)
+    u, v, cost = u[few], v[few], rng.standard_normal(int(few.sum()))
+    apart = cost > 1.9
+    assert apart.any()
+    soft, required = (
+        search(
+            gp.SetPartition.from_pairs(n, (u, v), np.where(apart, huge, cost), dense=dense), max_iterations=6, seed=2
+        )
+        for huge in (1e18, np.inf)
+    )
+    assert soft.labels.tolist() == required.labels.tolist() and soft.cost == required.cost < 0
+
+
 def test_coarse_integers_violate_no_required_cut() -> None:
     """Integers in which a required cut is no more than nothing, because of what attracts without being joined."""
     rng = np.random.default_rng(0)

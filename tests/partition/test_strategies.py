@@ -1,4 +1,4 @@
-"""The strategies of the search, each by itself: annealing, tabu search, fusion; and the credit by which they get rounds."""
+"""The strategies of the search, each by itself: annealing, tabu search, fusion; and the credit that they get."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish
 from graphpart.partition.problem.background import SMALL
 from graphpart.partition.problem.labels import start_of
@@ -111,6 +112,9 @@ def search(
     q = _small_as_matrix(p.contract(blocks)) if len(p.must_join) else p
     labels = canonical(start[np.unique(blocks, return_index=True)[1]]) if q is not p else start
     within = p.evaluate_labels(blocks) if q is not p else 0.0
+    cut = cut_huge(q)  # such that tolerances and temperatures do not follow what nobody will pay
+    if np.isfinite(cut.evaluate_labels(labels)):
+        q = cut
     patience = PARAMETERS.portfolio.patience if time_limit is None and max_iterations is None else None
     state = Portfolio(q, labels, within, seed or 0, threads or processors(), stopping, PARAMETERS)
     if checkpoint is not None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.common.steps import sum_down
 from graphpart.partition.certificates.certificate import common_step, proven_bound
@@ -34,21 +37,30 @@ def trivial_bound(p: SetPartition) -> float:
 def lowered(p: SetPartition, bound: float) -> float:
     """A bound that is a sum of sums of costs, less all that their roundings may have added; itself if they are exact.
 
-    For each cost, 2**-46 of it covers sums of NumPy, of some hundred roundings, and those of
-    contracted pairs; of a cost above all that attracts, no more than that is ever paid.
+    For each cost, 2**-46 of it covers sums of NumPy, of some hundred roundings, and those of contracted pairs; of one
+    above all that attracts, no more than that is ever paid.
     """
     assert p.background is None, "expected a problem whose pairs are all listed"
     if not np.isfinite(bound) or common_step(p):
         return bound
     most = _attraction(p)
-    blocks = (p.matrix[a : a + 256] for a in range(0, p.n, 256)) if p.matrix is not None else iter([p.cost])
-    total = sum(float(np.minimum(np.abs(block), most).sum()) for block in blocks)
+    total = 0.0
+    for block in _blocks(p):
+        total += float(np.minimum(np.abs(block), most).sum())
     return bound - 2.0**-46 * total
 
 
 def _attraction(p: SetPartition) -> float:
     """The sum of what attracts, as NumPy adds."""
+    total = sum(float(np.minimum(block, 0.0).sum()) for block in _blocks(p))
+    return -total / 2 if p.matrix is not None else -total
+
+
+def _blocks(p: SetPartition) -> Iterator[NDArray[np.float64]]:
+    """All costs, some at a time; those of a matrix twice."""
     if p.matrix is None:
         assert p.cost is not None
-        return -float(np.minimum(p.cost, 0.0).sum())
-    return -sum(float(np.minimum(p.matrix[a : a + 256], 0.0).sum()) for a in range(0, p.n, 256)) / 2
+        yield p.cost
+    else:
+        for top in range(0, p.n, 256):
+            yield p.matrix[top : top + 256]

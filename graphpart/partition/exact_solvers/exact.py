@@ -159,14 +159,16 @@ def branch_and_cut(
     # What is proven does not depend on why the run ended.
     status = Status.OPTIMAL if search.proven else (stopping.reason or Status.FEASIBLE)
     work = search.work
+    known = not search.proven and math.isfinite(search.bound)
+    slack = search.bound - lowered(p, search.bound) if known else 0.0  # what rounding may have added
     return replace(
         found,
         status=status,
         message=f"{MESSAGES[status]} ({work.nodes} nodes, {work.rounds} rounds, {work.cuts} cuts)",
-        lower_bound=found.cost if search.proven else min(lowered(p, search.bound), found.cost),
+        lower_bound=found.cost if search.proven else min(search.bound - slack, found.cost),
         iterations=work.nodes,
         history=tuple(entry for entry in found.history if math.isfinite(entry[1])),
-        info={**vars(work), "bounds": tuple(search.bounds)},
+        info={**vars(work), "bounds": tuple((seconds, bound - slack) for seconds, bound in search.bounds)},
     )
 
 
