@@ -1,19 +1,21 @@
 """Fusion moves (Beier, Hamprecht & Kappes 2015), for problems with few pairs for each element.
 
 A step makes another partition, a proposal, and contracts what it and the best partition agree on. What is left is
-small; it is annealed, and improved by pairwise Kernighan-Lin from the better one of the two. Region by region, the best
-of what came out is taken, and improved on all elements by pairwise Kernighan-Lin, or by multilevel moves (levels.py). A proposal comes from
+small; it is annealed, and improved by pairwise Kernighan-Lin from the better one of the two. Region by region, the
+best of what came out is taken, and improved on all elements by pairwise Kernighan-Lin, or by multilevel moves
+(levels.py). A proposal comes from
 
 - greedy joining of costs with normal noise, of one of several strengths; or
 - few sweeps of annealing from all elements apart, with one of several heats;
-- an iteration of multilevel moves from all elements apart, in random order: that is a strategy of its own, the same but for this.
+- an iteration of multilevel moves from all elements apart, in random order; that is a strategy of its own, the same but
+  for this.
 
 The first is better on grids and region graphs, the second, by far, on random graphs. Proposals are tried as often as
 they have earned: with a probability that grows with what they gained for each nanosecond of work.
 
-Large problems are divided: each task works on a region of its own, a union of subsets of the best partition that grows
-breadth first from a random one. What the tasks gain in different regions adds up, and the arrays of a region stay in
-the caches.
+Large problems are divided: each task works on a region of its own, a union of subsets of the best partition that
+grows breadth first from a random one. What the tasks gain in different regions adds up, and the arrays of a region
+stay in the caches.
 """
 
 from __future__ import annotations
