@@ -95,7 +95,7 @@ class FusionRounds:
         tasks = []
         for seed, part in zip(turn.seeds, parts, strict=True):
             arm = self.credit.choose(rng)
-            n = p.n if part is None else len(part)
+            n = p.n if part is None else max(1, len(part))  # none is left where subsets are huge
             steps = int(a.work * 2 ** (turn.level / 2) / (self._work(arm) * n / max(1, p.n)))
             heat = a.small_heats[int(rng.integers(len(a.small_heats)))]
             some = rng.permutation(len(others))[: a.members].tolist() if part is None else []

@@ -1,10 +1,10 @@
 """Local search where a background attracts some pairs, and there are too many elements for a matrix.
 
-There any two subsets can be worth a join, and any subset a move, also where no stored pair leads. Up to `LARGEST_DENSE`
-elements, such a problem is made a matrix, and all is as the methods say. Beyond, best moves are not taken in the order of
-their changes of cost, which takes all pairs, but element by element from a queue, each to the best of all subsets, linked
-or not, as in multilevel moves (_levels.pyx). What holds at the end is the same: no join, or no move of one element,
-lowers the cost.
+There any two subsets can be worth a join, and any subset a move, also where no stored pair leads. Up to
+`LARGEST_DENSE` elements, such a problem is made a matrix, and all is as the methods say. Beyond, best moves are not
+taken in the order of their changes of cost, which takes all pairs, but element by element from a queue, each to the
+best of all subsets, linked or not, as in multilevel moves (_levels.pyx). What holds at the end is the same: no
+join, or no move of one element, lowers the cost.
 """
 
 from __future__ import annotations
