@@ -81,7 +81,7 @@ def modularity(options: argparse.Namespace) -> Iterator[Row]:
     import igraph
 
     n, m, mixing = options.nodes, options.edges, options.mixing
-    ours: dict[str, list[tuple[float, float]]] = {"multilevel": [], "search, equal time": []}
+    ours: dict[str, list[tuple[float, float]]] = {"multilevel": [], "auto": [], "search, equal time": []}
     if not options.brief:
         ours["search, 10 times the time"] = []
     for seed in range(options.first, options.first + options.seeds):
@@ -92,9 +92,9 @@ def modularity(options: argparse.Namespace) -> Iterator[Row]:
         peer = graph.modularity(labels.tolist())
         print(f"  seed {seed}, {len(edges)} edges: Leiden {seconds:.3f} s  {peer:.6f}", flush=True)
         for name, found in ours.items():
-            limit = None if name == "multilevel" else seconds if "equal" in name else 10 * seconds
-            if limit is None:
-                labels, took = timed(lambda p=p: gp.partition.multilevel(p).labels)
+            limit = seconds if "equal" in name else 10 * seconds
+            if name in ("multilevel", "auto"):
+                labels, took = timed(lambda p=p, name=name: gp.solve(p, name).labels)
             else:
                 labels, took = timed(
                     lambda p=p, limit=limit: gp.partition.search(p, time_limit=limit, threads=1).labels
