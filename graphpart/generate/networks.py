@@ -1,7 +1,7 @@
-"""Large sparse networks in arrays, for problems with a background: edges of communities, of disturbed cliques, and scores.
+"""Large sparse networks in arrays, for problems with a background: communities, disturbed cliques, and scores.
 
-Lancichinetti, Fortunato & Radicchi (2008) for degrees and sizes that follow power laws. What these functions return is
-what :func:`graphpart.from_modularity`, :func:`graphpart.from_editing` and
+Lancichinetti, Fortunato & Radicchi (2008) for degrees and sizes that follow power laws. What these functions return
+is what :func:`graphpart.from_modularity`, :func:`graphpart.from_editing` and
 :meth:`graphpart.SetPartition.from_pairs` take; they are the same on every processor.
 """
 
@@ -171,9 +171,7 @@ def scored_pairs(count: int, seed: int | None = 0) -> ScoredPairs:
     return ScoredPairs(pairs, np.clip(score, 0.01, 0.99), truth)
 
 
-def _power_law(
-    rng: np.random.Generator, size: int, exponent: float, low: float, high: float
-) -> NDArray[np.float64]:
+def _power_law(rng: np.random.Generator, size: int, exponent: float, low: float, high: float) -> NDArray[np.float64]:
     """Samples of a density proportional to ``x**-exponent`` between two numbers."""
     e = 1.0 - exponent
     ends = exp(e * log(np.array([low, high])))

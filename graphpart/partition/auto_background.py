@@ -1,8 +1,9 @@
 """What the default method does with a problem whose background is too large to be made explicit.
 
-It starts as the search does (anytime_search/levels.py): multilevel moves, and where subsets are small, also joining and
-a little annealing, after which pairwise Kernighan-Lin follows. Without a time limit that is all; with one, the search
-goes on from there as long as there is time. The bound is the sum of all costs that attract, where the background repels.
+It starts as the search does (anytime_search/start.py): multilevel moves, and where subsets are small, also joining
+and a little annealing, after which pairwise Kernighan-Lin follows. Without a time limit that is all; with one, the
+search goes on from there as long as there is time. The bound is the sum of all costs that attract, where the
+background repels.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 
 from graphpart.common.rounds import check_seed_and_threads
 from graphpart.partition.anytime_search.checkpoint import saved
-from graphpart.partition.anytime_search.levels import polished, start_with_background
+from graphpart.partition.anytime_search.levels import polished
 from graphpart.partition.anytime_search.search import better_start, search
+from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.problem import Labels, SetPartition

@@ -160,6 +160,9 @@ def test_large_problems_say_what_to_do():
     r = gp.solve(attracts)
     assert r.method == "auto" and r.subsets == 1 and r.cost == 2.0 - 0.5 * (n * (n - 1) // 2 - 2)
     assert r.cost - 3 <= r.lower_bound <= r.cost  # all that attracts
+    for method in native:
+        found = gp.solve(attracts, method, **({"max_iterations": 1} if method == "search" else {}))
+        assert found.cost == r.cost, method
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,30 @@ def test_multilevel_ends_where_no_move_helps(repels):
     assert optimal > 350
 
 
+def test_where_any_subset_attracts(monkeypatch):
+    """Above some number of elements there is no matrix; joins, moves and sequences end where no other helps."""
+    from graphpart.partition.local_search import attracting
+
+    monkeypatch.setattr(attracting, "LARGEST_DENSE", 0)
+    rng = np.random.default_rng(9)
+    equal = 0
+    for number in range(300):
+        p = background_problem(rng, repels=False, largest=10)
+        if p.background.repels:
+            continue
+        q = p.to_dense()
+        joined, moved = gp.partition.greedy_joining(p), gp.partition.greedy_moving(p)
+        assert gp.partition.greedy_joining(q, joined).cost >= joined.cost - 1e-12, number
+        assert gp.partition.greedy_moving(q, moved).cost >= moved.cost - 1e-12, number
+        for method in (gp.partition.kernighan_lin, gp.partition.kernighan_lin_pairs):
+            r = method(p)
+            assert r.cost == p.evaluate(r.labels) <= joined.cost
+            assert gp.partition.greedy_joining(q, r).cost >= r.cost - 1e-12, number
+            assert gp.partition.greedy_moving(q, r).cost >= r.cost - 1e-12, number
+            equal += r.cost <= gp.partition.kernighan_lin(q).cost + 1e-12
+    assert equal > 350
+
+
 def test_multilevel_without_background():
     rng = np.random.default_rng(6)
     for number in range(200):

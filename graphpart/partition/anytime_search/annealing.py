@@ -67,7 +67,8 @@ class Annealer:
             costs = self.matrix[:: max(1, p.n * p.n // SAMPLES)].ravel() / self.scale
         else:
             every = max(1, p.m // SAMPLES)
-            u, v, costs = (array[::every] for array in p.pairs())
+            u, v, costs = p.pairs()
+            u, v, costs = u[::every], v[::every], costs[::every]
             if p.background is not None:
                 costs = costs + p.background.of_pairs(u, v)
         self.unit = _unit(costs[np.isfinite(costs)])

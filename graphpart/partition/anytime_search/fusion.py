@@ -11,9 +11,9 @@ with a background by multilevel moves (levels.py), where it has changed. A propo
 The first is better on grids and region graphs, the second, by far, on random graphs. Proposals are tried as often as
 they have earned: with a probability that grows with what they gained for each nanosecond of work.
 
-Large problems are divided: each task works on a region of its own, a union of subsets of the best partition that grows
-breadth first from a random one. What the tasks gain in different regions adds up, and the arrays of a region stay in
-the caches.
+Large problems are divided: each task works on a region of its own, a union of subsets of the best partition that
+grows breadth first from a random one. What the tasks gain in different regions adds up, and the arrays of a region
+stay in the caches.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class FusionRounds:
         tasks = []
         for seed, part in zip(turn.seeds, parts, strict=True):
             arm = self.credit.choose(rng)
-            n = p.n if part is None else len(part)
+            n = p.n if part is None else max(1, len(part))  # none is left where subsets are huge
             steps = int(a.work * 2 ** (turn.level / 2) / (self._work(arm) * n / max(1, p.n)))
             heat = a.small_heats[int(rng.integers(len(a.small_heats)))]
             some = rng.permutation(len(others))[: a.members].tolist() if part is None else []
@@ -209,9 +209,7 @@ def fused(
     return canonical(best_of_regions(small, best_of_regions(small, mine, theirs), found)[blocks])
 
 
-def polished_changes(
-    annealer: Annealer, before: Labels, labels: Labels, stopping: Stopping, thorough: bool
-) -> Labels:
+def polished_changes(annealer: Annealer, before: Labels, labels: Labels, stopping: Stopping, thorough: bool) -> Labels:
     """Labels improved as :func:`~.levels.polished` does, in changed subsets and all that are linked to them.
 
     Where this is more than half of all elements, all are improved. What it was before was improved already.

@@ -25,11 +25,12 @@ from graphpart.common.rounds import Saver, attend
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
 from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
-from graphpart.partition.anytime_search.levels import has_small_subsets, polished, start_with_background
+from graphpart.partition.anytime_search.levels import has_small_subsets, polished
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
+from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound

@@ -1,9 +1,10 @@
 """The anytime search: better partitions for as long as there is time.
 
 The start is the fixed point of greedy joining and Kernighan-Lin; where elements have few neighbours, of its form for
-pairs of subsets, which ends lower there; with a background, that of multilevel moves or pairs (levels.py). Then strategies take turns, those most often that have earned it on this
-problem (see portfolio.py): annealing (annealing_rounds.py), populations (population.py), fusion (fusion.py) and tabu
-search (tabu.py). Their parameters are in parameters.py. A strategy is one class with few methods (strategy.py).
+pairs of subsets, which ends lower there; with a background, that of multilevel moves (start.py). Then strategies take
+turns, those most often that have earned it on this problem (see portfolio.py): annealing (annealing_rounds.py),
+populations (population.py), fusion (fusion.py) and tabu search (tabu.py). Their parameters are in parameters.py. A
+strategy is one class with few methods (strategy.py).
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.background import SMALL
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.background import SMALL
 from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible

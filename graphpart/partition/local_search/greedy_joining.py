@@ -19,7 +19,8 @@ from collections.abc import Callable
 from typing import Any
 
 from graphpart.partition.local_search import _background_joining, _dense_joining, _sparse_joining
-from graphpart.partition.local_search.improve import improve, repels
+from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
+from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import cut_huge
@@ -71,7 +72,8 @@ def greedy_joining(
     -----
     Dense problems: O(n^2) expected time and one copy of the matrix. Sparse ones: O(m log^2 m) time, O(n + m) memory;
     also with a background that repels, where only subsets that a stored pair links can be worth a join. With one that
-    attracts some pairs, any two subsets can, and the problem is made a matrix.
+    attracts some pairs, any two subsets can, and the problem is made a matrix; above 20,000 elements, each subset in
+    turn joins the one that it costs least with instead, until no join lowers the cost.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def greedy_joining(
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     # The kernel joins from any partition; required joins need no care, because nothing separates what is together.
-    return improve(problem, initial, lambda p, _: p.blocks(), join, "greedy-joining", stopping, repels)
+    return improve(problem, initial, lambda p, _: p.blocks(), join, "greedy-joining", stopping, is_native)
 
 
 def joined(p: SetPartition, stopping: Stopping) -> Labels:
@@ -105,6 +107,8 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     tolerance = p.tolerance if r is q else r.tolerance
     if r.matrix is not None:
         joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)
+    elif any_subset_attracts(r):
+        joined = join_any(r, r.blocks(), cost, stopping)
     elif r.background is not None:
         w = terms_of(r)
         joined = _background_joining.join_with_background(

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 from graphpart.partition.local_search import _background_moves, _dense_moves, _sparse_moves
+from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, move_to_any
 from graphpart.partition.local_search.greedy_joining import joined
-from graphpart.partition.local_search.improve import improve, repels
+from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult
@@ -66,7 +67,8 @@ def greedy_moving(
     Dense problems: O(n^2) to start and O(n) per move, plus O(subsets) for each element whose best move has to be sought
     anew; memory n times the number of subsets. Sparse ones: O(degrees of the moved element's neighbours) per move. With
     a background that repels, a move takes the sum of the degrees in the two subsets besides; with one that attracts
-    some pairs, the problem is made a matrix.
+    some pairs, the problem is made a matrix; above 20,000 elements, each element in turn makes its best move instead,
+    until none lowers the cost.
 
     Examples
     --------
@@ -76,7 +78,7 @@ def greedy_moving(
     [{0}, {1, 2}]
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    return improve(problem, initial, joined, move, "greedy-moving", stopping, repels)
+    return improve(problem, initial, joined, move, "greedy-moving", stopping, is_native)
 
 
 def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
@@ -84,6 +86,8 @@ def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     cost = p.evaluate_labels(labels)
     if p.matrix is not None:
         return _dense_moves.greedy_moving(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
+    if any_subset_attracts(p):
+        return move_to_any(p, labels, cost, stopping)
     if p.background is not None:
         w = terms_of(p)
         return _background_moves.greedy_moving(

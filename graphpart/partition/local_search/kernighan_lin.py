@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from graphpart.partition.local_search import _background_moves, _dense_moves, _sparse_moves
+from graphpart.partition.local_search.attracting import any_subset_attracts, is_native
 from graphpart.partition.local_search.greedy_joining import joined
-from graphpart.partition.local_search.improve import improve, repels
+from graphpart.partition.local_search.improve import improve
+from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import PartitionResult
@@ -63,7 +65,8 @@ def kernighan_lin(
     One outer iteration takes O(n^2) expected time on dense problems, O(m log n) on sparse ones. With a background that
     repels, each move takes the sum of the degrees in the two subsets besides: little in cluster editing and entity
     resolution, much where communities are large, for which :func:`~graphpart.partition.multilevel` is better. With one
-    that attracts some pairs, the problem is made a matrix.
+    that attracts some pairs, the problem is made a matrix; above 20,000 elements, this is
+    :func:`~graphpart.partition.kernighan_lin_pairs` instead.
 
     Examples
     --------
@@ -73,7 +76,7 @@ def kernighan_lin(
     [{0, 1}, {2, 3}]
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    return improve(problem, initial, joined, improve_by_sequences, "kernighan-lin", stopping, repels)
+    return improve(problem, initial, joined, improve_by_sequences, "kernighan-lin", stopping, is_native)
 
 
 def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
@@ -81,6 +84,8 @@ def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) ->
     cost = p.evaluate_labels(labels)
     if p.matrix is not None:
         return _dense_moves.kernighan_lin(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
+    if any_subset_attracts(p):
+        return improve_by_pairs(p, labels, stopping)
     if p.background is not None:
         return _with_background(p, labels, cost, stopping)
     return _sparse_moves.kernighan_lin(*p.rows(), labels, p.magnitude, p.tolerance, cost, stopping)

@@ -42,10 +42,11 @@ import numpy as np
 from graphpart.partition.local_search import _dense_moves
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
+from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any, move_to_any
 from graphpart.partition.local_search.greedy_joining import joined
-from graphpart.partition.local_search.improve import improve, repels
+from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.sums import terms_of
-from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
@@ -102,7 +103,9 @@ def kernighan_lin_pairs(
     -----
     A round over pairs takes O(m log n) time for each neighbour of a subset in the worst case, and about O(m log n) in
     all where most pairs lead to few other subsets; O(n^2) on dense problems. A chain takes O(d^2) time where elements
-    have d neighbours, and one move on a matrix O(n).
+    have d neighbours, and one move on a matrix O(n). With a background, a switch takes the number of elements that
+    wait. With one that attracts some pairs, the problem is made a matrix; above 20,000 elements, moves to, and joins
+    with, subsets that no stored pair leads to follow in turn instead, until none of all lowers the cost.
 
     Examples
     --------
@@ -112,11 +115,26 @@ def kernighan_lin_pairs(
     [{0, 1}, {2, 3}]
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    return improve(problem, initial, joined, improve_by_pairs, "kernighan-lin-pairs", stopping, repels)
+    return improve(problem, initial, joined, improve_by_pairs, "kernighan-lin-pairs", stopping, is_native)
 
 
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of pairwise Kernighan-Lin from canonical labels."""
+    cost = p.evaluate_labels(labels)
+    while any_subset_attracts(p) and p.n:
+        before = cost
+        labels = canonical(_improve_linked(p, labels, stopping))
+        for other in (move_to_any, join_any):
+            if stopping.reason is None:
+                labels = other(p, labels, p.evaluate_labels(labels), stopping)
+        cost = p.evaluate_labels(labels)
+        if stopping.reason is not None or not cost < before - p.tolerance:
+            return labels
+    return _improve_linked(p, labels, stopping)
+
+
+def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
+    """The same for subsets that stored pairs link."""
     if p.n == 0:
         return labels
     pairs = _pairs_of(p, labels)

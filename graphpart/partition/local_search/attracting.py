@@ -1,0 +1,50 @@
+"""Local search where a background attracts some pairs, and there are too many elements for a matrix.
+
+There any two subsets can be worth a join, and any subset a move, also where no stored pair leads. Up to
+`LARGEST_DENSE` elements, such a problem is made a matrix, and all is as the methods say. Beyond, best moves are not
+taken in the order of their changes of cost, which takes all pairs, but element by element from a queue, each to the
+best of all subsets, linked or not, as in multilevel moves (_levels.pyx). What holds at the end is the same: no
+join, or no move of one element, lowers the cost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphpart.partition.local_search._levels import Level
+from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.set_partition import LARGEST_DENSE
+from graphpart.stopping import Stopping
+
+__all__ = ["any_subset_attracts", "is_native", "join_any", "move_to_any"]
+
+
+def any_subset_attracts(p: SetPartition) -> bool:
+    """Whether a problem has a background that attracts some pairs."""
+    return p.background is not None and not p.background.repels
+
+
+def is_native(p: SetPartition) -> bool:
+    """Whether local search does with stored pairs; all other problems are made matrices."""
+    return not any_subset_attracts(p) or p.n > LARGEST_DENSE
+
+
+def join_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
+    """Let subsets join the best ones, one after the other, until no join of two lowers the cost."""
+    while stopping.reason is None:
+        q = p.contract(labels)
+        joined = np.arange(q.n, dtype=np.int32)
+        cost += Level(*q.rows(), *terms_of(q)).move(joined, cost, stopping)
+        joined = canonical(joined)
+        labels = canonical(joined[labels])
+        if int(joined.max(initial=-1)) + 1 == q.n:
+            break
+    return labels
+
+
+def move_to_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
+    """Let elements move to the best subsets, one after the other, until no move lowers the cost."""
+    moved = np.array(labels, np.int32)
+    Level(*p.rows(), *terms_of(p)).move(moved, cost, stopping)
+    return canonical(moved)
