@@ -198,7 +198,7 @@ def test_a_problem_without_its_columns(tmp_path):
         gp.distributed.DaskPartition(pd.DataFrame({"u": [1]}), columns=("u", "v"))
 
 
-# ------------------------------------------------------------------------------------------------------------ the engine
+# ----------------------------------------------------------------------------------------------------------- the engine
 
 
 def slow(folder, stage, number):
