@@ -217,3 +217,14 @@ def test_a_cluster_that_has_lost_all_workers_is_made_anew(tmp_path, monkeypatch)
         assert mine.map("slow", slow, [(), ()]) == [0, 1]
         thread.join()
         assert mine.cluster is not first
+
+
+def test_small_components_beside_a_divided_one_are_solved_at_once(divided):
+    # A square that is divided, and small components with a best partition that only whole solutions find.
+    rows, _ = grid(np.arange(SIDE * SIDE), seed=5)
+    small = [pd.DataFrame({"u": [k, k + 1, k], "v": [k + 1, k + 2, k + 2], "cost": -1.0}) for k in range(5000, 6500, 3)]
+    both = solve(pd.concat([rows, *small]), workers=0, memory_limit=1e7, refine=0)
+    alone = solve(rows, workers=0, memory_limit=1e7, refine=0)
+    assert alone.levels[0]["divided"] and both.levels[0]["divided"]
+    labels = by_id(both.to_frame().rename(columns={"label": "block"}))
+    assert all(labels[k] == labels[k + 1] == labels[k + 2] for k in range(5000, 6500, 3))
