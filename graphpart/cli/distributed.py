@@ -45,9 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--workers", type=whole, metavar="INTEGER", help="processes on this machine; default: 2")
     group.add_argument("--memory-limit", metavar="SIZE", help="of each worker, like 4GB, the default")
     group.add_argument("--work-folder", metavar="PATH", help="is gone on with if it holds an earlier run of the same")
-    group.add_argument(
-        "--blocks", metavar="PATH", help="Parquet of id, block: how to divide what is too large"
-    )
+    group.add_argument("--blocks", metavar="PATH", help="Parquet of id, block: how to divide what is too large")
     group.add_argument("--refine", type=whole, metavar="INTEGER", help="rounds of refinement; default: 2")
 
 

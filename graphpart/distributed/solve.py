@@ -379,8 +379,8 @@ class _Run:
             found = [answer["bound"] for answer in solved]
             if self.bound is not None:
                 found = self.raise_bound(name, level, ranges, division, routed, solved)
-            whole = math.fsum([*(answer["between"] for answer in routed), *found])
-            self.lower = max(self.lower, whole - ROUNDING * abs(whole))
+            total = math.fsum([*(answer["between"] for answer in routed), *found])
+            self.lower = max(self.lower, total - ROUNDING * abs(total))
         self.folder.remove(routes)
         self.gain = math.fsum(answer["cost"] - answer["before"] for answer in solved if answer["before"] is not None)
         return [answer["clusters"] for answer in solved]
