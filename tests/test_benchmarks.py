@@ -226,3 +226,26 @@ def test_pairwise_rejects_unknown_families():
 def test_peers_rejects_unknown_rows():
     done = peers("--rows", "none")
     assert done.returncode == 2 and "invalid choice: 'none'" in done.stderr
+
+
+def test_runs_in_parts(tmp_path):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas")
+    script, folder, table = PEERS.parent / "in_parts.py", tmp_path / "pairs", tmp_path / "measured.csv"
+    for family in ("planted", "grid", "random"):
+        made = peers("make", family, str(folder / family), "--pairs", "20000", script=script)
+        assert made.returncode == 0, made.stderr
+    options = ("--workers", "0", "--csv", str(table))
+    costs = {}
+    for command, family in (("solve", "planted"), ("whole", "planted"), ("solve", "grid"), ("components", "random")):
+        some = options if command != "whole" else options[2:]
+        more = ("--tiles",) if (command, family) == ("solve", "grid") else ()
+        done = peers(command, str(folder / family), *some, *more, script=script)
+        assert done.returncode == 0, done.stderr
+        row = json.loads(done.stdout)
+        costs[command, family] = row.get("cost")
+        if family == "planted":
+            assert row["variation"] < 1.0
+    assert costs["solve", "planted"] == pytest.approx(costs["whole", "planted"], rel=1e-3)
+    with table.open(newline="") as stream:
+        assert [row["command"] for row in csv.DictReader(stream)] == ["solve", "whole", "solve", "components"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,21 @@ def front() -> None:
     figure.savefig(HERE / "clusters.png", dpi=100)
 
 
+def distributed() -> None:
+    """Seconds of processors, bytes written and gap of runs in parts, against pairs, from what was measured."""
+    with (HERE.parent / "benchmarks" / "distributed.csv").open(newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["family"] == "planted"]
+    figure = Figure(figsize=(10, 3), layout="constrained")
+    columns = ("seconds of processors", "GB written", "gap, %")
+    for axis, column in zip(figure.subplots(1, 3), columns, strict=True):
+        axis.loglog([float(row["pairs"]) for row in rows], [float(row[column]) for row in rows], "o-")
+        axis.set_title(column, fontsize=11)
+        axis.set_xlabel("pairs")
+    axis.set_yscale("linear")
+    axis.set_ylim(0)
+    figure.savefig(HERE / "distributed.png", dpi=100)
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["partition", "bounds", "front"]:
+    for name in sys.argv[1:] or ["partition", "bounds", "front", "distributed"]:
         globals()[name]()

@@ -5,8 +5,8 @@ one by one. A component with more pairs than fit is divided into blocks: its att
 the strongest to the weakest, by classes of strength that a sample of the pairs divides evenly, and within a class in
 their order on disk; the sets of both elements become one, unless that would have more pairs than fit. These are the
 sets of Kruskal's algorithm with limited size. Where blocks are given, like the tiles of an image, pairs between them
-are passed over, so that each block is one of these, or lies within one. Small components and blocks are packed into
-tasks, in the order of their first elements.
+are passed over, so that each block is one of these, or lies within one. Small components are packed into tasks, in the
+order of their first elements, and blocks into others.
 
 One worker does this in passes over the pairs on disk; it holds some numbers for each element.
 """
@@ -35,7 +35,8 @@ def divide(
     """A task: for each element its block and the task that solves it, NOBODY if no pair attracts it.
 
     Saves the arrays ``block`` and ``task`` of elements, ``component`` of elements and ``large`` of components; the
-    answer says how many there are, and whether a component was divided. `most` is the number of pairs of a task,
+    answer says how many there are, how many tasks, the first of which ("whole") have whole components, and whether a
+    component was divided. `most` is the number of pairs of a task,
     `given` the stage that has the given blocks of elements.
     """
     parent = np.arange(n, dtype=np.int32)
@@ -58,16 +59,18 @@ def divide(
         count = int(block.max(initial=-1)) + 1
         weights = np.bincount(block, degree, count) / 2
     alone = np.bincount(block, minlength=count) == 1
-    weights[alone] = 0
-    task_of_block = packed(weights, most).astype(np.int32)
-    task_of_block[alone] = NOBODY
-    used, renamed = np.unique(task_of_block[~alone], return_inverse=True)
-    task_of_block[~alone] = renamed
+    partial = np.zeros(count, bool)  # blocks of large components
+    partial[block] = large[component]
+    task_of_block = np.full(count, NOBODY, np.int32)
+    ends = [0]
+    for mine in (np.flatnonzero(~partial & ~alone), np.flatnonzero(partial & ~alone)):
+        task_of_block[mine] = ends[-1] + packed(weights[mine], most)
+        ends.append(int(task_of_block.max(initial=NOBODY)) + 1)
     folder.save(stage, "component", component)
     folder.save(stage, "large", large)
     folder.save(stage, "block", block)
     folder.save(stage, "task", task_of_block[block])
-    return {"components": len(large), "blocks": count, "tasks": len(used), "divided": divided}
+    return {"components": len(large), "blocks": count, "tasks": ends[2], "whole": ends[1], "divided": divided}
 
 
 def _count(degree: NDArray[np.int32], u: NDArray[np.int32], v: NDArray[np.int32]) -> None:

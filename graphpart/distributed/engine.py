@@ -23,6 +23,7 @@ __all__ = ["Ended", "Engine", "Performed", "memory_of"]
 SERVE = 0.2  # seconds between two looks at the clock
 RETRIES = 5  # of a task whose worker is lost
 DESERTED = 60.0  # seconds without any worker, after which others are made
+PATIENCE = 5  # times as long with workers that are not our own
 UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2.0**10, "MIB": 2.0**20, "GIB": 2.0**30, "TIB": 2.0**40}
 
 Task = Callable[..., Any]
@@ -94,11 +95,19 @@ class Engine:
         self.cluster.close()
 
     def _deserted(self) -> bool:
-        """Whether the cluster that is our own has had no worker for a while: Dask gives up slow beginners."""
+        """Whether the cluster that is our own has had no worker for a while: Dask gives up slow beginners.
+
+        SolverError if that of the user has had none for long.
+        """
         now = time.monotonic()
-        if not self.own or self.cluster.scheduler.workers:
+        if self.cluster.scheduler.workers if self.own else self.client.scheduler_info()["workers"]:
             self.seen = now
-        return now - self.seen > DESERTED
+        if not self.own and now - self.seen > PATIENCE * DESERTED:
+            raise SolverError(
+                f"no worker has been there for {now - self.seen:.0f} s: the work folder keeps what is done; "
+                "begin workers and run again with the same work folder"
+            )
+        return self.own and now - self.seen > DESERTED
 
     def map(self, stage: str, task: Task, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The answers of ``task(folder, stage, number, *arguments)``, in order.
@@ -150,6 +159,7 @@ class Engine:
         dask = _distributed()
         futures = self._submitted(stage, task, arguments, missing)
         waiting, done = set(futures), len(answers) - len(missing)
+        self.seen = time.monotonic()
         try:
             while waiting:
                 if self.stopping.check(math.inf):

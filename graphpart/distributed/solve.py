@@ -327,7 +327,9 @@ class _Run:
             division = self.engine.map(f"divide-{k}", divisions.divide, [argument])[0]
             divided = division["divided"]
             self.more = divided and self.rounds > 0
-            sizes = self.part(f"{k}", n, level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0, divided)
+            sizes = self.part(
+                f"{k}", n, level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0, division["whole"]
+            )
             stage = f"labels-{k}"
             subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{k}", sizes)])[0]
             self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
@@ -358,21 +360,27 @@ class _Run:
         tasks: int,
         start: tuple[str, str] | None,
         bounding: bool,
-        divided: bool = False,
+        whole: int | None = None,
     ) -> list[int]:
-        """Solve the parts of a division; how many subsets each has. Their lower bound, if they are all elements."""
+        """Solve the parts of a division; how many subsets each has. Their lower bound, if they are all elements.
+
+        Tasks from number `whole` on have blocks of larger components, which the next level finishes.
+        """
         map_ = self.engine.map
         routes = f"route-{name}"
         routed = map_(routes, parts.route, [(level, division, tasks, self.left if bounding else "")] * ranges)
-        arguments = [(routes, ranges, n, self.method, self.options, start, FEWER if divided else None)] * tasks
+        some = tasks if whole is None else whole
+        arguments = [
+            (routes, ranges, n, self.method, self.options, start, FEWER if k >= some else None) for k in range(tasks)
+        ]
         solved = map_(f"solve-{name}", parts.solved, arguments)
         if bounding:
             self.proven = self.proven and all(answer["optimal"] for answer in solved)
             found = [answer["bound"] for answer in solved]
             if self.bound is not None:
                 found = self.raise_bound(name, level, ranges, division, routed, solved)
-            whole = math.fsum([*(answer["between"] for answer in routed), *found])
-            self.lower = max(self.lower, whole - ROUNDING * abs(whole))
+            total = math.fsum([*(answer["between"] for answer in routed), *found])
+            self.lower = max(self.lower, total - ROUNDING * abs(total))
         self.folder.remove(routes)
         self.gain = math.fsum(answer["cost"] - answer["before"] for answer in solved if answer["before"] is not None)
         return [answer["clusters"] for answer in solved]

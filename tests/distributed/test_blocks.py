@@ -217,3 +217,28 @@ def test_a_cluster_that_has_lost_all_workers_is_made_anew(tmp_path, monkeypatch)
         assert mine.map("slow", slow, [(), ()]) == [0, 1]
         thread.join()
         assert mine.cluster is not first
+
+
+def test_small_components_beside_a_divided_one_are_solved_at_once(divided):
+    # A square that is divided, and small components with a best partition that only whole solutions find.
+    rows, _ = grid(np.arange(SIDE * SIDE), seed=5)
+    small = [pd.DataFrame({"u": [k, k + 1, k], "v": [k + 1, k + 2, k + 2], "cost": -1.0}) for k in range(5000, 6500, 3)]
+    both = solve(pd.concat([rows, *small]), workers=0, memory_limit=1e7, refine=0)
+    alone = solve(rows, workers=0, memory_limit=1e7, refine=0)
+    assert alone.levels[0]["divided"] and both.levels[0]["divided"]
+    labels = by_id(both.to_frame().rename(columns={"label": "block"}))
+    assert all(labels[k] == labels[k + 1] == labels[k + 2] for k in range(5000, 6500, 3))
+
+
+def test_a_cluster_of_the_user_that_has_lost_all_workers_is_an_error(tmp_path, monkeypatch):
+    engine, folder = (pytest.importorskip(f"graphpart.distributed.{name}") for name in ("engine", "folder"))
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(engine, "DESERTED", 0.2)
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=1, **options) as made, distributed.Client(made) as client:
+        made.scale(0)
+        with (
+            engine.Engine(folder.Folder(str(tmp_path)), client, 0, 10**9, Stopping(), lambda *_: None) as mine,
+            pytest.raises(gp.SolverError, match="no worker has been there"),
+        ):
+            mine.map("slow", slow, [()])
