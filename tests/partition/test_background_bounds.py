@@ -292,7 +292,7 @@ def test_large_and_not_repelling_is_refused_in_one_line(monkeypatch):
             call(repels)
     near = importlib.import_module("graphpart.partition.extending.near")
     monkeypatch.setattr(near, "ELEMENTS", 10)
-    with pytest.raises(InvalidProblem, match=r"extend needs .* near what may change"):
+    with pytest.raises(InvalidProblem, match=r"extend needs .* near what is new"):
         gp.partition.extend(repels, {})
     kept = gp.partition.extend(repels, {a: a // 2 for a in range(30)}, freeze=True)
     assert kept.cost == -30.0 and gp.partition.extend(repels, {a: a // 2 for a in range(29)}, freeze=True).cost == -30.0

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from graphpart.common.finishing import result_of
 from graphpart.errors import InvalidOption
 from graphpart.partition.extending.frozen import place_new
-from graphpart.partition.extending.near import changed_since, explicit_near, prepared
+from graphpart.partition.extending.near import changed_since, explicit_near, improved_near, prepared
 from graphpart.partition.extending.old import (
     check_cuts,
     conflicts,
@@ -154,12 +154,11 @@ def extend(
             free[blocks[changed_since(p, before)]] = True
         free[blocks[conflicts(p, labels, blocks)]] = True
         inner = np.where(in_cut_clusters(q, inner), -1, inner).astype(np.int32)
-    if q.background is not None:
-        q = explicit_near(q, inner, free | (inner < 0), bool(freeze))
-    found = place_new(q, inner, solver)
+    implicit = q.background is not None
+    found = place_new(explicit_near(q, inner, inner < 0) if implicit else q, inner, solver)
     status, bound = Status.FEASIBLE, -np.inf
     if not freeze and free.any() and not stopping.check(np.inf):
-        found, status, bound = _near(q, found, free, solver)
+        found, status, bound = (improved_near if implicit else _near)(q, found, free, solver)
     final = found[blocks]
     numbers = stable(final, labels, shown, bool(freeze))
     cost = p.evaluate_labels(numbers)

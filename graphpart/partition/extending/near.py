@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
 from graphpart.partition.extending.old import changed_elements
-from graphpart.partition.problem import Labels, SetPartition, as_problem
+from graphpart.partition.extending.solver import Solver
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.explicit import ELEMENTS, listed_within, without_background
+from graphpart.result import Status
 
-__all__ = ["changed_since", "explicit_near", "prepared"]
+__all__ = ["changed_since", "explicit_near", "improved_near", "prepared"]
 
 
 def prepared(problem: Any) -> SetPartition:
@@ -34,39 +36,60 @@ def changed_since(p: SetPartition, before: Any) -> NDArray[np.int64]:
     return changed_elements(p, old)
 
 
-def explicit_near(q: SetPartition, labels: Labels, free: NDArray[np.bool_], freeze: bool) -> SetPartition:
-    """A problem with the same elements that lists what pairs cost near what is free to move, and no others.
+def explicit_near(q: SetPartition, labels: Labels, free: NDArray[np.bool_]) -> SetPartition:
+    """A problem with the same elements that lists what pairs cost where free elements may join clusters, and no others.
 
-    Free elements join clusters that they attract, and, unless these are frozen, what is linked to free elements may
-    move to clusters that it attracts: the background repels, so nothing else pays.
+    Free elements join what they attract, or what another that they attract does: the background repels, so nothing else
+    pays.
 
     Raises
     ------
     InvalidProblem
         If there are too many such pairs.
     """
+    members = _near(q, labels, free, 1)
+    part, mine = q.restrict(members), labels[members]
+    order = np.argsort(mine, kind="stable").astype(np.int32)
+    same = (mine[order[1:]] == mine[order[:-1]]) & (mine[order[1:]] >= 0)
+    u, v, cost = part.listed()
+    ends = [np.concatenate([x[cost < 0], y[same]]) for x, y in ((u, order[1:]), (v, order[:-1]))]
+    found = listed_within(part, connected(part.n, ends[0], ends[1]))
+    if found is None:
+        raise InvalidProblem(
+            "extend needs the costs of all pairs near what is new, too many here as unlisted pairs cost something: "
+            f"{len(members)} elements; fewer new elements leave fewer"
+        )
+    a, b, costs = found.pairs()
+    return SetPartition.of_pairs(range(q.n), members[a], members[b], costs, dense=False)
+
+
+def improved_near(
+    q: SetPartition, labels: Labels, free: NDArray[np.bool_], solver: Solver
+) -> tuple[Labels, Status, float]:
+    """Better labels where what changed and what is linked to it may move; status and bound if that was everything."""
+    members = _near(q, labels, free, 2)
+    part = q.restrict(members)
+    start = canonical(labels[members])
+    r = solver.run(part, start)
+    everything = len(members) == q.n
+    if r.cost > part.evaluate_labels(start):  # methods without a start
+        return labels, Status.FEASIBLE, -np.inf
+    out = labels.astype(np.int64)
+    out[members] = q.n + r.labels
+    return canonical(out), r.status if everything else Status.FEASIBLE, r.lower_bound if everything else -np.inf
+
+
+def _near(q: SetPartition, labels: Labels, free: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
+    """Free elements, and all of the clusters that they attract; with two steps, also those that these attract."""
     u, v, cost = q.listed()
     attracts = cost < 0
     near = free.copy()
-    for step in range(1 if freeze else 2):
+    for _ in range(steps):
         clusters = np.zeros(int(labels.max(initial=-1)) + 2, bool)  # the last one: of none
         for a, b in ((u, v), (v, u)):
             clusters[labels[b[attracts & near[a]]]] = True
-        clusters[labels[near & (labels >= 0)]] |= step > 0
+        if steps > 1:
+            clusters[labels[near & (labels >= 0)]] = True
         clusters[-1] = False
         near |= clusters[labels]
-    members = np.flatnonzero(near)
-    part, mine = q.restrict(members), labels[members]
-    order = np.argsort(mine, kind="stable")
-    same = (mine[order[1:]] == mine[order[:-1]]) & (mine[order[1:]] >= 0)
-    u, v, cost = part.listed()
-    ends = [np.concatenate([x[cost < 0], y]) for x, y in ((u, order[1:][same]), (v, order[:-1][same]))]
-    found = listed_within(part, connected(part.n, *(x.astype(np.int32) for x in ends)))
-    if found is None:
-        raise InvalidProblem(
-            f"extend needs the costs of all pairs near what may change, too many here as unlisted pairs cost something: "
-            f"{len(members)} elements; freeze=True, or fewer new elements, leave fewer"
-        )
-    a, b, costs = found.pairs()
-    u, v = members[a], members[b]
-    return SetPartition.of_pairs(range(q.n), u, v, costs, dense=False)
+    return np.flatnonzero(near)
