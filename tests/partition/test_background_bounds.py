@@ -278,7 +278,7 @@ def test_small_networks_are_proven():
 
 def test_large_and_not_repelling_is_refused_in_one_line(monkeypatch):
     set_partition = importlib.import_module("graphpart.partition.problem.explicit")
-    monkeypatch.setattr(set_partition, "LARGEST_DENSE", 10)
+    monkeypatch.setattr(set_partition, "LARGEST", 10)
     monkeypatch.setattr(set_partition, "ELEMENTS", 10)
     monkeypatch.setattr(set_partition, "PAIRS", 10)
     monkeypatch.setattr(set_partition, "TIMES", 0)
@@ -287,6 +287,37 @@ def test_large_and_not_repelling_is_refused_in_one_line(monkeypatch):
     with pytest.raises(InvalidProblem, match=r"exact needs .* the background attracts some pairs"):
         gp.partition.exact(attracts)
     repels = gp.SetPartition.from_pairs(30, ring, [-2.0] * 30, missing=0.5, dense=False)
-    for call in (gp.partition.ilp, lambda p: gp.partition.doubts(p, [0] * 30), lambda p: gp.partition.extend(p, {})):
+    for call in (gp.partition.ilp, lambda p: gp.partition.doubts(p, [0] * 30)):
         with pytest.raises(InvalidProblem, match="30 elements hang together by pairs that attract"):
             call(repels)
+    near = importlib.import_module("graphpart.partition.extending.near")
+    monkeypatch.setattr(near, "ELEMENTS", 10)
+    with pytest.raises(InvalidProblem, match=r"extend needs .* near what is new"):
+        gp.partition.extend(repels, {})
+    kept = gp.partition.extend(repels, {a: a // 2 for a in range(30)}, freeze=True)
+    assert kept.cost == -30.0 and gp.partition.extend(repels, {a: a // 2 for a in range(29)}, freeze=True).cost == -30.0
+
+
+@pytest.mark.parametrize("freeze", [True, False])
+def test_extending_is_that_of_the_dense_form(freeze, monkeypatch):
+    near = importlib.import_module("graphpart.partition.extending.near")
+    better = 0
+    for k in range(60):
+        rng = np.random.default_rng([41, k])
+        p = background_problem(rng, largest=12, requirements=False)
+        if p.background is None:
+            continue
+        old = {a: int(label) for a, label in enumerate(rng.integers(0, 4, p.n)) if rng.random() < 0.6}
+        dense = gp.partition.extend(p.to_dense(), old, freeze=freeze)
+        monkeypatch.setattr(near, "ELEMENTS", 0)
+        r = gp.partition.extend(p, old, freeze=freeze)
+        monkeypatch.setattr(near, "ELEMENTS", 3000)
+        assert r.cost == p.evaluate(r.labels)
+        if freeze:
+            assert r.cost == pytest.approx(dense.cost, abs=1e-9)
+            assert all(r.labels[a] == label for a, label in old.items())
+        else:  # what only repels is not looked at, unless it is in the way
+            optimum = gp.partition.brute_force(p.to_dense()).cost
+            assert r.cost >= optimum - 1e-9 and r.lower_bound <= optimum + 1e-9
+            better += r.cost <= dense.cost + 1e-9
+    assert freeze or better > 30

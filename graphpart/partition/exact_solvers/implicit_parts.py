@@ -9,6 +9,7 @@ unless it is very large.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -138,7 +139,9 @@ def _parts(component: Labels) -> Iterator[tuple[NDArray[np.int64], int]]:
 
 def _searched(p: SetPartition, labels: Labels, limit: float | None, call: Any) -> tuple[PartitionResult, float, bool]:
     """(a partition, a lower bound, is it optimal?) of a large component."""
-    half = None if limit is None else 0.5 * limit
-    r = multilevel(p, labels, time_limit=half, callback=call)
-    low = lower_bound(p, "auto", time_limit=half).bound
+    started = time.perf_counter()
+    r = multilevel(p, labels, time_limit=None if limit is None else 0.5 * limit, callback=call)
+    if limit is not None:
+        limit = max(0.0, limit - (time.perf_counter() - started)) * (0.5 if p.n <= ELEMENTS else 0.9)
+    low = lower_bound(p, "auto", time_limit=limit).bound
     return r, low, low >= r.cost

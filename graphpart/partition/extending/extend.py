@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from graphpart.common.finishing import result_of
 from graphpart.errors import InvalidOption
 from graphpart.partition.extending.frozen import place_new
+from graphpart.partition.extending.near import changed_since, explicit_near, improved_near, prepared
 from graphpart.partition.extending.old import (
-    changed_elements,
     check_cuts,
     conflicts,
     in_cut_clusters,
@@ -37,7 +37,6 @@ from graphpart.partition.extending.old import (
 )
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.explicit import without_background
 from graphpart.result import PartitionResult, Result, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -135,7 +134,7 @@ def extend(
     >>> [sorted(cluster) for cluster in r.partition], r.labels.tolist()
     ([['a', 'b'], ['c', 'd']], [1, 0, 1, 0])
     """
-    p = without_background(problem, "extend")
+    p = prepared(problem)
     if not isinstance(freeze, bool | np.bool_):
         raise InvalidOption(f"freeze is {freeze!r}: expected True or False")
     labels, shown, named = old_labels(p, old)
@@ -152,13 +151,14 @@ def extend(
         check_cuts(p, inner[blocks])
     else:
         if before is not None:
-            free[blocks[changed_elements(p, without_background(before, "extend"))]] = True
+            free[blocks[changed_since(p, before)]] = True
         free[blocks[conflicts(p, labels, blocks)]] = True
         inner = np.where(in_cut_clusters(q, inner), -1, inner).astype(np.int32)
-    found = place_new(q, inner, solver)
+    implicit = q.background is not None
+    found = place_new(explicit_near(q, inner, inner < 0) if implicit else q, inner, solver)
     status, bound = Status.FEASIBLE, -np.inf
     if not freeze and free.any() and not stopping.check(np.inf):
-        found, status, bound = _near(q, found, free, solver)
+        found, status, bound = (improved_near if implicit else _near)(q, found, free, solver)
     final = found[blocks]
     numbers = stable(final, labels, shown, bool(freeze))
     cost = p.evaluate_labels(numbers)

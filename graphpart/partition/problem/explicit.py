@@ -13,12 +13,14 @@ import numpy as np
 from graphpart.common.groups import group
 from graphpart.errors import InvalidProblem
 from graphpart.partition.problem.derived import components
-from graphpart.partition.problem.set_partition import LARGEST_DENSE, SetPartition, as_problem
+from graphpart.partition.problem.pair_costs import Labels
+from graphpart.partition.problem.set_partition import SetPartition, as_problem
 
 __all__ = ["explicit", "listed_within", "without_background"]
 
 PAIRS, TIMES = 4_000_000, 20  # to be listed at most: so many, and so many times those that are
 ELEMENTS = 3000  # up to which a matrix is as good
+LARGEST = 5000  # of a problem that is made a matrix for what needs one: 200 MB, and what works on it takes more
 
 
 def explicit(p: SetPartition) -> SetPartition | None:
@@ -37,11 +39,14 @@ def explicit(p: SetPartition) -> SetPartition | None:
     return listed_within(p)
 
 
-def listed_within(p: SetPartition) -> SetPartition | None:
-    """The same with all pairs within components of attracting pairs, which are listed, for a background that repels."""
+def listed_within(p: SetPartition, component: Labels | None = None) -> SetPartition | None:
+    """The same with all pairs within components of attracting pairs, which are listed, for a background that repels.
+
+    `component`: canonical labels of sets that consist of such components, within which all pairs are listed.
+    """
     background = p.background
     assert background is not None and p.u is not None and p.v is not None and p.cost is not None
-    component = components(p)
+    component = components(p) if component is None else component
     sizes = np.bincount(component).astype(np.int64)
     if int((sizes * (sizes - 1) // 2).sum()) > PAIRS + TIMES * p.m:
         return None
@@ -77,7 +82,7 @@ def without_background(problem: Any, what: str) -> SetPartition:
     if p.background is None:
         return p
     found = explicit(p)
-    if found is None and p.n <= LARGEST_DENSE:
+    if found is None and p.n <= LARGEST:
         found = p.to_dense()
     if found is None:
         size = np.bincount(components(p)).max(initial=0)
@@ -87,6 +92,6 @@ def without_background(problem: Any, what: str) -> SetPartition:
             why = "the background attracts some pairs"
         raise InvalidProblem(
             f"{what} needs the costs of all pairs of elements in one piece, too many here as unlisted pairs cost "
-            f"something: {why}; expected at most {LARGEST_DENSE} elements, or smaller pieces"
+            f"something: {why}; expected at most {LARGEST} elements, or smaller pieces"
         )
     return found

@@ -1,0 +1,95 @@
+"""What an extension can change where pairs that are not listed cost something: the costs of pairs near new elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidProblem
+from graphpart.partition.extending.old import changed_elements
+from graphpart.partition.extending.solver import Solver
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.explicit import ELEMENTS, listed_within, without_background
+from graphpart.result import Status
+
+__all__ = ["changed_since", "explicit_near", "improved_near", "prepared"]
+
+
+def prepared(problem: Any) -> SetPartition:
+    """The problem without a background, if it is small, or the background attracts; else as it is."""
+    p = as_problem(problem, background=True)
+    if p.background is None or (p.n > ELEMENTS and p.background.repels):
+        return p
+    return without_background(p, "extend")
+
+
+def changed_since(p: SetPartition, before: Any) -> NDArray[np.int64]:
+    """The elements whose pairs have changed; all of them if the background has."""
+    old = as_problem(before, background=True)
+    if p.background is None:
+        return changed_elements(p, without_background(old, "extend"))
+    if old.background is None or old.background.constant is None or old.background.constant != p.background.constant:
+        return np.arange(p.n)
+    return changed_elements(p, old)
+
+
+def explicit_near(q: SetPartition, labels: Labels, free: NDArray[np.bool_]) -> SetPartition:
+    """A problem with the same elements that lists what pairs cost where free elements may join clusters, and no others.
+
+    Free elements join what they attract, or what another that they attract does: the background repels, so nothing else
+    pays.
+
+    Raises
+    ------
+    InvalidProblem
+        If there are too many such pairs.
+    """
+    members = _near(q, labels, free, 1)
+    part, mine = q.restrict(members), labels[members]
+    order = np.argsort(mine, kind="stable").astype(np.int32)
+    same = (mine[order[1:]] == mine[order[:-1]]) & (mine[order[1:]] >= 0)
+    u, v, cost = part.listed()
+    ends = [np.concatenate([x[cost < 0], y[same]]) for x, y in ((u, order[1:]), (v, order[:-1]))]
+    found = listed_within(part, connected(part.n, ends[0], ends[1]))
+    if found is None:
+        raise InvalidProblem(
+            "extend needs the costs of all pairs near what is new, too many here as unlisted pairs cost something: "
+            f"{len(members)} elements; fewer new elements leave fewer"
+        )
+    a, b, costs = found.pairs()
+    return SetPartition.of_pairs(range(q.n), members[a], members[b], costs, dense=False)
+
+
+def improved_near(
+    q: SetPartition, labels: Labels, free: NDArray[np.bool_], solver: Solver
+) -> tuple[Labels, Status, float]:
+    """Better labels where what changed and what is linked to it may move; status and bound if that was everything."""
+    members = _near(q, labels, free, 2)
+    part = q.restrict(members)
+    start = canonical(labels[members])
+    r = solver.run(part, start)
+    everything = len(members) == q.n
+    if r.cost > part.evaluate_labels(start):  # methods without a start
+        return labels, Status.FEASIBLE, -np.inf
+    out = labels.astype(np.int64)
+    out[members] = q.n + r.labels
+    return canonical(out), r.status if everything else Status.FEASIBLE, r.lower_bound if everything else -np.inf
+
+
+def _near(q: SetPartition, labels: Labels, free: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
+    """Free elements, and all of the clusters that they attract; with two steps, also those that these attract."""
+    u, v, cost = q.listed()
+    attracts = cost < 0
+    near = free.copy()
+    for _ in range(steps):
+        clusters = np.zeros(int(labels.max(initial=-1)) + 2, bool)  # the last one: of none
+        for a, b in ((u, v), (v, u)):
+            clusters[labels[b[attracts & near[a]]]] = True
+        if steps > 1:
+            clusters[labels[near & (labels >= 0)]] = True
+        clusters[-1] = False
+        near |= clusters[labels]
+    return np.flatnonzero(near)
