@@ -47,13 +47,13 @@ FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, SETS, NEAR, WHEELS = 4.0, 0.2, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
 LARGEST = 12  # elements in a 2-partition
-QUICKLY, THOROUGH = (200, 10), (1000, 20)  # 2-partitions from which others are searched in a round, and steps from each
+QUICKLY, THOROUGH = (200, 10), (4000, 20)  # 2-partitions from which others are searched in a round, and steps from each
 FAR = 500  # pairs at most, for which cycles are sought far away in a round
 NOTHING = 1e-6  # pairs that are not longer count as of no length
 REACH, FARTHER = 50, 4  # elements looked at for cycles through one; so many times more where few are added
 SCALE = 0.2  # of prices to variables
 LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
-IDLE, PATIENCE = 12, 60  # so many in turn are the last, if the finest violations count, or in any case
+IDLE, PATIENCE = 12, 60  # so many in turn are the last, if the finest violations count, and are all, or else
 QUICK = 200_000  # variables, up to which message passing has two rounds only: the relaxation overtakes it soon
 
 
@@ -346,6 +346,7 @@ def tightened(relaxation: Relaxation, stopping: Stopping) -> tuple[Inequalities,
                 break  # this point violates nothing and costs no more
             relaxation.tolerance = FINEST
         idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
-        if idle >= (IDLE if tolerance == FINEST else PATIENCE):
+        settled = tolerance == FINEST and relaxation.violation <= VIOLATED
+        if idle >= (IDLE if settled else PATIENCE):
             break
     return relaxation.best

@@ -29,7 +29,7 @@ from scipy.linalg import eigh
 
 from graphpart.partition.bounds import _primal_dual
 from graphpart.partition.bounds.message_passing import pass_messages
-from graphpart.partition.bounds.relaxation import FINEST, LITTLE, Relaxation
+from graphpart.partition.bounds.relaxation import FINEST, LITTLE, PATIENCE, VIOLATED, Relaxation
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
@@ -40,11 +40,8 @@ Floats = NDArray[np.float64]
 ITERATIONS = 40  # between two restarts
 STEP = 1.0  # of S to that of prices
 NUMBERS = 1 << 23  # general 2-partitions have whole numbers up to that
-FIRST, SLOW, GAIN = (
-    200,
-    3,
-    2e-4,
-)  # rounds of the linear relaxation at most; so many that raise the bound by no more end it
+FIRST = 200  # rounds of the linear relaxation before, at most;
+SLOW, GAIN = 3, 2e-4  # so many in turn that raise the bound by a smaller share are its last
 IDLE = 25  # rounds in turn that raise the bound by a share of LITTLE are the last
 
 
@@ -143,6 +140,7 @@ def solve_semidefinite(p: SetPartition, stopping: Stopping) -> tuple[Inequalitie
             if relaxation.tolerance <= FINEST and relaxation.violation <= FINEST:
                 break
             relaxation.tolerance = FINEST
-        if idle >= IDLE and relaxation.tolerance <= FINEST:
+        settled = relaxation.tolerance <= FINEST and relaxation.violation <= VIOLATED
+        if idle >= (IDLE if settled else PATIENCE):
             break
     return relaxation.best
