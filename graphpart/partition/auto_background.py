@@ -1,9 +1,11 @@
 """What the default method does with a problem whose background is too large to be made explicit.
 
 It starts as the search does (anytime_search/start.py): multilevel moves, and where subsets are small, also joining
-and a little annealing, after which pairwise Kernighan-Lin follows. Without a time limit that is all; with one, the
-search goes on from there as long as there is time. The bound is the sum of all costs that attract, where the
-background repels.
+and a little annealing, after which pairwise Kernighan-Lin follows. With a time limit, the search goes on from there.
+
+Where subsets are small, branch and cut follows, part by part, from the partition found: with a time limit, for SHARE of
+it; else for at most PROOF seconds. Of large subsets, such as communities, it would prove little. The bound is then the
+sum of all costs that attract.
 """
 
 from __future__ import annotations
@@ -17,16 +19,20 @@ import numpy as np
 
 from graphpart.common.rounds import check_seed_and_threads
 from graphpart.partition.anytime_search.checkpoint import saved
-from graphpart.partition.anytime_search.levels import polished
+from graphpart.partition.anytime_search.levels import has_small_subsets, polished
 from graphpart.partition.anytime_search.search import better_start, search
 from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.local_search.improve import improve
+from graphpart.partition.exact_solvers.exact import exact
+from graphpart.partition.local_search.improve import improve, repels
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
 __all__ = ["auto_by_levels"]
+
+SHARE, PROOF = 0.5, 5.0
+MOST = 2**18  # listed pairs, up to which branch and cut ends within about a second of its limit
 
 
 def auto_by_levels(
@@ -43,22 +49,56 @@ def auto_by_levels(
     check_seed_and_threads(seed, None)
     start = better_start(p, initial, checkpoint)
     if time_limit is not None:
-        result = search(
-            p, start, time_limit=time_limit, target=target, seed=seed, checkpoint=checkpoint, callback=callback
-        )
+
+        def searched(start: Labels | None, limit: float | None) -> PartitionResult:
+            return search(
+                p, start, time_limit=limit, target=target, seed=seed, checkpoint=checkpoint, callback=callback
+            )
+
+        result = searched(start, (1.0 - SHARE) * time_limit)
+        if result.status not in (Status.INTERRUPTED, Status.TARGET) and not _is_worth_proving(p, result):
+            result = searched(result.labels, stopping.remaining)
         status = Status.LOCAL_OPTIMUM if result.status == Status.FEASIBLE else result.status
-        result = replace(result, status=status, method="auto")
-        return _bounded(p, result, "search")
-    state = np.random.default_rng(seed or 0)
+        result = _bounded(p, replace(result, status=status, method="auto"), "search", stopping.remaining, callback)
+    else:
+        state = np.random.default_rng(seed or 0)
 
-    def kernel(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-        labels = start_with_background(p, labels, start is None, stopping, state)
-        return polished(p, labels, stopping, thorough=True)
+        def kernel(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
+            labels = start_with_background(p, labels, start is None, stopping, state)
+            return polished(p, labels, stopping, thorough=True)
 
-    result = improve(p, start, lambda p, _: p.blocks(), kernel, "auto", stopping, lambda p: True)
-    return saved(p, _bounded(p, result, "multilevel moves"), checkpoint)
+        result = improve(p, start, lambda p, _: p.blocks(), kernel, "auto", stopping, lambda p: True)
+        result = _bounded(p, result, "multilevel moves", PROOF, callback)
+    return saved(p, replace(result, seconds=stopping.seconds), checkpoint)
 
 
-def _bounded(p: SetPartition, result: PartitionResult, how: str) -> PartitionResult:
-    bound = max(result.lower_bound, min(trivial_bound(p), result.cost))
-    return replace(result, lower_bound=bound, message=f"{result.message} ({how})")
+def _is_worth_proving(p: SetPartition, result: PartitionResult) -> bool:
+    return len(p.listed()[2]) <= MOST and repels(p) and has_small_subsets(result.labels)
+
+
+def _bounded(
+    p: SetPartition,
+    result: PartitionResult,
+    how: str,
+    limit: float | None,
+    callback: Callable[[float, float], object] | None,
+) -> PartitionResult:
+    """The result with a bound; with what branch and cut makes of it, where that is worth it."""
+    message = f"{result.message} ({how})"
+    if result.status in (Status.INTERRUPTED, Status.TARGET) or not _is_worth_proving(p, result):
+        bound = max(result.lower_bound, min(trivial_bound(p), result.cost))
+        return replace(result, lower_bound=bound, message=message)
+    proof = exact(p, result, time_limit=limit, callback=callback)
+    status, message = result.status, f"{message}, then branch and cut"
+    if proof.status in (Status.OPTIMAL, Status.INTERRUPTED):
+        status, message = proof.status, f"{proof.message}, after {how}"
+    later = tuple((result.seconds + seconds, cost) for seconds, cost in proof.history if cost < result.cost)
+    return replace(
+        result,
+        labels=proof.labels,
+        cost=proof.cost,
+        lower_bound=max(proof.lower_bound, min(result.lower_bound, proof.cost)),
+        status=status,
+        message=message,
+        history=result.history + later,
+    )

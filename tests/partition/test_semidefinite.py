@@ -207,3 +207,11 @@ def test_rows_by_length_are_the_same_rows():
         assert pairs[starts[k] : starts[k + 1]].tolist() == rows.pairs[rows.starts[i] : rows.starts[i + 1]].tolist()
         assert middles[k] - starts[k] == rows.middles[i] - rows.starts[i]
     assert (np.diff(rows.prices[order]) <= 0).all()
+
+
+def test_sizes_that_are_refused():
+    p = gp.SetPartition.from_pairs(2001, [(0, 1)], [-1.0], dense=False)
+    with pytest.raises(gp.InvalidOption, match="the problem has 2001 elements: expected at most 2000"):
+        gp.partition.lower_bound(p, "semidefinite")
+    q = gp.SetPartition.from_pairs(600, [(0, 1), (1, 2)], [-1.0, -1.0], missing=0.5, dense=False)
+    assert gp.partition.lower_bound(q, "semidefinite", time_limit=0.1).bound <= -1.5

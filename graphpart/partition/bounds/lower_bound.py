@@ -52,6 +52,7 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "auto": _fitting,
 }
 DENSE_UP_TO = 400  # elements of a problem with a background, up to which a matrix takes less time, and proves more
+EIGENVECTORS_UP_TO = 2000  # elements; those of a matrix of that size take some seconds
 
 
 def _fitting_implicit(p: SetPartition, stopping: Stopping) -> Found:
@@ -107,7 +108,7 @@ def lower_bound(
     Raises
     ------
     InvalidOption
-        If there is no such method.
+        If there is no such method, or the problem has more than 2000 elements and the method is "semidefinite".
 
     Examples
     --------
@@ -122,8 +123,13 @@ def lower_bound(
     stopping = Stopping(time_limit, None, None, callback)
     blocks = p.blocks() if len(p.must_join) else None
     q, exponent = p if blocks is None else p.contract(blocks), 0
-    if q.n <= DENSE_UP_TO:
-        q = q.to_dense() if q.background is not None else q
+    if method == "semidefinite" and q.n > EIGENVECTORS_UP_TO:
+        raise InvalidOption(
+            f"method is 'semidefinite', and the problem has {q.n} elements: expected at most {EIGENVECTORS_UP_TO} of "
+            "them, or method 'lp' or 'message-passing'"
+        )
+    if q.background is not None and (q.n <= DENSE_UP_TO or method == "semidefinite"):
+        q = q.to_dense()
     if q.background is None:
         q, exponent = in_fitting_unit(q)
     found, multipliers = (BOUNDS if q.background is None else WITH_BACKGROUND)[method](q, stopping)

@@ -92,9 +92,7 @@ class Relaxation:
             self.u, self.v, cost = self.u[kept], self.v[kept], cost[kept]
             self._keys = self.u.astype(np.int64) * p.n + self.v
         cut = cost == np.inf
-        self.cost = self.given = np.where(cut, 0.0, cost)
-        self.constant = 0.0
-        self._squares: tuple[NDArray[np.int32], float] | None = None
+        self.cost = np.where(cut, 0.0, cost)
         self.lower, self.upper = np.zeros(len(cost)), np.where(cut, 0.0, 1.0)
         self.y = np.where(self.cost < 0, 0.5, 0.0)
         scale = SCALE * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
@@ -103,6 +101,8 @@ class Relaxation:
         self._begin()
 
     def _begin(self) -> None:
+        self.given, self.constant = self.cost, 0.0
+        self._squares: tuple[NDArray[np.int32], float] | None = None
         self.bound = -np.inf
         self._best: tuple[Inequalities, Floats, tuple[NDArray[np.int32], float] | None]
         self._best = (self.rows.inequalities, self.rows.prices, None)

@@ -464,7 +464,7 @@ def as_problem(problem: Any, background: bool = False) -> SetPartition:
         if problem.n > LARGEST_DENSE:
             raise InvalidProblem(
                 f"this needs the costs of all pairs as a matrix, which has {problem.n} rows because unlisted pairs "
-                f"cost something: expected at most {LARGEST_DENSE} elements, or method multilevel"
+                f"cost something: expected at most {LARGEST_DENSE} elements, or method search"
             )
         return problem.to_dense()
     if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):
