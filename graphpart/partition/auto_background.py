@@ -89,7 +89,8 @@ def _bounded(
         bound = max(result.lower_bound, min(trivial_bound(p), result.cost))
         return replace(result, lower_bound=bound, message=message)
     proof = exact(p, result, time_limit=limit, callback=callback)
-    status, message = result.status, f"{message}, then branch and cut"
+    status: Status = result.status
+    message = f"{message}, then branch and cut"
     if proof.status in (Status.OPTIMAL, Status.INTERRUPTED):
         status, message = proof.status, f"{proof.message}, after {how}"
     later = tuple((result.seconds + seconds, cost) for seconds, cost in proof.history if cost < result.cost)
