@@ -16,54 +16,16 @@ from graphpart.kernels.contraction cimport (
     Row, Shrinking, shrinking_contract, shrinking_find, shrinking_free, shrinking_make,
 )
 from graphpart.kernels.minimum_cut cimport minimum_cut
+from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
-from graphpart.partition.reduction._pair_criteria cimport EDGE, NEIGHBOURHOOD, PAIR, SUBGRAPH, TRIANGLE
+from graphpart.partition.reduction._moves cimport MOVES, TO_A, TO_B, judge_third, most, name_of_move
+from graphpart.partition.reduction._pair_criteria cimport SUBGRAPH
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    MOVES = 8                   # weighted means of three moves, as in `_pair_criteria`
     HOPELESS = 2                # a set is given up once what it has to outweigh is so many times what its seed had
 
 cdef double ROUNDING = 2.0**-51
-cdef double[8] TO_B = [1, 0, 0.5, 0, 0.5, 0, 0.25, 0.375]
-cdef double[8] TO_A = [0, 1, 0.5, 0, 0, 0.5, 0.25, 0.375]
-cdef double[8] PAIR_OUT = [0, 0, 0, 1, 0.5, 0.5, 0.5, 0.25]
-cdef int[8] MOVE_NAME = [EDGE, EDGE, NEIGHBOURHOOD, PAIR, NEIGHBOURHOOD, NEIGHBOURHOOD, NEIGHBOURHOOD, NEIGHBOURHOOD]
-
-
-cdef struct Ring:
-    element_t* items
-    uint8_t* inside
-    Py_ssize_t first, size, room
-
-
-cdef inline void push(Ring* r, element_t a) noexcept nogil:
-    cdef Py_ssize_t at
-    if not r.inside[a]:
-        r.inside[a] = 1
-        at = r.first + r.size
-        r.items[at if at < r.room else at - r.room] = a
-        r.size += 1
-
-
-cdef inline element_t pop(Ring* r) noexcept nogil:
-    cdef element_t a = r.items[r.first]
-    r.first = r.first + 1 if r.first + 1 < r.room else 0
-    r.size -= 1
-    r.inside[a] = 0
-    return a
-
-
-cdef inline double most(double x, double y, int l) noexcept nogil:
-    """The most that moves number l lose at an element with costs x to a and y to b: it is with a, with b, or neither."""
-    cdef double worst = 0.0, loss
-    if x < INFINITY and not (y == INFINITY and TO_A[l] > 0):
-        loss = (TO_A[l] * y if TO_A[l] > 0 else 0.0) - (TO_B[l] + PAIR_OUT[l]) * x
-        worst = loss if loss > worst else worst
-    if y < INFINITY and not (x == INFINITY and TO_B[l] > 0):
-        loss = (TO_B[l] * x if TO_B[l] > 0 else 0.0) - (TO_A[l] + PAIR_OUT[l]) * y
-        worst = loss if loss > worst else worst
-    return worst
 
 
 cdef class Joins:
@@ -167,7 +129,7 @@ cdef class Joins:
         cdef Py_ssize_t i = 0, j = 0, t, common = 0
         cdef element_t other
         cdef int l
-        cdef bint hopeless, with_a, with_b, elsewhere
+        cdef bint hopeless
         for t in range(self.channels):
             self.mass[t] = self.total[t] - self.h[a, t] - self.h[b, t]
         for l in range(MOVES):
@@ -212,27 +174,12 @@ cdef class Joins:
                 if self.mass[t] > 0:
                     sums[l] += self.mass[t] * most(self.beta[t] * self.g[a, t], self.beta[t] * self.g[b, t], l)
             if sums[l] <= room:
-                return MOVE_NAME[l]
+                return name_of_move(l)
             if sums[l] - peak[l] <= room:
                 hopeless = False
         if hopeless:
             return 0
-        # A third element: wherever it is, with a, with b or elsewhere, some mean of moves loses nothing.
-        for j in range(common):
-            x, y = self.common_a[j], self.common_b[j]
-            with_a, with_b, elsewhere = x == INFINITY, y == INFINITY, False
-            for l in range(MOVES):
-                if sums[l] == INFINITY:
-                    continue
-                worst = sums[l] - most(x, y, l)
-                elsewhere |= worst <= room
-                if x < INFINITY:
-                    with_a |= worst - (TO_B[l] + PAIR_OUT[l]) * x + (TO_A[l] * y if TO_A[l] else 0.0) <= room
-                if y < INFINITY:
-                    with_b |= worst - (TO_A[l] + PAIR_OUT[l]) * y + (TO_B[l] * x if TO_B[l] else 0.0) <= room
-            if with_a and with_b and elsewhere:
-                return TRIANGLE
-        return 0
+        return judge_third(&sums[0], common, &self.common_a[0], &self.common_b[0], room)
 
     cdef element_t join(self, element_t a, element_t b, int why) noexcept nogil:
         """Contract a and b, and queue what has to be looked at again: the result and its neighbours."""

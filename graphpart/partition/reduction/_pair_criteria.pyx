@@ -7,18 +7,13 @@ from libc.math cimport INFINITY
 
 from graphpart.kernels.contraction cimport Row, Shrinking
 from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.partition.reduction._moves cimport MOVES, PAIR_OUT, TO_A, TO_B, judge_third, most, name_of_move
 
 cdef enum:
-    MOVES = 8                   # weighted means of three moves, see `judge_join`
-    LEAVINGS = 5                # and of two
+    LEAVINGS = 5                # weighted means of two moves, see `judge_cut`
 
 cdef double ROUNDING = 2.0**-51
 
-# Weights of the moves: a to the subset of b, b to the subset of a, both to a new subset. Eighths, so that sums are exact.
-cdef double[8] TO_B = [1, 0, 0.5, 0, 0.5, 0, 0.25, 0.375]
-cdef double[8] TO_A = [0, 1, 0.5, 0, 0, 0.5, 0.25, 0.375]
-cdef double[8] PAIR_OUT = [0, 0, 0, 1, 0.5, 0.5, 0.5, 0.25]
-cdef int[8] MOVE_NAME = [EDGE, EDGE, NEIGHBOURHOOD, PAIR, NEIGHBOURHOOD, NEIGHBOURHOOD, NEIGHBOURHOOD, NEIGHBOURHOOD]
 # Weights of: a leaves, b leaves.
 cdef double[5] A_OUT = [1, 0, 0.5, 0.75, 0.25]
 cdef double[5] B_OUT = [0, 1, 0.5, 0.25, 0.75]
@@ -95,40 +90,12 @@ cdef int judge_join(Shrinking* g, Scratch* t, element_t a, element_t b, double c
             continue
         sums[l] += rest[l]
         if sums[l] <= room:
-            return MOVE_NAME[l]
+            return name_of_move(l)
         if sums[l] - peak[l] <= room:
             hopeless = False
     if hopeless:
         return 0
-    # A third element: wherever it is, with a, with b or elsewhere, some mean of moves loses nothing.
-    cdef bint with_a, with_b, elsewhere
-    for j in range(common):
-        x, y = t.common_a[j], t.common_b[j]
-        with_a, with_b, elsewhere = x == INFINITY, y == INFINITY, False
-        for l in range(MOVES):
-            if sums[l] == INFINITY:
-                continue
-            worst = sums[l] - most(x, y, l)
-            elsewhere |= worst <= room
-            if x < INFINITY:
-                with_a |= worst - (TO_B[l] + PAIR_OUT[l]) * x + (TO_A[l] * y if TO_A[l] else 0.0) <= room
-            if y < INFINITY:
-                with_b |= worst - (TO_A[l] + PAIR_OUT[l]) * y + (TO_B[l] * x if TO_B[l] else 0.0) <= room
-        if with_a and with_b and elsewhere:
-            return TRIANGLE
-    return 0
-
-
-cdef inline double most(double x, double y, int l) noexcept nogil:
-    """The most that moves number l lose at an element with costs x to a and y to b: it is with a, with b, or neither."""
-    cdef double worst = 0.0, loss
-    if x < INFINITY and not (y == INFINITY and TO_A[l] > 0):
-        loss = (TO_A[l] * y if TO_A[l] > 0 else 0.0) - (TO_B[l] + PAIR_OUT[l]) * x
-        worst = loss if loss > worst else worst
-    if y < INFINITY and not (x == INFINITY and TO_B[l] > 0):
-        loss = (TO_B[l] * x if TO_B[l] > 0 else 0.0) - (TO_A[l] + PAIR_OUT[l]) * y
-        worst = loss if loss > worst else worst
-    return worst
+    return judge_third(&sums[0], common, t.common_a, t.common_b, room)
 
 
 cdef inline Py_ssize_t gallop(const Row* row, Py_ssize_t i, element_t x) noexcept nogil:

@@ -13,6 +13,7 @@ from graphpart.kernels.contraction cimport (
     Row, Shrinking, row_place, row_set, shrinking_contract, shrinking_find, shrinking_free, shrinking_make,
 )
 from graphpart.kernels.minimum_cut cimport minimum_cut
+from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.reduction._pair_criteria cimport CUT_SET, SUBGRAPH, Scratch, judge_cut, judge_join
 from graphpart.stopping cimport Stopping
@@ -21,12 +22,6 @@ cdef enum:
     HOPELESS = 2                # a set is given up once what it has to outweigh is so many times what its seed had
 
 cdef double ROUNDING = 2.0**-51
-
-
-cdef struct Ring:
-    element_t* items
-    uint8_t* inside
-    Py_ssize_t first, size, room
 
 
 cdef struct Cut:
@@ -49,23 +44,6 @@ cdef struct Work:
 
 
 # ------------------------------------------------------------------------------------------------------- the work queue
-
-cdef inline void push(Ring* r, element_t a) noexcept nogil:
-    cdef Py_ssize_t at
-    if not r.inside[a]:
-        r.inside[a] = 1
-        at = r.first + r.size
-        r.items[at if at < r.room else at - r.room] = a
-        r.size += 1
-
-
-cdef inline element_t pop(Ring* r) noexcept nogil:
-    cdef element_t a = r.items[r.first]
-    r.first = r.first + 1 if r.first + 1 < r.room else 0
-    r.size -= 1
-    r.inside[a] = 0
-    return a
-
 
 cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
     """Contract a and b, and queue what has to be looked at again: the result and its neighbours."""
