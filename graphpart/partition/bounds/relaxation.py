@@ -316,9 +316,8 @@ class Relaxation:
         )  # fmt: skip
         inside = cuts[a[cuts] == b[cuts]]
         close = np.sort(np.concatenate([inside, apart[found[3]]]))
-        return close[
-            :: max(1, len(close) // FAR)
-        ]  # evenly: what is left out may no longer be violated in the next round
+        step = max(1, len(close) // FAR)  # evenly: what is left out may no longer be violated in the next round
+        return close[::step]
 
 
 def most(amounts: Floats, limit: float) -> NDArray[np.int64]:

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from graphpart.partition.bounds import _primal_dual
 from graphpart.partition.bounds.message_passing import pass_messages
@@ -103,6 +102,8 @@ class Semidefinite:
 
 def factor(S: Floats) -> Floats:
     """F with F F' the positive semidefinite matrix next to S."""
+    from scipy.linalg import eigh  # here, since `auto` imports this file, and mostly does without SciPy
+
     values, vectors = eigh(S, driver="evd", check_finite=False, overwrite_a=True)
     first = int(np.searchsorted(values, 0.0, side="right"))
     factor: Floats = vectors[:, first:] * np.sqrt(values[first:])
