@@ -18,8 +18,8 @@ from graphpart.kernels.contraction cimport (
 from graphpart.kernels.minimum_cut cimport minimum_cut
 from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.partition.reduction._criteria cimport SUBGRAPH
 from graphpart.partition.reduction._moves cimport MOVES, TO_A, TO_B, judge_third, most, name_of_move
-from graphpart.partition.reduction._pair_criteria cimport SUBGRAPH
 from graphpart.stopping cimport Stopping
 
 cdef enum:

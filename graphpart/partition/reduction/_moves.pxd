@@ -3,7 +3,7 @@
 
 from libc.math cimport INFINITY
 
-from graphpart.partition.reduction._pair_criteria cimport EDGE, NEIGHBOURHOOD, PAIR, TRIANGLE
+from graphpart.partition.reduction._criteria cimport EDGE, NEIGHBOURHOOD, PAIR, TRIANGLE
 
 cdef extern from *:
     """

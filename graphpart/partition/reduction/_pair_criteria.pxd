@@ -1,15 +1,6 @@
 from graphpart.kernels.contraction cimport Shrinking
 from graphpart.kernels.types cimport element_t, offset_t
 
-cdef enum:                      # positions in CRITERIA of persistency.py; 0: nothing is proven
-    EDGE = 1
-    NEIGHBOURHOOD = 2
-    PAIR = 3
-    TRIANGLE = 4
-    SUBGRAPH = 5
-    CUT_SET = 6
-    NODE = 7
-
 cdef struct Scratch:
     bint exact                  # all sums are
     double* common_a            # costs of common neighbours of the pair under consideration

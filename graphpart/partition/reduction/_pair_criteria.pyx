@@ -7,6 +7,7 @@ from libc.math cimport INFINITY
 
 from graphpart.kernels.contraction cimport Row, Shrinking
 from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.partition.reduction._criteria cimport EDGE, NEIGHBOURHOOD, NODE, TRIANGLE
 from graphpart.partition.reduction._moves cimport MOVES, PAIR_OUT, TO_A, TO_B, judge_third, most, name_of_move
 
 cdef enum:

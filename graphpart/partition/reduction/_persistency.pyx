@@ -15,7 +15,8 @@ from graphpart.kernels.contraction cimport (
 from graphpart.kernels.minimum_cut cimport minimum_cut
 from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
-from graphpart.partition.reduction._pair_criteria cimport CUT_SET, SUBGRAPH, Scratch, judge_cut, judge_join
+from graphpart.partition.reduction._criteria cimport CUT_SET, SUBGRAPH
+from graphpart.partition.reduction._pair_criteria cimport Scratch, judge_cut, judge_join
 from graphpart.stopping cimport Stopping
 
 cdef enum:
