@@ -1,5 +1,6 @@
 """Costs of pairs that are not listed: the model, against sums over all pairs in exact arithmetic and the dense form."""
 
+import io
 import math
 import pickle
 from fractions import Fraction
@@ -202,3 +203,28 @@ def test_no_warning_where_the_background_repels(recwarn):
     p = gp.SetPartition.from_pairs(5, [(0, 1), (1, 2), (2, 3)], [1.0, 2.0, 3.0], missing=0.5, dense=False)
     with pytest.warns(gp.GraphPartWarning, match="positive"):
         gp.solve(p)
+
+
+def test_two_equal_vectors_are_one_with_twice_the_factor():
+    w = np.array([1.0, 2.0, 3.0])
+    twice = gp.SetPartition.from_pairs(3, [(0, 1)], [-1.0], background=(1.0, w, w), dense=False)
+    assert twice.background == gp.SetPartition.from_pairs(3, [], [], background=(2.0, w), dense=False).background
+    assert twice.evaluate([0, 0, 0]) == 2.0 * (2 + 3 + 6) - 1.0
+    stream = io.BytesIO()
+    gp.write(twice, stream, "npz")
+    assert gp.read(io.BytesIO(stream.getvalue()), "npz").background == twice.background
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-300])
+def test_tiny_backgrounds_count(scale):
+    pairs = [(2 * k, 2 * k + 1) for k in range(600)]
+    costs = [-5.0 * scale] * 500 + [scale] * 100
+    p = gp.SetPartition.from_pairs(1200, pairs, costs, missing=2.0 * scale, dense=False)
+    for method in ("greedy-joining", "kernighan-lin", "multilevel", "exact"):
+        assert gp.solve(p, method).cost == pytest.approx(-2500.0 * scale, rel=1e-12), method
+
+
+def test_numbers_beyond_floating_point_are_refused():
+    for options in ({"missing": 10**400}, {"background": (10**400, [1, 1, 1])}):
+        with pytest.raises(gp.InvalidProblem, match="expected a finite number"):
+            gp.SetPartition.from_pairs(3, [(0, 1)], [1.0], **options)

@@ -54,6 +54,9 @@ def solve_in_parts(
         if q.evaluate_labels(agreeing) < q.evaluate_labels(given):
             given = agreeing
     component = q.components()
+    given = canonical(
+        given.astype(np.int64) * (int(component.max(initial=0)) + 1) + component
+    )  # none joins two of them
     labels, bound, proven = given.astype(np.int64), small.constant, True
     cost = small.constant + q.evaluate_labels(given)
     work: dict[str, Any] = {"nodes": 0, "rounds": 0, "cuts": 0, "lp_seconds": 0.0}

@@ -13,6 +13,7 @@ from graphpart.partition.problem import SetPartition
 __all__ = ["Terms", "terms_of"]
 
 BITS = 61  # of the sum of absolute weights
+LEAST = -1020  # exponent of a factor that still has all its digits
 
 
 class Terms(NamedTuple):
@@ -27,7 +28,8 @@ class Terms(NamedTuple):
 def terms_of(p: SetPartition) -> Terms:
     """The terms of a problem, none if it has no background. Weights are rounded at 2**-61 of their absolute sum.
 
-    Weights that are whole numbers, or multiples of another power of two, stay exact. O(n)
+    Weights that are whole numbers, or multiples of another power of two, stay exact. They are rounded more coarsely
+    where the factor would be too small for a number of floating point otherwise. O(n)
     """
     if p.background is None:
         return Terms(np.zeros((p.n, 0), np.int64), np.zeros(0, np.int32), np.zeros(0), True)
@@ -35,19 +37,21 @@ def terms_of(p: SetPartition) -> Terms:
     partner: list[int] = []
     factor: list[float] = []
 
-    def column(x: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    def column(x: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], int]:
         exponent = math.frexp(math.fsum(np.abs(x).tolist()))[1]
-        return np.rint(np.ldexp(x, BITS - exponent)).astype(np.int64), BITS - exponent
+        shift = min(BITS - exponent, most)
+        return np.rint(np.ldexp(x, shift)).astype(np.int64), shift
 
     for beta, (x, y) in zip(p.background.beta.tolist(), p.background.vectors, strict=True):
         t = len(columns)
-        first, shift = column(x)
+        most = max(0, (math.frexp(beta)[1] - LEAST) // 2)
+        first, shift = column(x, most)
         if x is y:
             columns.append(first)
             partner.append(t)
             factor.append(math.ldexp(beta, -2 * shift))
         else:
-            second, other = column(y)
+            second, other = column(y, most)
             columns += [first, second]
             partner += [t + 1, t]
             factor += [math.ldexp(beta, -shift - other)] * 2

@@ -52,12 +52,19 @@ class Background:
     vectors: list[tuple[Vector, Vector]]
 
     def __init__(self, terms: Iterable[tuple[Any, ...]]) -> None:
-        kept = [term for term in terms if term[0] != 0]
-        self.beta = frozen(np.array([term[0] for term in kept], np.float64))
+        factors = []
         self.vectors = []
-        for _, x, *rest in kept:
-            first = frozen(np.ascontiguousarray(x, np.float64))
-            self.vectors.append((first, frozen(np.ascontiguousarray(rest[0], np.float64)) if rest else first))
+        for beta, x, *rest in terms:
+            if beta == 0:
+                continue
+            first = second = frozen(np.ascontiguousarray(x, np.float64))
+            if rest:
+                second = frozen(np.ascontiguousarray(rest[0], np.float64))
+            if rest and np.array_equal(first, second):  # the same as one vector with twice the factor
+                second, beta = first, 2.0 * beta
+            factors.append(beta)
+            self.vectors.append((first, second))
+        self.beta = frozen(np.array(factors, np.float64))
 
     def __bool__(self) -> bool:
         return len(self.beta) > 0
@@ -174,7 +181,7 @@ def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> B
         If a number is not finite, or a vector has not one weight for each element.
     """
     n = len(nodes)
-    if isinstance(missing, bool) or not isinstance(missing, Real) or not math.isfinite(missing):
+    if not _is_finite(missing):
         raise InvalidProblem(f"missing is {missing!r}: expected a finite number, the cost of a pair that is not listed")
     terms: list[tuple[Any, ...]] = [(float(missing), np.ones(n))] if missing else []
     if isinstance(background, Background):
@@ -188,7 +195,7 @@ def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> B
     if len(given) > TERMS:
         raise InvalidProblem(f"background has {len(given)} terms: expected at most {TERMS}")
     for beta, *vectors in given:
-        if isinstance(beta, bool) or not isinstance(beta, Real) or not math.isfinite(beta):
+        if not _is_finite(beta):
             raise InvalidProblem(f"background has the factor {beta!r}: expected a finite number")
         terms.append((float(beta), *(_vector(nodes, vector) for vector in vectors)))
     found = Background(terms)
@@ -197,6 +204,13 @@ def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> B
             if not np.isfinite(beta * np.abs(x).max(initial=0.0) * np.abs(y).max(initial=0.0) * 2.0 * max(n, 1)):
                 raise InvalidProblem("the background overflows: expected weights of a smaller magnitude")
     return found or None
+
+
+def _is_finite(x: Any) -> bool:
+    try:
+        return not isinstance(x, bool) and isinstance(x, Real) and math.isfinite(x)
+    except OverflowError:  # a whole number that no float holds
+        return False
 
 
 def _vector(nodes: Sequence[Hashable], weights: Any) -> Vector:
