@@ -15,6 +15,20 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture
+def run(capsys):
+    """Run the command line; returns (status, standard output, standard error)."""
+    from graphpart.cli import main
+
+    def run(*argv):
+        status = main([str(arg) for arg in argv])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return status, out, err
+
+    return run
+
+
+@pytest.fixture
 def shared_instances() -> Path:
     """The folder of real instances beside the project; tests that use it are skipped where it is missing."""
     folder = ROOT.parent / "shared" / "instances"

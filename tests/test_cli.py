@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.cli import COMMANDS, main
+from graphpart.cli import COMMANDS
 from graphpart.cli.summary import family_of
 from graphpart.generate import FAMILIES
 from graphpart.io import FORMATS
@@ -27,19 +27,6 @@ def triangles(tmp_path):
     path = tmp_path / "triangles.csv"
     path.write_text(TRIANGLES)
     return str(path)
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command line; returns (status, standard output, standard error)."""
-
-    def run(*argv):
-        status = main([str(arg) for arg in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return status, out, err
-
-    return run
 
 
 def cells(table):

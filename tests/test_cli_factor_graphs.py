@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphpart as gp
-from graphpart.cli import main
 from graphpart.io import read_evidence
 
 # Three variables with 2, 2 and 3 labels; the best labeling is 0 1 2 with the product 0.5 * 1; 1 1 0 is forbidden.
@@ -21,19 +20,6 @@ WCSP = "cycle 4 2 4 100\n2 2 2 2\n" + "".join(f"2 {u} {v} 0 2\n0 0 1\n1 1 1\n" f
 WCSP += "2 0 3 0 2\n0 1 1\n1 0 1\n"
 QUBO = "3 4\n1 1 -1\n2 2 -2\n1 2 2\n3 3 1\n"
 KEYS = ["file", "n", "method", "cost", "objective", "lower_bound", "gap", "status", "subsets", "seconds", "message"]
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command line; returns (status, standard output, standard error)."""
-
-    def run(*argv):
-        status = main([str(arg) for arg in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return status, out, err
-
-    return run
 
 
 @pytest.fixture

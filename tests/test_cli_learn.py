@@ -7,21 +7,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.cli import main
 from graphpart.learn import LogisticRegression, pairs
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command line; returns (status, standard output, standard error)."""
-
-    def run(*argv):
-        status = main([str(arg) for arg in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return status, out, err
-
-    return run
 
 
 def write_pairs(path, X, names, y=None):

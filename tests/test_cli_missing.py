@@ -5,20 +5,9 @@ import json
 import pytest
 
 import graphpart as gp
-from graphpart.cli import main
 
 # 0 and 1, 1 and 2 attract; what 0 and 2 cost, which are not listed, decides
 PAIRS = "u,v,cost\n0,1,-2\n1,2,-1\n3,,\n"
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*args):
-        status = main([str(arg) for arg in args])
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return call
 
 
 @pytest.fixture

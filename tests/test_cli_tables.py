@@ -9,20 +9,9 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.cli import main
 from graphpart.io import read_pairs
 
 TABLE = "id1,id2,jaccard,note\nann,anne,0.9,x\nann,bob,0.25,\nanne,bob,0.3,y\nbob,bert,0.75,z\n"
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*args):
-        status = main([str(arg) for arg in args])
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return call
 
 
 @pytest.fixture

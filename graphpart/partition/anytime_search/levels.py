@@ -10,7 +10,7 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
-__all__ = ["has_small_subsets", "iterations", "polished", "proposal_by_levels"]
+__all__ = ["has_small_subsets", "iteration", "polished", "proposal_by_levels"]
 
 SMALL_SUBSETS = 30.0  # elements of a subset on average, up to which pairs of subsets are looked at
 
@@ -24,13 +24,13 @@ def polished(p: SetPartition, labels: Labels, stopping: Stopping, thorough: bool
         return labels
     if p.background is None or (thorough and has_small_subsets(labels)):
         return canonical(improve_by_pairs(p, labels, stopping))
-    return iterations(p, labels, stopping, np.random.default_rng(p.n), 1)
+    return iteration(p, labels, stopping, np.random.default_rng(p.n))
 
 
 def proposal_by_levels(p: SetPartition, stopping: Stopping, rng: np.random.Generator) -> Labels:
     """What one iteration over all levels makes of elements that are alone, in random order."""
     alone = np.arange(p.n, dtype=np.int32)
-    return iterations(p, alone, stopping, rng, 1, shuffled=True)
+    return iteration(p, alone, stopping, rng, shuffled=True)
 
 
 def has_small_subsets(labels: Labels) -> bool:
@@ -38,16 +38,11 @@ def has_small_subsets(labels: Labels) -> bool:
     return len(labels) <= SMALL_SUBSETS * (int(labels.max(initial=0)) + 1)
 
 
-def iterations(
-    p: SetPartition,
-    labels: Labels,
-    stopping: Stopping,
-    state: np.random.Generator,
-    iterations: int,
-    shuffled: bool = False,
+def iteration(
+    p: SetPartition, labels: Labels, stopping: Stopping, state: np.random.Generator, shuffled: bool = False
 ) -> Labels:
-    """So many iterations over all levels, which count as none."""
-    part = Stopping(stopping.remaining, iterations, None, stopping.callback)
+    """One iteration over all levels, which does not count as one of the search."""
+    part = Stopping(stopping.remaining, 1, None, stopping.callback)
     labels = improve_by_levels(p, labels, part, state, shuffled=shuffled)
     if part.reason not in (None, Status.ITERATION_LIMIT):
         stopping.stop(part.reason)

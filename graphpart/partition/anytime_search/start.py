@@ -14,7 +14,7 @@ import numpy as np
 
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.fusion import fused
-from graphpart.partition.anytime_search.levels import has_small_subsets, iterations, polished, proposal_by_levels
+from graphpart.partition.anytime_search.levels import has_small_subsets, iteration, polished, proposal_by_levels
 from graphpart.partition.anytime_search.recombination import best_of_regions
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import repels
@@ -32,7 +32,7 @@ def start_with_background(
     p: SetPartition, labels: Labels, alone: bool, stopping: Stopping, state: np.random.Generator
 ) -> Labels:
     """Where the search of a problem with a background starts: from labels, which are all elements `alone` or given."""
-    best = iterations(p, labels, stopping, state, 1)
+    best = iteration(p, labels, stopping, state)
     if stopping.check(p.evaluate_labels(best)):
         return best
     annealer = Annealer(p)
@@ -47,7 +47,7 @@ def start_with_background(
             best = best_of_regions(p, best, polished(p, found, stopping))
         return best
     if alone and repels(p):
-        other = iterations(p, canonical(joined(p, stopping)), stopping, state, 1)
+        other = iteration(p, canonical(joined(p, stopping)), stopping, state)
         best = min(best, other, key=p.evaluate_labels)
     temperatures = annealer.temperatures(best, HEAT)
     found = annealer.run(best, SWEEPS, temperatures, int(state.integers(2**62)), Stopping(stopping.remaining))
