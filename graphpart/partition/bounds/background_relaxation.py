@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from graphpart.common.groups import group
 from graphpart.partition.bounds.background_packing import FEW, LARGEST, MADE, ImplicitPacking
 from graphpart.partition.bounds.message_passing import ROUNDS
-from graphpart.partition.bounds.relaxation import SCALE, Relaxation, most, tightened
-from graphpart.partition.bounds.rows import Rows
+from graphpart.partition.bounds.relaxation import Relaxation, most, tightened
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
@@ -32,15 +31,8 @@ class ImplicitRelaxation(Relaxation):
         self.packing = packing
         self.n, self.stopping, self.complete = packing.n, stopping, False
         self.u, self.v = packing.u, packing.v
-        cut = packing.cost == np.inf
-        self.cost = np.where(cut, 0.0, packing.cost)
-        self.listed = len(self.cost)
-        self.lower, self.upper = np.zeros(self.listed), np.where(cut, 0.0, 1.0)
-        self.y = np.where(self.cost < 0, 0.5, 0.0)
-        scale = SCALE * float(np.abs(self.cost).mean()) if self.cost.any() else 1.0
-        self.scale = max(scale, 1e-250)
-        self.rows = Rows(self.n, self.listed, self._positions)
-        self._begin()
+        self.listed = len(packing.cost)
+        self._begin(packing.cost)
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """The variables of pairs, which are made if there are none."""

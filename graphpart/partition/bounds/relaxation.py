@@ -36,7 +36,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
-__all__ = ["SCALE", "Relaxation", "most", "solve_relaxation", "tightened"]
+__all__ = ["Relaxation", "most", "solve_relaxation", "tightened"]
 
 Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
@@ -91,16 +91,17 @@ class Relaxation:
             kept = np.flatnonzero(cost)
             self.u, self.v, cost = self.u[kept], self.v[kept], cost[kept]
             self._keys = self.u.astype(np.int64) * p.n + self.v
+        self._begin(cost)
+
+    def _begin(self, cost: Floats) -> None:
+        """The point and the bounds of variables with these costs, and no inequalities."""
         cut = cost == np.inf
         self.cost = np.where(cut, 0.0, cost)
         self.lower, self.upper = np.zeros(len(cost)), np.where(cut, 0.0, 1.0)
         self.y = np.where(self.cost < 0, 0.5, 0.0)
-        scale = SCALE * float(np.abs(self.cost).mean()) if len(cost) and self.cost.any() else 1.0
+        scale = SCALE * float(np.abs(self.cost).mean()) if self.cost.any() else 1.0
         self.scale = max(scale, 1e-250)  # costs may be tiny here if they are huge elsewhere
-        self.rows = Rows(p.n, len(cost), self._positions)
-        self._begin()
-
-    def _begin(self) -> None:
+        self.rows = Rows(self.n, len(cost), self._positions)
         self.given, self.constant = self.cost, 0.0
         self._squares: tuple[NDArray[np.int32], float] | None = None
         self.bound = -np.inf
