@@ -181,7 +181,7 @@ class Engine:
         except dask.KilledWorker as error:
             raise SolverError(
                 f"stage {stage}: a task has lost its worker again and again ({error.task}); most likely it needs more "
-                f"memory than {self.memory / 1e9:.3g} GB: raise memory_limit and run again with the same work folder"
+                f"memory than {self.memory / 1e9:.3g} GB: raise memory_limit, with another work folder"
             ) from None
         finally:
             if waiting:

@@ -18,7 +18,8 @@ class DistributedResult(Shown):
     Attributes
     ----------
     labels : str
-        The folder of Parquet files with the columns ``id`` and ``label``: 0, 1, ...
+        The folder of Parquet files with the columns ``id`` and ``label``: whole numbers from 0 on, equal for
+        elements of the same subset. Where identifiers are integers with gaps, labels may have gaps, too.
     cost : float
         The sum of the costs of pairs within subsets, from a pass over all pairs.
     lower_bound : float

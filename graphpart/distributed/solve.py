@@ -23,41 +23,25 @@ Nothing that grows with the number of pairs is ever held by one process; some nu
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 from graphpart.common.rounds import check_seed_and_threads
 from graphpart.display.progress import Progress
-from graphpart.distributed import blocks as divisions
-from graphpart.distributed import given, identifiers, labels, levels, pairs, parts, refinement
 from graphpart.distributed.dask_partition import DaskPartition, columns_of
-from graphpart.distributed.engine import Ended, Engine, memory_of
+from graphpart.distributed.engine import Engine, memory_of
 from graphpart.distributed.folder import Folder
-from graphpart.distributed.inputs import NAMED, Chunk, Columns, chunks_of, files_of, signature_of
+from graphpart.distributed.inputs import Columns, files_of, signature_of
 from graphpart.distributed.result import DistributedResult
-from graphpart.errors import InvalidOption, InvalidProblem, warn
+from graphpart.distributed.run import Run
+from graphpart.errors import InvalidOption
 from graphpart.methods import find_method
 from graphpart.partition.bounds.lower_bound import BOUNDS
-from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["solve"]
-
-BYTES_OF_ROW = 400  # while a chunk is read, its identifiers are looked up, and it is sorted
-BYTES_OF_PAIR = 160  # while a task solves its part
-BYTES_OF_RANGE = 128  # for each pair, while a range is merged
-LEAST = 1000  # rows and pairs, whatever the memory
-LARGEST_CHUNK = 2**22  # rows
-LEVELS = 30  # at most
-PROGRESS = 0.98  # of the elements of a level, that the next one may have at most
-FEWER = 0.25  # joins of a block, for each of its elements, where blocks had to be made: the rest is decided later
-WORTH = 1e-5  # of the cost, by which a round of refinement has to lower it for another one to follow
-ROUNDING, TOLERANCE = 1e-12, 1e-11  # of sums of costs: what they may be wrong by; below it, a gap is none
-MOST_ELEMENTS = 2**31 - 1
 
 
 def solve(
@@ -127,7 +111,8 @@ def solve(
     InvalidProblem, InvalidOption
         If an argument is not as described.
     SolverError
-        If workers are lost again and again, or the disk is full.
+        If workers are lost again and again, or the disk is full; in refinement that is a warning, and the labels
+        before it are the result.
     MissingDependency
         If Dask or pyarrow is not installed: ``pip install 'graphpart[distributed]'``.
 
@@ -187,299 +172,8 @@ def solve(
                 shown.start(f"{stage}: {done} of {count} tasks")
 
             engine = stack.enter_context(Engine(folder, client, workers, memory, stopping, report))
-            run = _Run(engine, folder, named, method, dict(options or {}), bound, blocks, memory, stopping)
+            run = Run(engine, folder, named, method, dict(options or {}), bound, blocks, memory, stopping)
             return run.run(files, int(refine), target)
     finally:
         if temporary:
             folder.delete()
-
-
-class _Run:
-    """One run: the order of stages, and what is known so far."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        folder: Folder,
-        columns: Columns,
-        method: str,
-        options: dict[str, Any],
-        bound: str | None,
-        blocks: Any,
-        memory: int,
-        stopping: Stopping,
-    ) -> None:
-        self.engine, self.folder, self.columns, self.stopping = engine, folder, columns, stopping
-        self.method, self.options, self.bound = method, options, bound
-        self.blocks = blocks
-        self.rows = max(LEAST, min(LARGEST_CHUNK, memory // BYTES_OF_ROW))
-        self.most = max(LEAST, memory // BYTES_OF_PAIR)
-        self.range = max(LEAST, memory // BYTES_OF_RANGE)
-        self.best: str | None = None  # the stage with the best labels of elements of the first level
-        self.lower = -math.inf
-        self.constant = 0.0  # beside the costs that the bounds of earlier divisions have left,
-        self.left = ""  # which this stage has; none: as they are
-        self.more = False  # whether another division follows
-        self.proven = True
-        self.levels: list[dict[str, Any]] = []
-
-    def run(self, files: list[str], refine: int, target: str) -> DistributedResult:
-        """All stages."""
-        status = Status.FEASIBLE
-        self.rounds = refine
-        self.engine.stopping = Stopping()  # without elements and pairs there is nothing to return
-        self.input(files)
-        self.engine.stopping = self.stopping
-        try:
-            self.solve_levels()
-            for k in range(self.rounds):
-                if not self.refine(k):
-                    break
-        except Ended:
-            status = self.stopping.reason or Status.INTERRUPTED
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-            self.engine.client = None
-        self.engine.stopping = Stopping()  # what follows has to be done
-        return self.result(status, target)
-
-    # ---------------------------------------------------------------------------------------------------------- input
-
-    def input(self, files: list[str]) -> None:
-        """Step 1: elements and sorted pairs."""
-        map_, columns = self.engine.map, self.columns
-        self.chunks = chunks = chunks_of(files, (columns.u, columns.v, columns.cost), self.rows)
-        of_blocks = chunks_of(self.blocks, given.NAMES, self.rows) if isinstance(self.blocks, list) else []
-        found = map_("range", identifiers.ranged, [(chunk, columns) for chunk in chunks])
-        self.wrong = sum(answer["wrong"] for answer in found)
-        self.warnings = [text for answer in found for text in answer["named"]][:NAMED]
-        rows = sum(answer["rows"] for answer in found)
-        if self.wrong:
-            warn(f"{self.wrong} of {self.wrong + rows} rows are left out, the first: {self.warnings[0]}")
-        kinds = {answer["text"] for answer in found if answer["rows"]}
-        if len(kinds) > 1:
-            raise InvalidProblem("identifiers are integers in some files and strings in others: expected one type")
-        ranges = [(answer["low"], answer["high"]) for answer in found if answer["low"] is not None]
-        low = min((r[0] for r in ranges), default=0)
-        span = max((r[1] for r in ranges), default=-1) - low + 1
-        direct = kinds != {True} and span <= max(identifiers.SPARSE * 2 * rows, 1000)
-        self.low = low if direct else None
-        if direct:
-            self.starts = [0, span]
-        else:
-            buckets = max(1, math.ceil(2 * rows * 64 / (self.rows * BYTES_OF_ROW)))
-            map_("identifiers", identifiers.bucketed, [(chunk, columns, buckets) for chunk in chunks])
-            merged = map_("buckets", identifiers.merged, [(len(chunks), "identifiers")] * buckets)
-            self.starts = [0]
-            for count in merged:
-                self.starts.append(self.starts[-1] + count)
-            self.folder.remove("identifiers")
-        self.n = self.starts[-1]
-        if self.n > MOST_ELEMENTS:
-            raise InvalidProblem(f"there are {self.n} elements: expected at most {MOST_ELEMENTS}")
-        arguments = [(chunk, columns, "buckets", self.starts, self.low) for chunk in chunks]
-        translated = map_("pairs", pairs.translate, arguments)
-        if direct:
-            firsts = [answer["first"] for answer in translated]
-            self.elements = map_("seen", labels.seen, [(self.n, "pairs", firsts)])[0]
-        else:
-            self.elements = self.n
-        self.ranges = self.merge("level-0", "pairs", translated, self.n)
-        if self.blocks is not None:
-            self.look_up_blocks(of_blocks, kinds == {True})
-
-    def look_up_blocks(self, chunks: list[Chunk], text: bool) -> None:
-        """The given block of each element, as the stage ``given``."""
-        if callable(self.blocks):
-            found = [("buckets", a, b, self.low) for a, b in pairwise(self.starts_of_files())]
-            answers = self.engine.map("given-parts", given.called, [(self.blocks, *one) for one in found])
-        else:
-            arguments = [(chunk, "buckets", self.starts, self.low, text) for chunk in chunks]
-            answers = self.engine.map("given-parts", given.looked_up, arguments)
-        self.engine.map("given", given.gathered, [(self.n, "given-parts", len(answers))])
-        self.folder.remove("given-parts")
-
-    def starts_of_files(self) -> list[int]:
-        """First elements of files of labels, and n: of buckets of identifiers, where there are any."""
-        if self.low is None:
-            return self.starts
-        return [*range(0, self.n, LARGEST_CHUNK), self.n] if self.n else [0, 0]
-
-    def merge(self, stage: str, parts_of: str, answers: list[dict[str, Any]], n: int) -> list[dict[str, Any]]:
-        """Sorted parts become ranges of a level."""
-        total = sum(answer["pairs"] for answer in answers)
-        bounds = pairs.boundaries(answers, n, max(1, math.ceil(total / self.range)))
-        arguments = [(parts_of, len(answers), a, b) for a, b in pairwise(bounds)]
-        merged = self.engine.map(stage, pairs.merge, arguments)
-        self.folder.remove(parts_of)
-        return merged
-
-    # --------------------------------------------------------------------------------------------------------- levels
-
-    def solve_levels(self) -> None:
-        """Steps 2 and 3."""
-        n, ranges = self.n, self.ranges
-        for k in range(LEVELS):
-            level = f"level-{k}"
-            count = sum(answer["pairs"] for answer in ranges)
-            blocks = "given" if self.blocks is not None and k == 0 else ""
-            argument = (n, level, len(ranges), self.most, blocks)
-            division = self.engine.map(f"divide-{k}", divisions.divide, [argument])[0]
-            divided = division["divided"]
-            self.more = divided and self.rounds > 0
-            sizes = self.part(
-                f"{k}", n, level, len(ranges), f"divide-{k}", division["tasks"], None, k == 0, division["whole"]
-            )
-            stage = f"labels-{k}"
-            subsets = self.engine.map(stage, levels.numbered, [(n, f"solve-{k}", sizes)])[0]
-            self.levels.append({"elements": n, "pairs": count, **division, "subsets": subsets})
-            if self.best is not None:
-                composed = f"composed-{k}"
-                self.engine.map(composed, levels.renumbered, [(self.best, stage)])
-                stage = composed
-            self.best = stage
-            if not division["divided"]:
-                break
-            self.proven = False
-            arguments = [(level, f"divide-{k}", f"labels-{k}", False)] * len(ranges)
-            contracted = self.engine.map(f"contract-{k}", levels.contract, arguments)
-            ranges = self.merge(f"level-{k + 1}", f"contract-{k}", contracted, subsets)
-            if subsets > PROGRESS * n:
-                break  # joins are found no more that would make it smaller
-            n = subsets
-            if k:
-                self.folder.remove(level)
-
-    def part(
-        self,
-        name: str,
-        n: int,
-        level: str,
-        ranges: int,
-        division: str,
-        tasks: int,
-        start: tuple[str, str] | None,
-        bounding: bool,
-        whole: int | None = None,
-    ) -> list[int]:
-        """Solve the parts of a division; how many subsets each has. Their lower bound, if they are all elements.
-
-        Tasks from number `whole` on have blocks of larger components, which the next level finishes.
-        """
-        map_ = self.engine.map
-        routes = f"route-{name}"
-        routed = map_(routes, parts.route, [(level, division, tasks, self.left if bounding else "")] * ranges)
-        some = tasks if whole is None else whole
-        arguments = [
-            (routes, ranges, n, self.method, self.options, start, FEWER if k >= some else None) for k in range(tasks)
-        ]
-        solved = map_(f"solve-{name}", parts.solved, arguments)
-        if bounding:
-            self.proven = self.proven and all(answer["optimal"] for answer in solved)
-            found = [answer["bound"] for answer in solved]
-            if self.bound is not None:
-                found = self.raise_bound(name, level, ranges, division, routed, solved)
-            total = math.fsum([*(answer["between"] for answer in routed), *found])
-            self.lower = max(self.lower, total - ROUNDING * abs(total))
-        self.folder.remove(routes)
-        self.gain = math.fsum(answer["cost"] - answer["before"] for answer in solved if answer["before"] is not None)
-        return [answer["clusters"] for answer in solved]
-
-    def raise_bound(
-        self, name: str, level: str, ranges: int, division: str, routed: list[Any], solved: list[Any]
-    ) -> list[float]:
-        """Step 5 for one division; lower bounds of its parts by what methods of parts found, or by costs as they are.
-
-        The lower bound of all is raised by the bounds of the parts for what earlier divisions have left of costs, and
-        what these leave is saved for the next division.
-        """
-        map_, left = self.engine.map, self.left
-        found = [answer["bound"] for answer in solved]
-        leave = self.more
-        given = [
-            (f"route-{name}", ranges, self.n, self.bound, answer["seconds"], bool(left), leave) for answer in solved
-        ]
-        better = map_(f"bound-{name}", parts.bounded, given)
-        if left:
-            whole = math.fsum([self.constant, *(a["left"] for a in routed), *(b["bound"] for b in better)])
-            self.lower = max(self.lower, whole - ROUNDING * abs(whole))
-        else:
-            found = [max(a, b["bound"]) for a, b in zip(found, better, strict=True)]
-        if leave:
-            arguments = [(level, division, f"route-{name}", f"bound-{name}", len(solved), left)] * ranges
-            map_(f"left-{name}", parts.left_over, arguments)
-            self.constant = math.fsum([self.constant, *(b["constant"] for b in better)])
-            self.left = f"left-{name}"
-            self.folder.remove(f"bound-{name}")
-        if left:
-            self.folder.remove(left)
-        return found
-
-    # ----------------------------------------------------------------------------------------------------- refinement
-
-    def refine(self, k: int) -> bool:
-        """Step 4, one round; whether another one may be worth its time."""
-        assert self.best is not None
-        if not any(level["divided"] for level in self.levels if "divided" in level):
-            return False
-        name, ranges = f"refine-{k}", len(self.ranges)
-        arguments = [("level-0", "", self.best, True)] * ranges
-        contracted = self.engine.map(f"border-pairs-{k}", levels.contract, arguments)
-        borders = self.merge(f"borders-{k}", f"border-pairs-{k}", contracted, self.n)
-        before = "divide-0" if k == 0 else f"group-{k - 1}"
-        argument = (self.n, "level-0", ranges, f"borders-{k}", len(borders), self.best, before, self.most)
-        found = self.engine.map(f"group-{k}", refinement.group, [argument])[0]
-        self.folder.remove(f"borders-{k}")
-        start = (self.best, "labels")
-        self.more = k + 1 < self.rounds
-        sizes = self.part(name, self.n, "level-0", ranges, f"group-{k}", found["tasks"], start, True)
-        stage = f"labels-{name}"
-        subsets = self.engine.map(stage, levels.numbered, [(self.n, f"solve-{name}", sizes, self.best)])[0]
-        self.best = stage
-        self.levels.append({"elements": self.n, **found, "subsets": subsets, "gain": self.gain})
-        return -self.gain > WORTH * abs(self.lower)
-
-    # --------------------------------------------------------------------------------------------------------- result
-
-    def result(self, status: Status, target: str) -> DistributedResult:
-        """Labels are evaluated and written."""
-        map_ = self.engine.map
-        if self.best is None:
-            map_("alone", levels.numbered, [(self.n, "", [])])
-            self.best = "alone"
-        evaluated = map_(f"cost-{self.best}", labels.evaluated, [("level-0", self.best)] * len(self.ranges))
-        cost = math.fsum(evaluated) + 0.0
-        trivial = math.fsum(answer["negative"] for answer in self.ranges)
-        lower = max(self.lower, trivial - ROUNDING * abs(trivial))
-        lower = min(lower, cost)
-        if status is Status.FEASIBLE and (self.proven or cost - lower <= TOLERANCE * abs(trivial)):
-            status, lower = Status.OPTIMAL, cost
-        os.makedirs(target, exist_ok=True)
-        names = "buckets" if self.low is None else "seen"
-        arguments = [(target, self.best, names, a, b, self.low) for a, b in pairwise(self.starts_of_files())]
-        written = f"written-{self.best}"
-        map_(written, labels.written, arguments)
-        label = self.folder.load(self.best, "labels")
-        subsets = int(label.max(initial=-1)) + 1
-        if self.low is not None and self.elements < self.n:
-            subsets -= self.n - self.elements  # numbers that do not occur are alone
-        message = {
-            Status.OPTIMAL: "proven optimal, part by part",
-            Status.FEASIBLE: f"solved in parts by {self.method}, {len(self.levels)} levels and rounds of refinement",
-        }.get(status, "stopped before its end; the best labels so far")
-        return DistributedResult(
-            labels=target,
-            cost=cost,
-            lower_bound=lower,
-            status=status,
-            message=message,
-            elements=self.elements,
-            pairs=sum(answer["pairs"] for answer in self.ranges),
-            subsets=subsets,
-            levels=tuple(self.levels),
-            seconds=self.stopping.seconds,
-            stages=dict(self.engine.stages),
-            bytes=self.folder.size(),
-            wrong_rows=self.wrong,
-            warnings=tuple(self.warnings),
-        )

@@ -16,13 +16,14 @@ pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 solve = gp.distributed.solve
-MODULE = sys.modules["graphpart.distributed.solve"]
+MODULE = sys.modules["graphpart.distributed.run"]
 SIDE = 40
 
 
 @pytest.fixture
 def divided(monkeypatch):
     """Parts of a thousand pairs, with which a square of 40 * 40 elements is divided."""
+    monkeypatch.setattr(MODULE, "PROCESS", 0)
     monkeypatch.setattr(MODULE, "BYTES_OF_PAIR", 10**7 // 1000)
     monkeypatch.setattr(MODULE, "BYTES_OF_ROW", 10**7 // 1000)
     monkeypatch.setattr(MODULE, "BYTES_OF_RANGE", 10**7 // 1000)

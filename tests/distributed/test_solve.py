@@ -17,7 +17,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 engine, folder = (pytest.importorskip(f"graphpart.distributed.{name}") for name in ("engine", "folder"))
 solve = gp.distributed.solve
-MODULE = sys.modules["graphpart.distributed.solve"]
+MODULE = sys.modules["graphpart.distributed.run"]
 
 
 def rows_of(rng, n=14, m=40, kind=0):
@@ -40,6 +40,7 @@ def cost_of(rows, labels):
 @pytest.fixture
 def small(monkeypatch):
     """Parts of a few pairs, so that everything is divided."""
+    monkeypatch.setattr(MODULE, "PROCESS", 0)
     monkeypatch.setattr(MODULE, "BYTES_OF_PAIR", 10**7 // 12)
     monkeypatch.setattr(MODULE, "BYTES_OF_ROW", 10**7 // 16)
     monkeypatch.setattr(MODULE, "BYTES_OF_RANGE", 10**7 // 10)
@@ -339,6 +340,23 @@ def test_a_worker_without_memory_is_said(cluster, tmp_path):
         pytest.raises(gp.SolverError, match="raise memory_limit"),
     ):
         mine.map("hungry", hungry, [()])
+
+
+def test_labels_before_a_refinement_without_memory_are_kept(tiny, monkeypatch):
+    rows = rows_of(np.random.default_rng(3), 18, 100)
+    before = solve(rows, workers=0, memory_limit=1e7, refine=0)
+    solved = MODULE.parts.solved
+
+    def fails(folder, stage, *arguments):
+        if stage.startswith("solve-refine"):
+            raise gp.SolverError(f"stage {stage}: out of memory")
+        return solved(folder, stage, *arguments)
+
+    monkeypatch.setattr(MODULE.parts, "solved", fails)
+    with pytest.warns(gp.GraphPartWarning, match="labels before it are kept: stage solve-refine-0: out of memory"):
+        result = solve(rows, workers=0, memory_limit=1e7, refine=2)
+    assert any(level["divided"] for level in before.levels)
+    assert labels_of(result) == labels_of(before) and result.cost == before.cost
 
 
 # ----------------------------------------------------------------------------------------------------- the command line
