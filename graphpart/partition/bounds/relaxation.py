@@ -43,7 +43,8 @@ __all__ = ["Relaxation", "most", "solve_relaxation", "tightened"]
 Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
 COMPLETE_FROM = 0.2  # share of pairs with a cost, from which on they are anyway
-ITERATIONS, MOST_ITERATIONS = 50, 400  # between two restarts; twice as many after a round that raised no bound
+ITERATIONS, MOST_ITERATIONS = 50, 400  # between two restarts; twice as many after a round that raised no bound,
+EARLY = 0.3  # half as many while inequalities are violated by so much: new ones help more than better prices
 VIOLATED, FINEST = 0.02, 1e-4  # by so much a point has to violate an inequality that is added, at first and at last
 FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
@@ -183,7 +184,7 @@ class Relaxation:
         free = np.flatnonzero(used & (self.lower < self.upper))
         if not len(free):  # prices rise where what is fixed violates an inequality, and fall elsewhere
             free = np.flatnonzero(used)
-        order, starts, middles, pairs, rhs = rows.by_length(free, self.y)
+        order, starts, middles, pairs, rhs = rows.of_free(free, self.y)
         lower, upper = self.lower[free], self.upper[free]
         y, prices = self.y[free], rows.prices[order]
         pair_steps = 1.0 / (self.scale * np.maximum(np.bincount(pairs, minlength=len(free)), 1))
@@ -200,7 +201,8 @@ class Relaxation:
         self.y[free] = y
         before = self.bound
         self.offer(rows.prices)
-        self.iterations = ITERATIONS if self.bound > before else min(2 * self.iterations, MOST_ITERATIONS)
+        least = ITERATIONS if self.violation < EARLY else ITERATIONS // 2
+        self.iterations = least if self.bound > before else min(2 * self.iterations, MOST_ITERATIONS)
 
     def separate(self) -> int:
         """Add inequalities that y violates, and drop those that do nothing; the number added.

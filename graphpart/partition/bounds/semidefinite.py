@@ -58,11 +58,11 @@ class Semidefinite:
     def round(self, iterations: int = ITERATIONS) -> None:
         """Iterate and restart from the average or the last point, whichever proves more."""
         r, rows, n = self.relaxation, self.relaxation.rows, self.relaxation.n
-        order, starts, middles, pairs, rhs = rows.by_length()
+        order, starts, middles, pairs = rows.by_length()
         y, prices, S = np.clip(r.y, r.lower, r.upper), rows.prices[order], self.S
         step = STEP * r.scale
         pair_steps = 1.0 / (r.scale * (rows.counts + 2.0 * STEP))
-        row_steps = r.scale / rows.lengths[order]
+        row_steps, rhs = r.scale / rows.lengths[order], rows.rhs[order]
         reduced = rows.reduced(r.given, rows.prices) - 2.0 * S[r.u, r.v]
         y_sum, prices_sum, S_sum = np.zeros(len(y)), np.zeros(len(prices)), np.zeros((n, n))
         Y = np.eye(n)
