@@ -6,6 +6,7 @@ from scipy.optimize import linprog
 
 import graphpart as gp
 from graphpart.generate import cluster_editing, planted_partition, sparse_random
+from graphpart.partition.bounds import _primal_dual
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.stopping import Stopping
 
@@ -60,3 +61,78 @@ def test_variables_in_no_inequality_stay_where_their_cost_is_least():
     used = r.rows.counts > 0
     assert not used.all() and (r.y[~used] == (r.cost[~used] < 0)).all()
     assert r.bound == pytest.approx(-3.0, abs=1e-3)
+
+
+def reflected(matrix, rhs, cost, lower, upper, pair_steps, row_steps, y, prices, iterations):
+    """The iteration as the docstring of `relaxation` states it, with matrices."""
+    first = y, prices
+    for k in range(iterations):
+        y_next = np.clip(y - pair_steps * (cost + matrix.T @ prices), lower, upper)
+        prices_next = np.maximum(prices + row_steps * (matrix @ (2 * y_next - y) - rhs), 0)
+        if k == iterations - 1:
+            return y_next, prices_next
+        w = (k + 1) / (k + 2)
+        y = w * (2 * y_next - y) + (1 - w) * first[0]
+        prices = w * (2 * prices_next - prices) + (1 - w) * first[1]
+    return y, prices
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_iterations_are_those_of_the_formula(seed):
+    rng = np.random.default_rng(seed)
+    m, k, iterations = 12, 15, int(rng.integers(1, 40))
+    signs = rng.choice([-1.0, 0.0, 1.0], (k, m), p=[0.2, 0.5, 0.3])
+    signs[:, 0] = 1.0  # no row is empty
+    rows = [(np.flatnonzero(row > 0), np.flatnonzero(row < 0)) for row in signs]
+    pairs = np.concatenate([np.concatenate(row) for row in rows]).astype(np.int32)
+    starts = np.cumsum([0] + [len(plus) + len(minus) for plus, minus in rows])
+    middles = starts[:-1] + [len(plus) for plus, _ in rows]
+    cost, rhs = rng.normal(size=m), rng.normal(1.0, 1.0, k)
+    lower, upper = np.zeros(m), np.where(rng.random(m) < 0.2, 0.3, 1.0)
+    pair_steps, row_steps = 1 / np.maximum(np.abs(signs).sum(axis=0), 1), 1 / np.abs(signs).sum(axis=1)
+    y, prices = rng.random(m) * upper, np.where(rng.random(k) < 0.9, rng.random(k), 0.0) + 1e-9  # no row rests
+    expected = reflected(signs, rhs, cost, lower, upper, pair_steps, row_steps, y, prices, iterations)
+    done = _primal_dual.reflect(
+        starts, middles, pairs, rhs, lower, upper, pair_steps, row_steps, y, prices,
+        cost + signs.T @ prices, iterations, Stopping(),
+    )  # fmt: skip
+    assert done == iterations
+    np.testing.assert_allclose(y, expected[0], atol=1e-9)
+    np.testing.assert_allclose(prices, expected[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_fixed_variables_change_nothing_but_the_right_hand_sides(seed):
+    """The bound with some variables fixed comes to the optimum of the linear program in which they are."""
+    p = planted_partition(14, 3, 1.5, seed=seed).problem
+    r = Relaxation(p, Stopping())
+    for _ in range(4):
+        r.round()
+        r.separate()
+    labels = gp.partition.kernighan_lin(p).labels
+    fixed = np.random.default_rng(seed).random(len(r.cost)) < 0.6
+    r.lower[fixed] = r.upper[fixed] = (labels[r.u] == labels[r.v])[fixed]
+    r.bound = -np.inf
+    for _ in range(80):
+        r.round(200)
+    assert (r.y[fixed] == r.lower[fixed]).all()
+    rows = r.rows
+    matrix = np.zeros((len(rows), rows.m))
+    matrix[np.repeat(np.arange(len(rows)), rows.lengths), rows.pairs] = rows.signs()
+    reference = linprog(r.cost, matrix, rows.rhs, bounds=np.stack([r.lower, r.upper], 1)).fun
+    assert r.bound <= reference + 1e-9
+    assert r.bound == pytest.approx(reference, rel=1e-3)
+
+
+def test_the_bound_grows_without_end_where_all_that_is_fixed_violates_an_inequality():
+    p = gp.SetPartition.from_matrix(np.array([[0, -2, 3], [-2, 0, -2], [3, -2, 0.0]]))
+    r = Relaxation(p, Stopping())
+    for _ in range(3):
+        r.round()
+        r.separate()
+    r.lower[:] = r.upper[:] = [1.0, 0.0, 1.0]  # joined, cut, joined: no partition
+    before = []
+    for _ in range(5):
+        r.round()
+        before.append(r.bound)
+    assert (np.diff(before) > 0).all() and before[-1] > 10

@@ -156,3 +156,86 @@ def iterate(const offset_t[::1] starts, const offset_t[::1] middles, const eleme
                 prices_sum[k] += value
             done += 1
     return done
+
+
+def reflect(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
+            const double[::1] lower, const double[::1] upper, const double[::1] pair_steps, const double[::1] row_steps,
+            double[::1] y, double[::1] prices, double[::1] reduced, int iterations, Stopping stopping):
+    """`iterations` steps from (y, prices) and the reduced costs, reflected and drawn to where they began, in place.
+
+    A step from z leads to T(z) as in `iterate`; the next one begins at ``w (2 T(z) - z) + (1 - w) z0``, where z0 is the
+    first point and w is 1/2, 2/3, 3/4, ... The last step ends at T(z), where prices are not negative. Rows with price 0
+    and much room are passed over now and then. Returns the number of steps made.
+    """
+    cdef Py_ssize_t m = y.shape[0], rows = rhs.shape[0], e, k
+    cdef double value, change, w
+    cdef double[::1] ahead = np.empty(m), before = np.empty(m)
+    cdef double[::1] first_y = np.array(y), first_prices = np.array(prices), first_reduced = np.array(reduced)
+    cdef unsigned char[::1] rest = np.zeros(rows, np.uint8)
+    cdef int done = 0, step
+    cdef bint last
+    if not m:
+        return 0
+    with nogil:
+        for step in range(iterations):
+            last = step == iterations - 1 or stopping.look(INFINITY) != 0
+            w = (step + 1.0) / (step + 2.0)
+            for e in range(m):
+                value = y[e] - pair_steps[e] * reduced[e]
+                value = lower[e] if value < lower[e] else value
+                value = upper[e] if value > upper[e] else value
+                ahead[e] = 2 * value - y[e]
+                y[e] = value if last else w * ahead[e] + (1 - w) * first_y[e]
+                before[e] = reduced[e]
+            for k in range(rows):
+                if rest[k]:
+                    rest[k] -= 1
+                    continue
+                value = product(starts[k], middles[k], starts[k + 1], &pairs[0], &ahead[0]) - rhs[k]
+                if prices[k] == 0 and value < ROOM and first_prices[k] == 0:
+                    rest[k] = REST
+                    continue
+                value = prices[k] + row_steps[k] * value
+                value = value if value > 0 else 0.0
+                change = value - prices[k]
+                if change != 0:
+                    add(change, starts[k], middles[k], starts[k + 1], &pairs[0], &reduced[0])
+                prices[k] = value if last else w * (value + change) + (1 - w) * first_prices[k]
+            done += 1
+            if last:
+                break
+            for e in range(m):
+                reduced[e] = w * (2 * reduced[e] - before[e]) + (1 - w) * first_reduced[e]
+    return done
+
+
+def compressed(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs,
+               const element_t[::1] place, const double[::1] y):
+    """Rows over those variables that have a place: (starts, middles, places, what the others at y take from the rhs)."""
+    cdef Py_ssize_t rows = middles.shape[0], k
+    cdef offset_t i, at = 0
+    cdef double sum
+    starts_array, middles_array, taken_array = np.zeros(rows + 1, np.int64), np.empty(rows, np.int64), np.empty(rows)
+    out_array = np.empty(pairs.shape[0], np.int32)
+    cdef offset_t[::1] new_starts = starts_array, new_middles = middles_array
+    cdef element_t[::1] out = out_array
+    cdef double[::1] taken = taken_array
+    with nogil:
+        for k in range(rows):
+            sum = 0.0
+            for i in range(starts[k], middles[k]):
+                if place[pairs[i]] >= 0:
+                    out[at] = place[pairs[i]]
+                    at += 1
+                else:
+                    sum += y[pairs[i]]
+            new_middles[k] = at
+            for i in range(middles[k], starts[k + 1]):
+                if place[pairs[i]] >= 0:
+                    out[at] = place[pairs[i]]
+                    at += 1
+                else:
+                    sum -= y[pairs[i]]
+            new_starts[k + 1] = at
+            taken[k] = sum
+    return starts_array, middles_array, out_array[:at], taken_array

@@ -117,10 +117,28 @@ class Rows:
 
         Those with price 0 come last.
         """
-        lengths, pluses = np.minimum(self.lengths, 127), np.minimum(self.middles - self.starts[:-1], 127)
+        return self._sorted(self.starts, self.middles, self.pairs)
+
+    def of_free(
+        self, free: NDArray[np.int64], y: Floats
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], Floats]:
+        """The same with right-hand sides, over the variables `free`, numbered from 0; the others have the values y."""
+        if len(free) == self.m:
+            order, starts, middles, pairs = self.by_length()
+            return order, starts, middles, pairs, self.rhs[order]
+        place = np.full(self.m, -1, np.int32)
+        place[free] = np.arange(len(free), dtype=np.int32)
+        starts, middles, pairs, taken = _primal_dual.compressed(self.starts, self.middles, self.pairs, place, y)
+        order, starts, middles, pairs = self._sorted(starts, middles, pairs)
+        return order, starts, middles, pairs, (self.rhs - taken)[order]
+
+    def _sorted(
+        self, starts: NDArray[np.int64], middles: NDArray[np.int64], pairs: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+        lengths, pluses = np.minimum(np.diff(starts), 127), np.minimum(middles - starts[:-1], 127)
         kinds = (lengths * 128 + pluses + (self.prices == 0) * 16384).astype(np.uint16)
         order = np.argsort(kinds, kind="stable")
-        return order, *_primal_dual.reordered(order, self.starts, self.middles, self.pairs)
+        return order, *_primal_dual.reordered(order, starts, middles, pairs)
 
     def signs(self) -> Floats:
         """1 or -1 for each term."""

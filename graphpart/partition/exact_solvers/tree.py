@@ -183,6 +183,8 @@ class Tree:
             self._consult()
             if self.closed(r.bound) or not self._fix(not decisions):
                 return []
+            if not (r.lower < r.upper).any():
+                break
             if vertex:
                 r.tolerance = FINEST
             added = r.separate()
