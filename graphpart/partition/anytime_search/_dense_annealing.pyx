@@ -226,9 +226,9 @@ cdef bint descend(State* s) noexcept nogil:
     """Offer all elements to all subsets and the empty set, accepting only what gains; whether anything did."""
     cdef Py_ssize_t i = 0
     cdef bint moved = False
-    if s.unuseds == 0:
-        grow(s)
-    while i <= s.subsets and not s.failed:
+    while i <= s.subsets:
+        if s.unuseds == 0 and not grow(s):
+            break
         moved |= offer(s, s.active[i] if i < s.subsets else s.unused[s.unuseds - 1], 0.0, 1)
         i += 1
     return moved
