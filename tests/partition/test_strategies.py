@@ -19,6 +19,7 @@ from graphpart.partition.anytime_search.annealing import Annealer, as_integers
 from graphpart.partition.anytime_search.fusion import FusionRounds, FusionTask, fused, noisy_joining, regions
 from graphpart.partition.anytime_search.parameters import FusionParameters, SlowParameters, TabuParameters
 from graphpart.partition.anytime_search.pool import Pool
+from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
 from graphpart.partition.anytime_search.strategy import Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds, crossed
@@ -87,6 +88,58 @@ def test_passes_of_dense_annealing_are_offers_by_the_rule_of_metropolis(seed: in
         assert set(counts) <= {key for key, share in expected.items() if share > 0}
         for key, share in expected.items():
             assert abs(counts.get(key, 0) / runs - share) <= 4.5 * math.sqrt(share * (1 - share) / runs) + 1e-12
+
+
+def descended(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Labels after the descent at the end of annealing, step by step: sums are taken anew for each offer."""
+    n, label = len(matrix), labels.copy()
+    active = list(range(int(label.max()) + 1))
+    fresh = len(active)
+    moved = True
+    while moved:
+        moved, i = False, 0
+        while i <= len(active):
+            empty = i == len(active)
+            U = fresh if empty else active[i]
+            for b in range(n):
+                mine = int(label[b])
+                if mine == U or (empty and not (label == U).any() and np.count_nonzero(label == mine) == 1):
+                    continue
+                if matrix[b, label == U].sum() - matrix[b, label == mine].sum() <= -1:
+                    if empty and U not in active:
+                        active.append(U)
+                        fresh += 1
+                    label[b] = U
+                    moved = True
+                    if not (label == mine).any():
+                        active[active.index(mine)] = active[-1]
+                        active.pop()
+            i += 1
+    return label
+
+
+@pytest.mark.parametrize(
+    ("n", "seed"), [(1, 0), (2, 1), (15, 2), (31, 3), (32, 4), (33, 5), (64, 6), (70, 7), (101, 8)]
+)
+def test_the_descent_of_dense_annealing_goes_as_its_naive_form_does(n: int, seed: int) -> None:
+    """Numbers of elements around those that fill lines of the cache and blocks; subsets that have to be made."""
+    rng = np.random.default_rng(seed)
+    for mean in (-1, 0, 3):
+        matrix = np.triu(rng.integers(mean - 20, mean + 21, (n, n)), 1).astype(np.int32)
+        matrix += matrix.T
+        annealing = _dense_annealing.Annealing(matrix, exponential_variates(65536, np.float32))
+        for start in (np.zeros(n, np.int32), np.arange(n, dtype=np.int32), canonical(rng.integers(0, 5, n))):
+            found, gain = annealing.run(start, 0, 1.0, 1.0, 0, 0.0, 1.0, Stopping())
+            assert canonical(found).tolist() == canonical(descended(matrix, start)).tolist()
+            together = [np.equal.outer(labels, labels) for labels in (found, start)]
+            assert gain == sum(s * np.triu(matrix * t, 1).sum() for s, t in zip((1, -1), together, strict=True))
+
+
+def test_a_descent_makes_as_many_subsets_as_it_needs() -> None:
+    matrix = 1 - np.eye(100, dtype=np.int32)
+    annealing = _dense_annealing.Annealing(matrix, exponential_variates(65536, np.float32))
+    found, gain = annealing.run(np.zeros(100, np.int32), 0, 1.0, 1.0, 0, 0.0, 1.0, Stopping())
+    assert len(set(found.tolist())) == 100 and gain == -4950
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -278,3 +331,32 @@ def test_a_child_has_subsets_of_both_parents() -> None:
     p = gp.SetPartition.from_pairs(6, [(0, 1), (2, 3), (4, 5), (1, 2)], [-3.0, -2.0, -1.0, 4.0])
     x, y = np.array([0, 0, 1, 2, 3, 3], np.int32), np.array([0, 1, 2, 2, 3, 4], np.int32)
     assert crossed(p, x, y).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+# ----------------------------------------------------------------------------------------------------------- portfolio
+
+
+@pytest.mark.parametrize(
+    ("p", "first"),
+    [
+        (gp.generate.sparse_random(3000, 30000, seed=1).problem, "annealing"),
+        (gp.generate.machine_parts(14, 24, 7, outside=0.1, seed=3).problem, "tabu"),
+    ],
+)
+def test_strategies_begin_in_the_order_of_their_first_work(
+    p: gp.SetPartition, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes long must not come before what takes little: a short search would end with nothing."""
+    begun: list[tuple[str, float]] = []
+    chosen = Portfolio._chosen
+
+    def noted(self: Portfolio, turn: Turn) -> int:
+        k = chosen(self, turn)
+        begun.append((self.strategies[k].name, self.strategies[k].first_work(turn)))
+        if turn.number == 0:
+            assert begun[0][1] == min(s.first_work(turn) for s in self.strategies if s.ready(turn))
+        return k
+
+    monkeypatch.setattr(Portfolio, "_chosen", noted)
+    gp.partition.search(p, max_iterations=2, seed=0)
+    assert begun[0][0] == first

@@ -21,7 +21,7 @@ import numpy as np
 
 from graphpart.kernels.elementary import geometric
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -58,7 +58,7 @@ cdef extern from *:
                                        const int32_t *GP_RESTRICT label, const float *GP_RESTRICT variates,
                                        float temperature, int32_t least, int32_t U, Py_ssize_t b, Py_ssize_t n) {
         Py_ssize_t k;
-        for (; b < n; b += GP_BLOCK) {
+        for (; b < n; b = (b & -GP_BLOCK) + GP_BLOCK) {  /* blocks after the first one begin where lines do */
             int32_t any = 0;
             for (k = b; k < b + GP_BLOCK; k++) any |= GP_ACCEPTED(k);
             if (any)
@@ -81,14 +81,16 @@ cdef extern from *:
 LARGEST = 2**29         # sums of absolute costs of one element stay below
 cdef double HOTTEST = 2**25      # variates stay below 2**5
 cdef Py_ssize_t PADDING = 32     # GP_BLOCK
+cdef Py_ssize_t LINE = 64        # bytes of a line of the cache; where rows begin between two, a move takes half as long again
 cdef int32_t NEVER = -(3 << 29)  # of what is behind the last element, the cost to its own subset: no threshold is 3 * 2**29
 
 
 cdef struct State:
     Py_ssize_t n
-    Py_ssize_t stride       # n and PADDING
+    Py_ssize_t stride       # n and PADDING, and what fills up the line
     const int32_t* matrix
-    int32_t* table          # (capacity, stride)
+    int32_t* table          # (capacity, stride), each row at the beginning of a line
+    void* room              # in which the table is
     Py_ssize_t capacity
     int32_t* own            # cost of each element to its own subset
     element_t* label        # subset of each element
@@ -105,16 +107,25 @@ cdef struct State:
     bint failed
 
 
+cdef int32_t* new_table(Py_ssize_t capacity, Py_ssize_t stride, void** room) noexcept nogil:
+    """A table at the beginning of a line; NULL if there is no room for it."""
+    room[0] = malloc(capacity * stride * sizeof(int32_t) + LINE)
+    if room[0] == NULL:
+        return NULL
+    return <int32_t*>(<char*>room[0] + LINE - <uintptr_t>room[0] % LINE)
+
+
 cdef bint grow(State* s) noexcept nogil:
     """More subsets."""
     cdef Py_ssize_t capacity = min(s.n + 1, s.capacity + s.capacity // 2 + 8), U
-    cdef int32_t* table = <int32_t*>malloc(capacity * s.stride * sizeof(int32_t))
+    cdef void* room = NULL
+    cdef int32_t* table = new_table(capacity, s.stride, &room)
     if table == NULL:
         s.failed = True
         return False
-    if s.table != NULL:
-        memcpy(table, s.table, s.capacity * s.stride * sizeof(int32_t))
-        free(s.table)
+    memcpy(table, s.table, s.capacity * s.stride * sizeof(int32_t))
+    free(s.room)
+    s.room = room
     memset(table + s.capacity * s.stride, 0, (capacity - s.capacity) * s.stride * sizeof(int32_t))
     for U in range(capacity - 1, s.capacity - 1, -1):
         s.unused[s.unuseds] = <element_t>U
@@ -132,7 +143,8 @@ cdef bint build(State* s) noexcept nogil:
     for a in range(n):
         k = max(k, s.label[a] + 1)
     s.capacity = min(n + 1, k + 8)
-    s.table = <int32_t*>malloc(s.capacity * s.stride * sizeof(int32_t))
+    free(s.room)
+    s.table = new_table(s.capacity, s.stride, &s.room)
     if s.table == NULL:
         s.failed = True
         return False
@@ -214,12 +226,19 @@ cdef bint descend(State* s) noexcept nogil:
     """Offer all elements to all subsets and the empty set, accepting only what gains; whether anything did."""
     cdef Py_ssize_t i = 0
     cdef bint moved = False
-    if s.unuseds == 0:
-        grow(s)
-    while i <= s.subsets and not s.failed:
+    while i <= s.subsets:
+        if s.unuseds == 0 and not grow(s):
+            break
         moved |= offer(s, s.active[i] if i < s.subsets else s.unused[s.unuseds - 1], 0.0, 1)
         i += 1
     return moved
+
+
+def aligned(count, value):
+    """So many integers, each the value, at the beginning of a line."""
+    room = np.full(count + LINE // 4, value, np.int32)
+    first = -room.ctypes.data % LINE // 4
+    return room[first : first + count]
 
 
 cdef class Annealing:
@@ -241,16 +260,17 @@ cdef class Annealing:
         cdef Py_ssize_t n = matrix.shape[0]
         cdef element_t[::1] size, active, place, unused
         cdef int32_t[::1] own
-        self.label, self.best = np.zeros(n + PADDING, np.int32), np.zeros(n, np.int32)
+        self.label, self.best = aligned(n + PADDING, 0), np.zeros(n, np.int32)
         size, active, place = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
-        unused, own = np.zeros(n + 2, np.int32), np.full(n + PADDING, NEVER, np.int32)
+        unused, own = np.zeros(n + 2, np.int32), aligned(n + PADDING, NEVER)
         self.kept = [matrix, variates, size, active, place, unused, own]
         self.s.n = n
-        self.s.stride = n + PADDING
+        self.s.stride = (4 * (n + PADDING) + LINE - 1) // LINE * LINE // 4
         self.s.matrix = &matrix[0, 0]
         self.s.variates = &variates[0]
         self.s.shifts = variates.shape[0] - n - PADDING
         self.s.table = NULL
+        self.s.room = NULL
         self.s.own = &own[0]
         self.s.label = &self.label[0]
         self.s.size = &size[0]
@@ -259,13 +279,11 @@ cdef class Annealing:
         self.s.unused = &unused[0]
 
     def __dealloc__(self):
-        free(self.s.table)
+        free(self.s.room)
 
     def one_pass(self, const element_t[::1] labels, element_t subset, double temperature, unsigned long long seed):
         """Labels after all elements were offered to one subset, from canonical labels; the next number is a new one."""
         cdef State* s = &self.s
-        free(s.table)
-        s.table = NULL
         self.label[: s.n] = labels
         s.cost = 0
         s.random = seed
@@ -297,8 +315,6 @@ cdef class Annealing:
         cdef double[::1] temperatures = geometric(hot, cold, sweeps)
         cdef int64_t best = 0
         cdef bint ended = False
-        free(s.table)
-        s.table = NULL
         with nogil:
             self.label[:n] = labels
             self.best[:] = labels

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphpart.partition.anytime_search.annealing import RUN
 from graphpart.partition.anytime_search.parameters import AnnealingParameters
 from graphpart.partition.anytime_search.recombination import best_of_regions, recombined
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
@@ -67,13 +68,20 @@ class AnnealingRounds:
         return True
 
     def first_work(self, turn: Turn) -> float:
-        return len(turn.seeds) * self.parameters.work
+        p = self.annealer.p
+        work = self.annealer.work(turn.pool.labels)
+        polish = 0.0 if self.polish is None else POLISH * (p.n + p.m)
+        return len(turn.seeds) * (RUN + (1 if p.is_dense else 2) * self._sweeps(turn) * work + polish)
+
+    def _sweeps(self, turn: Turn) -> int:
+        """Of a task."""
+        a, work = self.parameters, self.annealer.work(turn.pool.labels)
+        fewest, most = max(a.fewest, min(a.sweeps[0], a.longest / work)), a.sweeps[1]
+        return int(max(fewest, min(most, a.work / work)) * 2 ** (turn.level / 2))
 
     def plan(self, turn: Turn) -> list[AnnealingTask]:
         a, rng, pool = self.parameters, turn.rng, turn.pool
-        work = self.annealer.work(pool.labels)
-        fewest, most = max(a.fewest, min(a.sweeps[0], a.longest / work)), a.sweeps[1]
-        sweeps = int(max(fewest, min(most, a.work / work)) * 2 ** (turn.level / 2))
+        sweeps = self._sweeps(turn)
         heats = a.heats if sweeps > a.few else a.cool_heats if self.polish else a.few_heats
         tasks = []
         for k, seed in enumerate(turn.seeds):

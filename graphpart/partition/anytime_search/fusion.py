@@ -85,7 +85,8 @@ class FusionRounds:
         return True
 
     def first_work(self, turn: Turn) -> float:
-        return len(turn.seeds) * self.parameters.work
+        part = min(1.0, self.parameters.region / max(1, self.annealer.p.n))
+        return len(turn.seeds) * max(self.parameters.work, part * max(map(self._work, range(len(self.arms)))))
 
     def plan(self, turn: Turn) -> list[FusionTask]:
         a, p, rng, count = self.parameters, self.annealer.p, turn.rng, len(turn.seeds)

@@ -3,8 +3,8 @@
 A round is some tasks of one strategy, which run side by side and know nothing of each other. Which strategy has it is
 drawn at random: a strategy gets a share of the time, partly a fixed one, partly in proportion to what it has gained per
 nanosecond of work in its latest rounds. Work is counted, in sweeps, steps and elements, and not measured. The longer
-nothing has gained anything, the more the fixed shares weigh. A strategy whose rounds take long first waits until the
-others have had about as much work.
+nothing has gained anything, the more the fixed shares weigh. Strategies begin in the order of how long their first
+round takes, each when the others have had about as much work.
 
 Then, task by task, the regions in which the best partition is better are taken over from it, and the result joins the
 pool of the best partitions. When some rounds find nothing better, all strategies work longer.
@@ -178,13 +178,12 @@ class Portfolio:
         """The place of the strategy that has this round."""
         ready = [k for k, strategy in enumerate(self.strategies) if strategy.ready(turn)]
         tried = [k for k in ready if self.mean_work[k]]
-        patient = self.parameters.portfolio.wait
-        for k in reversed(ready):
+        for k in ready:
             if self.strategies[k].due:
                 return k
-            first = self.strategies[k].first_work(turn)
-            if k not in tried and (not tried or patient * first <= self.worked):
-                return k
+        new = [(self.strategies[k].first_work(turn), k) for k in ready if k not in tried]
+        if new and (not tried or self.parameters.portfolio.wait * min(new)[0] <= self.worked):
+            return min(new)[1]
         ready = tried
         fixed = np.array([self.strategies[k].share for k in ready])
         rates = self.credit.rates()[ready]

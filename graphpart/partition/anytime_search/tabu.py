@@ -73,7 +73,7 @@ class TabuRounds:
         return True
 
     def first_work(self, turn: Turn) -> float:
-        return len(turn.seeds) * self.parameters.work
+        return 0.0  # problems are small: it need not wait
 
     def plan(self, turn: Turn) -> list[TabuTask]:
         a, n, pool = self.parameters, self.p.n, turn.pool
