@@ -47,7 +47,9 @@ FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, SETS, NEAR, WHEELS = 4.0, 0.2, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
 LARGEST = 12  # elements in a 2-partition
-QUICKLY, THOROUGH = (200, 10), (4000, 20)  # 2-partitions from which others are searched in a round, and steps from each
+# 2-partitions from which others are searched in a round, steps from each, and how many may be added, per variable
+QUICKLY, THOROUGH = (200, 10, NEAR), (4000, 20, NEAR)
+DEEPLY = 4000, 3 * NEAR  # the same where steps are given
 FAR = 500  # pairs at most, for which cycles are sought far away in a round
 NOTHING = 1e-6  # pairs that are not longer count as of no length
 REACH, FARTHER = 50, 4  # elements looked at for cycles through one; so many times more where few are added
@@ -111,6 +113,7 @@ class Relaxation:
         self.violation = np.inf
         self.tolerance = VIOLATED
         self.reach = REACH
+        self.largest, self.patience = LARGEST, 0
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the pairs ``{a, b}`` with keys ``a * n + b`` stand among the variables."""
@@ -234,11 +237,11 @@ class Relaxation:
         triangles, by_triangle = _cuts.triangles(Y, tolerance, self.stopping)
         found = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
         out = found.take(most(by_triangle, TRIANGLES * m))
-        starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, int(LARGEST), self.stopping)
+        starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, self.largest, self.stopping)
         found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
         out = out + found.take(most(by_sets, SETS * m))
         near, by_size = self._near_cuts(Y, tolerance, thorough=len(out) <= FEW * m)
-        out = out + near.take(most(by_size, NEAR * m))
+        out = out + near
         self.violation = max(float(by.max(initial=0.0)) for by in (by_triangle, by_sets, by_size))
         return out
 
@@ -250,16 +253,19 @@ class Relaxation:
         if tolerance >= VIOLATED:
             return Inequalities.none(), np.zeros(0)
         np.fill_diagonal(Y, 1.0)
-        starts_at_most, steps = THOROUGH if thorough else QUICKLY
+        starts_at_most, steps, share = THOROUGH if thorough else QUICKLY
+        if self.patience:
+            (starts_at_most, share), steps = DEEPLY, self.patience
         rows = self.rows.inequalities
         some = np.flatnonzero((rows.kinds == TWO_PARTITION) & (self.rows.prices > 0))
         turns = max(1, -(-len(some) // starts_at_most))
         rows = rows.take(some[self.rounds % turns :: turns])
         starts, splits, elements, amounts = _cuts.near_two_partitions(
-            Y, rows.starts, rows.splits, rows.elements, tolerance, LARGEST, steps, self.stopping
+            Y, rows.starts, rows.splits, rows.elements, tolerance, self.largest, steps, self.stopping
         )
-        kinds = np.full(len(splits), TWO_PARTITION, np.uint8)
-        return Inequalities(kinds, starts, elements, splits), amounts / np.diff(starts)
+        found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
+        by_size = amounts / np.diff(starts)
+        return found.take(most(by_size, share * len(self.cost))), by_size
 
     def _odd_wheels(self, tolerance: float) -> Inequalities:
         starts, elements, amounts = _cuts.odd_wheels(self._matrix(), tolerance, self.stopping)
