@@ -12,7 +12,8 @@ that are far from tight dropped. A pair in no inequality takes no part: its cost
 
 Where all pairs are variables, the inequalities are triangles, then 2-partitions by local search (Grötschel &
 Wakabayashi 1989, 1990): from pairs of elements, and from those inequalities that have a price, by a few steps of tabu
-search. Where these are exhausted, odd wheels (Chopra & Rao 1993). Where only pairs with a cost
+search, at most 12 elements each, or as `largest` and `patience` say. Where these are exhausted, odd wheels (Chopra &
+Rao 1993). Where only pairs with a cost
 are, they are conflicted cycles found along shortest paths: near ones first, then, where these are few, far ones between
 the sets of elements that pairs with y = 1 connect.
 
@@ -36,7 +37,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
-__all__ = ["Relaxation", "most", "solve_relaxation", "tightened"]
+__all__ = ["Relaxation", "is_best_complete", "most", "solve_relaxation", "tightened"]
 
 Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
@@ -74,6 +75,8 @@ class Relaxation:
         The point now.
     bound : float
         The best bound that any prices proved so far, for the bounds of the variables as they were then.
+    largest, patience : int
+        At most so many elements in a 2-partition; so many steps of the search for each, or few if 0.
     given, constant : ndarray of float64, shape (m,), float
         The costs as given; where `set_squares` changes `cost`, all partitions cost at least `cost` plus `constant`.
     """
@@ -81,9 +84,7 @@ class Relaxation:
     def __init__(self, p: SetPartition, stopping: Stopping, complete: bool = False) -> None:
         self.n, self.stopping = p.n, stopping
         self.u, self.v, cost = p.pairs()
-        used = np.count_nonzero(cost)
-        possible = p.n * (p.n - 1) // 2
-        self.complete = complete or bool(p.n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * possible)
+        self.complete = complete or is_best_complete(p.n, int(np.count_nonzero(cost)))
         if self.complete and not p.is_dense:
             matrix = np.zeros((p.n, p.n))
             matrix[self.u, self.v] = cost
@@ -325,6 +326,11 @@ class Relaxation:
         close = np.sort(np.concatenate([inside, apart[found[3]]]))
         step = max(1, len(close) // FAR)  # evenly: what is left out may no longer be violated in the next round
         return close[::step]
+
+
+def is_best_complete(n: int, used: int) -> bool:
+    """Whether all pairs of n elements are variables, rather than those with a cost only, if so many have one."""
+    return bool(n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * (n * (n - 1) // 2))
 
 
 def most(amounts: Floats, limit: float) -> NDArray[np.int64]:
