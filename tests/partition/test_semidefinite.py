@@ -242,11 +242,11 @@ def test_tight_problems_are_proven(sigma):
 
 
 def test_noise_leaves_more_to_gain_than_the_linear_relaxation():
-    p = gp.generate.uniform_integers(60, largest=100, seed=1).problem
+    p = gp.generate.uniform_integers(30, largest=100, seed=3).problem
     lp = gp.partition.lower_bound(p, "lp").bound
     relaxation = Relaxation(p, stopping(), complete=True)
     semidefinite = Semidefinite(relaxation)
-    for _ in range(40):
+    for _ in range(80):
         semidefinite.round()
         relaxation.separate()
     certificate = certify(p, "semidefinite", *relaxation.best)

@@ -63,7 +63,7 @@ STEPS, MOST_STEPS = 100, 10_000  # of the search for each 2-partition; twice as 
 AT_LEAST, SLOWER = 5, 0.25  # rounds with each size; the share of their mean gain that is too little
 NUMBERS = 1 << 23  # general 2-partitions have whole numbers up to that
 ALONE = 400  # elements, up to which the BLAS has one thread
-IDLE = 25  # rounds in turn that raise the bound by a share of LITTLE are the last
+IDLE, GAIN = 25, 1e-5  # so many rounds in turn that raise the bound by a smaller share are the last
 
 
 class Semidefinite:
@@ -179,7 +179,7 @@ def solve_semidefinite(p: SetPartition, stopping: Stopping) -> tuple[Inequalitie
         before = relaxation.bound
         semidefinite.round()
         relaxation.separate()
-        idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
+        idle = idle + 1 if relaxation.bound - before <= GAIN * abs(relaxation.bound) else 0
         if float(relaxation.given @ relaxation.y) - relaxation.bound <= LITTLE * abs(relaxation.bound):
             if relaxation.tolerance <= FINEST and relaxation.violation <= FINEST:
                 break
