@@ -22,14 +22,15 @@ R rises where Z - Y is large, and falls where Z moves much. (For semidefinite re
 Wiegele 2006; Wen, Goldfarb & Yin 2010; with cutting planes: de Meijer, Sotirov, Wiegele & Zhao 2023.) The eigenvectors
 of 100 elements take 1 ms, and without inequalities 500 iterations give six digits of the optimum.
 
-What takes time is to find inequalities. On 100 elements with costs drawn from -100 to 100, whose triangles prove -33130
-and whose best partition known costs -28800, positive semidefiniteness proves -35628; with triangles -34821; with odd
-wheels -32930; with 2-partitions of up to 6, 9 and 12 elements -32280, -32030 and -31880 (in up to a minute). Nearly all 2-partitions with a
-price have two elements more on one side than on the other: those with equal sides follow from positive
-semidefiniteness. With planted subsets and heavy noise, they have four to six more. So 2-partitions are searched deeper
-than for the linear relaxation, small ones first, then larger ones as a size gains less, and longer when all sizes have
-had their turn. Numbers b other than -1, 0 and 1 (large ones are violated by every point, along eigenvectors with small
-values) raised the bound of a less deep search from -32050 to -32020 only, and are not looked for.
+What takes time is to find inequalities. On 100 elements with costs drawn from -100 to 100, whose triangles prove
+-33130 and whose best partition known costs -28800, positive semidefiniteness proves -35628; with triangles -34821;
+with odd wheels -32930; with 2-partitions of up to 6, 9 and 12 elements -32280, -32030 and -31880 (in up to a minute).
+Nearly all 2-partitions with a price have two elements more on one side than on the other: those with equal sides
+follow from positive semidefiniteness. With planted subsets and heavy noise, they have four to six more. So
+2-partitions are searched deeper than for the linear relaxation, small ones first, then larger ones as a size gains
+less, and longer when all sizes have had their turn. Numbers b other than -1, 0 and 1 (large ones are violated by every
+point, along eigenvectors with small values) raised the bound of a less deep search from -32050 to -32020 only, and are
+not looked for.
 
 Nothing has to be believed about eigenvalues. With S = F F', columns of F rounded to whole numbers b times a power of
 two are **general 2-partition** inequalities (see `inequalities`), each of which holds for every partition and is
