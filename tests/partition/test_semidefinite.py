@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.partition.bounds import _cuts
+from graphpart.partition.bounds import _cuts, _projection
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.bounds.rows import Rows
-from graphpart.partition.bounds.semidefinite import Semidefinite, factor, whole_numbers
+from graphpart.partition.bounds.semidefinite import Semidefinite, factor, project, whole_numbers
 from graphpart.partition.certificates.certificate import Certificate, certify, proven_bound, sealed
 from graphpart.partition.certificates.exact_check import exact_bound
 from graphpart.partition.certificates.inequalities import GENERAL, LARGEST, TWO_PARTITION, Inequalities
@@ -156,7 +156,7 @@ def test_bounds_are_at_most_the_optimum_and_not_below_the_linear_ones():
 def test_few_elements(n):
     for costs in itertools.product((-1.0, 0.0, 1e300, -1e-300, np.inf), repeat=n * (n - 1) // 2):
         p = gp.SetPartition.from_pairs(n, tuple(np.triu_indices(n, 1)), list(costs))
-        certificate = gp.partition.lower_bound(p, "semidefinite", time_limit=1)
+        certificate = gp.partition.lower_bound(p, "semidefinite", time_limit=0.05)
         assert certificate.bound <= gp.partition.brute_force(p).cost and certificate.verify(p, exact=True)
 
 
@@ -171,6 +171,127 @@ def test_the_factor_is_that_of_the_nearest_positive_semidefinite_matrix():
     assert np.allclose(0.5 * multiplier * numbers.T @ numbers.astype(float), F @ F.T, atol=1e-5)
     assert np.abs(numbers).max() <= LARGEST
     assert len(whole_numbers(np.zeros((4, 0)))[0]) == 0
+
+
+def test_a_matrix_is_the_difference_of_two_positive_semidefinite_ones():
+    rng = np.random.default_rng(8)
+    for n in (1, 2, 5, 12):
+        for shift in (-9.0, 0.0, 0.5, 9.0):
+            A = rng.normal(size=(n, n))
+            A = A + A.T + shift * np.eye(n)
+            Y, added = project(A)
+            assert np.allclose(Y - added, A) and np.allclose(Y @ added, 0.0, atol=1e-10)
+            assert np.linalg.eigvalsh(Y).min() > -1e-10 and np.linalg.eigvalsh(added).min() > -1e-10
+
+
+def test_sweeps_end_at_the_projection():
+    rng = np.random.default_rng(9)
+    for case in range(40):
+        n, step = int(rng.integers(4, 9)), float(10.0 ** rng.integers(-2, 3))
+        m = n * (n - 1) // 2
+        rows = Rows(n, m, lambda keys, n=n: keys // n * (2 * n - keys // n - 1) // 2 + keys % n - keys // n - 1)
+        sizes = rng.integers(2, n + 1, 12)
+        rows.add(Inequalities.of([(TWO_PARTITION, 1, rng.permutation(n)[:k].tolist()) for k in sizes]))
+        given = 3.0 * rng.normal(size=m)
+        point, prices, rest = given.copy(), np.zeros(len(rows)), np.zeros(len(rows), np.uint8)
+        lower, upper = np.zeros(m), (rng.random(m) < 0.9).astype(float)
+        for _ in range(2000):
+            _projection.sweep(
+                rows.starts,
+                rows.middles,
+                rows.pairs,
+                rows.rhs,
+                1.0 / rows.lengths,
+                lower,
+                upper,
+                step,
+                point,
+                prices,
+                rest,
+            )
+        y = np.clip(point, lower, upper)
+        room = rows.rhs - rows.left(y)
+        # The conditions for the nearest point: it is feasible, rows with a price are tight, and the rest is the box's.
+        assert room.min() > -1e-7 and prices.min() >= 0.0 and np.abs(room * prices * step).max() < 1e-6, case
+        assert np.allclose(point, given - step * rows.reduced(np.zeros(m), prices)), case
+    assert (prices > 0).any()
+
+
+def test_point_and_bound_meet_without_inequalities():
+    rng = np.random.default_rng(10)
+    for case in range(6):
+        n = int(rng.integers(2, 25))
+        p = random_problem(rng, n)
+        relaxation = Relaxation(p, stopping(), complete=True)
+        semidefinite = Semidefinite(relaxation)
+        semidefinite.round(800)
+        Y = relaxation._matrix() + np.eye(n)
+        cost, scale = float(relaxation.given @ relaxation.y), float(np.abs(relaxation.given).sum())
+        assert np.linalg.eigvalsh(Y).min() > -1e-4, case  # a feasible point, and a bound: nothing is left between them
+        assert abs(cost - relaxation.bound) < 1e-4 * scale, case
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])
+def test_tight_problems_are_proven(sigma):
+    p = gp.generate.planted_partition(40, subsets=4, sigma=sigma, decimals=2, seed=3).problem
+    best = gp.partition.exact(p)
+    certificate = gp.partition.lower_bound(p, "semidefinite")
+    assert best.status == "optimal" and certificate.bound == pytest.approx(best.cost, abs=0.011)
+    assert certificate.bound <= best.cost + 1e-9
+    assert check_certificate(p, certificate, best.labels.tolist()) <= best.cost + 1e-9
+
+
+def test_noise_leaves_more_to_gain_than_the_linear_relaxation():
+    p = gp.generate.uniform_integers(30, largest=100, seed=3).problem
+    lp = gp.partition.lower_bound(p, "lp").bound
+    relaxation = Relaxation(p, stopping(), complete=True)
+    semidefinite = Semidefinite(relaxation)
+    for _ in range(80):
+        semidefinite.round()
+        relaxation.separate()
+    certificate = certify(p, "semidefinite", *relaxation.best)
+    assert lp < certificate.bound <= gp.partition.search(p, time_limit=0.3).cost and certificate.verify(p)
+
+
+def test_auto_takes_it_where_costs_are_dense():
+    dense = gp.generate.planted_partition(41, subsets=4, sigma=0.5, decimals=2, seed=3).problem
+    sparse = gp.generate.grid(8, 8, seed=1).problem
+    for p, name in ((dense, "semidefinite"), (sparse, "lp")):
+        auto, same = (gp.partition.lower_bound(p, method) for method in ("auto", name))
+        assert auto.bound == same.bound and np.array_equal(auto.multipliers, same.multipliers)
+
+
+def test_components_joins_and_forbidden_pairs():
+    rng = np.random.default_rng(11)
+    for case in range(12):
+        n = 9
+        cost = np.where(rng.random((n, n)) < 0.4, 0.0, rng.integers(-9, 10, (n, n)).astype(float))
+        cost[:4, 4:] = 0.0  # two components
+        cost[0, 1] = np.inf if case % 2 else 1e9
+        u, v = np.triu_indices(n, 1)
+        p = gp.SetPartition.from_pairs(n, (u, v), cost[u, v], must_join=[(5, 8)] if case % 3 == 0 else [])
+        certificate = gp.partition.lower_bound(p, "semidefinite", time_limit=2)
+        best = gp.partition.brute_force(p)
+        check_certificate(p, certificate, best.labels.tolist())
+        assert best.cost - 3.0 <= certificate.bound <= best.cost, case
+
+
+def test_callbacks_end_the_work():
+    p = gp.generate.uniform_integers(50, largest=100, seed=2).problem
+    calls = []
+    certificate = gp.partition.lower_bound(p, "semidefinite", callback=lambda *at: calls.append(at) or len(calls) > 3)
+    assert len(calls) <= 6 and certificate.verify(p)
+
+
+def test_searches_from_larger_2_partitions_than_are_wanted():
+    rng = np.random.default_rng(12)
+    n = 20
+    Y = rng.random((n, n)) ** 2
+    Y = np.ascontiguousarray((Y + Y.T) / 2)
+    np.fill_diagonal(Y, 1.0)
+    rows = Inequalities.of([(TWO_PARTITION, 5, rng.permutation(n)[:14].tolist()) for _ in range(50)])
+    found = _cuts.near_two_partitions(Y, rows.starts, rows.splits, rows.elements, 0.01, 6, 40, stopping())
+    assert len(found[1]) and np.diff(found[0]).max() <= 6
 
 
 def test_2_partitions_near_others_are_violated_as_stated():

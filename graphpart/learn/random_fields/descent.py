@@ -7,11 +7,11 @@ the gradient has fallen to a share `tolerance` of what it was where all paramete
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.blas import one_thread
 from graphpart.errors import InvalidProblem
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -78,16 +78,3 @@ def minimise(
     except Ended:
         return best, stopping.reason or Status.TIME_LIMIT
     return best, Status.OPTIMAL if trace[-1][1] <= target else Status.FEASIBLE
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """The BLAS in one thread, where threadpoolctl is installed, as it is with scikit-learn.
-
-    L-BFGS calls it on vectors and matrices so small that on a busy machine its threads cost many times the arithmetic.
-    """
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return nullcontext()
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
-    return limits

@@ -295,7 +295,7 @@ def near_two_partitions(const double[:, ::1] y, const offset_t[::1] starts, cons
                 else:
                     for i in range(n):
                         h[i] -= row[i]
-                if value > best * size and value > 2.0 * tolerance and total >= 0 and size > 3:
+                if value > best * size and value > 2.0 * tolerance and total >= 0 and 3 < size <= largest:
                     best = value / size
                     amounts[found] = 0.5 * value
                     room = 1

@@ -36,10 +36,13 @@ SMALL = 60_000  # pairs with a cost, up to which "auto" solves the relaxation
 
 
 def _fitting(p: SetPartition, stopping: Stopping) -> Found:
-    """The relaxation if the problem is small, else message passing."""
-    if np.count_nonzero(p.pairs()[2]) <= SMALL:
-        return relaxation.solve_relaxation(p, stopping)
-    return message_passing.pass_messages(p, stopping)
+    """A relaxation if the problem is small, the semidefinite one if it is dense, else message passing."""
+    used = int(np.count_nonzero(p.pairs()[2]))
+    if used > SMALL:
+        return message_passing.pass_messages(p, stopping)
+    if relaxation.is_best_complete(p.n, used):
+        return semidefinite.solve_semidefinite(p, stopping)
+    return relaxation.solve_relaxation(p, stopping)
 
 
 #: Methods by name. Each takes a problem without required joins and a Stopping; returns inequalities and multipliers.
@@ -89,9 +92,11 @@ def lower_bound(
     method : str
         "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles and,
         in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp":
-        the linear relaxation with cutting planes; the best, for up to some hundred elements. "semidefinite": that with
-        the matrix of pairs positive semidefinite; a little better on complete graphs with noisy costs, if it has the
-        time, O(n^3) for each of thousands of iterations. "auto": "lp" for small problems, "message-passing" for others.
+        the linear relaxation with cutting planes; the best on sparse graphs. "semidefinite": that with the matrix of
+        pairs positive semidefinite, O(n^3) for each of thousands of iterations; about as fast where the linear
+        relaxation is tight, and better where costs are dense and noisy, for up to some hundred elements. "auto":
+        "semidefinite" for up to 40 elements, or if at least a fifth of all pairs has a cost; "lp" for other small
+        problems; "message-passing" for large ones.
         With a background, and more than some hundred elements, pairs that are not listed are made where an inequality
         uses them, at most some times as many as are listed; "auto" then is "lp" for large problems, too, if there is a
         time limit.

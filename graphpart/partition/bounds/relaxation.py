@@ -14,7 +14,8 @@ inequality takes no part: its cost says what it is; nor does one that is fixed.
 
 Where all pairs are variables, the inequalities are triangles, then 2-partitions by local search (Grötschel &
 Wakabayashi 1989, 1990): from pairs of elements, and from those inequalities that have a price, by a few steps of tabu
-search. Where these are exhausted, odd wheels (Chopra & Rao 1993). Where only pairs with a cost
+search, at most 12 elements each, or as `largest` and `patience` say. Where these are exhausted, odd wheels (Chopra &
+Rao 1993). Where only pairs with a cost
 are, they are conflicted cycles found along shortest paths: near ones first, then, where these are few, far ones between
 the sets of elements that pairs with y = 1 connect.
 
@@ -38,7 +39,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
-__all__ = ["Relaxation", "most", "solve_relaxation", "tightened"]
+__all__ = ["Relaxation", "is_best_complete", "most", "solve_relaxation", "tightened"]
 
 Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
@@ -50,7 +51,9 @@ FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, SETS, NEAR, WHEELS = 4.0, 0.2, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
 LARGEST = 12  # elements in a 2-partition
-QUICKLY, THOROUGH = (200, 10), (4000, 20)  # 2-partitions from which others are searched in a round, and steps from each
+# 2-partitions from which others are searched in a round, steps from each, and how many may be added, per variable
+QUICKLY, THOROUGH = (200, 10, NEAR), (4000, 20, NEAR)
+DEEPLY = 4000, 3 * NEAR  # the same where steps are given
 FAR = 500  # pairs at most, for which cycles are sought far away in a round
 NOTHING = 1e-6  # pairs that are not longer count as of no length
 REACH, FARTHER = 50, 4  # elements looked at for cycles through one; so many times more where few are added
@@ -75,6 +78,8 @@ class Relaxation:
         The point now.
     bound : float
         The best bound that any prices proved so far, for the bounds of the variables as they were then.
+    largest, patience : int
+        At most so many elements in a 2-partition; so many steps of the search for each, or few if 0.
     given, constant : ndarray of float64, shape (m,), float
         The costs as given; where `set_squares` changes `cost`, all partitions cost at least `cost` plus `constant`.
     """
@@ -82,9 +87,7 @@ class Relaxation:
     def __init__(self, p: SetPartition, stopping: Stopping, complete: bool = False) -> None:
         self.n, self.stopping = p.n, stopping
         self.u, self.v, cost = p.pairs()
-        used = np.count_nonzero(cost)
-        possible = p.n * (p.n - 1) // 2
-        self.complete = complete or bool(p.n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * possible)
+        self.complete = complete or is_best_complete(p.n, int(np.count_nonzero(cost)))
         if self.complete and not p.is_dense:
             matrix = np.zeros((p.n, p.n))
             matrix[self.u, self.v] = cost
@@ -115,6 +118,7 @@ class Relaxation:
         self.violation = np.inf
         self.tolerance = VIOLATED
         self.reach = REACH
+        self.largest, self.patience = LARGEST, 0
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the pairs ``{a, b}`` with keys ``a * n + b`` stand among the variables."""
@@ -239,11 +243,11 @@ class Relaxation:
         triangles, by_triangle = _cuts.triangles(Y, tolerance, self.stopping)
         found = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
         out = found.take(most(by_triangle, TRIANGLES * m))
-        starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, int(LARGEST), self.stopping)
+        starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, self.largest, self.stopping)
         found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
         out = out + found.take(most(by_sets, SETS * m))
         near, by_size = self._near_cuts(Y, tolerance, thorough=len(out) <= FEW * m)
-        out = out + near.take(most(by_size, NEAR * m))
+        out = out + near
         self.violation = max(float(by.max(initial=0.0)) for by in (by_triangle, by_sets, by_size))
         return out
 
@@ -255,16 +259,19 @@ class Relaxation:
         if tolerance >= VIOLATED:
             return Inequalities.none(), np.zeros(0)
         np.fill_diagonal(Y, 1.0)
-        starts_at_most, steps = THOROUGH if thorough else QUICKLY
+        starts_at_most, steps, share = THOROUGH if thorough else QUICKLY
+        if self.patience:
+            (starts_at_most, share), steps = DEEPLY, self.patience
         rows = self.rows.inequalities
         some = np.flatnonzero((rows.kinds == TWO_PARTITION) & (self.rows.prices > 0))
         turns = max(1, -(-len(some) // starts_at_most))
         rows = rows.take(some[self.rounds % turns :: turns])
         starts, splits, elements, amounts = _cuts.near_two_partitions(
-            Y, rows.starts, rows.splits, rows.elements, tolerance, LARGEST, steps, self.stopping
+            Y, rows.starts, rows.splits, rows.elements, tolerance, self.largest, steps, self.stopping
         )
-        kinds = np.full(len(splits), TWO_PARTITION, np.uint8)
-        return Inequalities(kinds, starts, elements, splits), amounts / np.diff(starts)
+        found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
+        by_size = amounts / np.diff(starts)
+        return found.take(most(by_size, share * len(self.cost))), by_size
 
     def _odd_wheels(self, tolerance: float) -> Inequalities:
         starts, elements, amounts = _cuts.odd_wheels(self._matrix(), tolerance, self.stopping)
@@ -324,6 +331,11 @@ class Relaxation:
         close = np.sort(np.concatenate([inside, apart[found[3]]]))
         step = max(1, len(close) // FAR)  # evenly: what is left out may no longer be violated in the next round
         return close[::step]
+
+
+def is_best_complete(n: int, used: int) -> bool:
+    """Whether all pairs of n elements are variables, rather than those with a cost only, if so many have one."""
+    return bool(n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * (n * (n - 1) // 2))
 
 
 def most(amounts: Floats, limit: float) -> NDArray[np.int64]:
