@@ -34,15 +34,18 @@ def finish(
     lower_bound: float = -np.inf,
     start: tuple[Labels, float] | None = None,
     info: dict[str, Any] | None = None,
+    cost: float | None = None,
 ) -> PartitionResult:
     """A Result for labels, with the cost recomputed; `status` holds unless the run was stopped early.
 
+    `cost` is for who has just recomputed it: from the problem, for these very labels.
     If rounding made the labels worse than the start, the start is returned. Subsets are divided into their connected
     pieces, in O(n + m) (for a matrix O(n) if there are few zeros).
     """
     stopping.reraise()
-    labels = canonical(labels)
-    cost = p.evaluate_labels(labels)
+    given, labels = labels, canonical(labels)
+    if cost is None or not np.array_equal(labels, given):
+        cost = p.evaluate_labels(labels)
     if start is not None and cost > start[1]:
         labels, cost = start
     pieces = connected_subsets(p, np.ascontiguousarray(labels, np.int32))
