@@ -103,6 +103,7 @@ cdef struct Tables:
     Table* of
     Entry* base             # the initial tables, one after the other
     Entry* batch            # the entries that a fold works through
+    element_t* merging      # for each, the pair to the same neighbour that is there already, or -1
     Py_ssize_t batch_capacity
     Room* pieces[32]        # free ones with 2**k entries
     Room* blocks            # all memory that pieces come from
@@ -293,7 +294,8 @@ cdef bint make_tables(
     s.base = <Entry*>in_large_pages(2 * m * sizeof(Entry))
     s.batch_capacity = 64
     s.batch = <Entry*>malloc(s.batch_capacity * sizeof(Entry))
-    if s.pairs == NULL or s.of == NULL or s.base == NULL or s.batch == NULL:
+    s.merging = <element_t*>malloc(s.batch_capacity * sizeof(element_t))
+    if s.pairs == NULL or s.of == NULL or s.base == NULL or s.batch == NULL or s.merging == NULL:
         s.failed = True
         return False
     for k in range(n):
@@ -330,6 +332,7 @@ cdef void free_tables(Tables* s) noexcept nogil:
     free(s.of)
     free(s.base)
     free(s.batch)
+    free(s.merging)
 
 
 cdef Py_ssize_t take_out(Tables* s, Table* t, element_t but) noexcept nogil:
@@ -339,9 +342,11 @@ cdef Py_ssize_t take_out(Tables* s, Table* t, element_t but) noexcept nogil:
         slots = t.size
     if t.size > s.batch_capacity:
         free(s.batch)
+        free(s.merging)
         s.batch_capacity = 2 * <Py_ssize_t>t.size
         s.batch = <Entry*>malloc(s.batch_capacity * sizeof(Entry))
-        if s.batch == NULL:
+        s.merging = <element_t*>malloc(s.batch_capacity * sizeof(element_t))
+        if s.batch == NULL or s.merging == NULL:
             s.failed = True
             return 0
     for k in range(slots):
@@ -384,20 +389,25 @@ cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double toleran
         if into.capacity < 0:
             prefetch(into.entries + slot_of(s.batch[k].key, <uint32_t>(-into.capacity)))
     for k in range(count):
+        found = lookup(into, s.batch[k].key)
+        s.merging[k] = -1
+        if found != NULL:
+            s.merging[k] = found.edge
+            prefetch(&s.pairs[found.edge])
+    for k in range(count):
         entry = s.batch[k]
         other = &s.of[entry.key]
-        found = lookup(into, entry.key)
-        if found == NULL:
+        if s.merging[k] < 0:
             insert(s, into, entry)
             rename(s, other, b, a)
             if s.failed:
                 return
             continue
         remove(other, b)
-        kept = &s.pairs[found.edge]
+        kept = &s.pairs[s.merging[k]]
         sum = kept.cost + s.pairs[entry.edge].cost
         if sum < kept.cost and sum < -tolerance:
-            push(queue, queued(s, sum, found.edge, a, entry.key))
+            push(queue, queued(s, sum, s.merging[k], a, entry.key))
         kept.cost = sum
         s.pairs[entry.edge].cost = INFINITY
 
@@ -597,6 +607,7 @@ cdef bint rank(
     cdef Ranked* run
     cdef Ranked* room
     cdef Py_ssize_t k, i, end, at = 0
+    cdef uint64_t bits
     if x == NULL:
         return False
     for k in range(m):
@@ -611,8 +622,9 @@ cdef bint rank(
         end = at + 1
         while end < count and sorted[end].key == sorted[at].key:
             end += 1
+        bits = ~sorted[at].key
         for k in range(at, end):
-            costs[k] = cost[sorted[at].edge]
+            memcpy(&costs[k], &bits, sizeof(bits))
         run = sorted + at
         if end - at > 1:
             for k in range(end - at):
@@ -675,8 +687,8 @@ def join_sparse(
         while made and not queue.failed and not tables.failed:
             # The first of the two sources.
             if next < attractive:
-                from_list = True
-                if queue.size and queue.heap[0].cost <= first[next]:
+                from_list = not (queue.size and queue.heap[0].cost <= first[next])
+                if not from_list and queue.heap[0].cost == first[next]:
                     item.cost = first[next]
                     item.edge = edges[next]
                     item.sizes = pack_sizes(1, 1)
