@@ -4,10 +4,13 @@ Each subset has a table of its neighbour subsets: for each the pair that stands 
 holds their sum. When two subsets are joined, the smaller table is folded into the larger, and where both have a
 neighbour, the two pairs become one. A short table is a plain list, a long one is hashed. Pairs with a negative cost wait
 in a queue; entries that are outdated are corrected only when they come first. What decides ties grows when a subset
-does, so that it may be outdated in the same way.
+does, so that it may be outdated in the same way. Costs known at the start are sorted once, by digits; those that fell
+later wait in a heap.
 
-All of this is memory latency. So the tables that a fold will touch are prefetched, all tables stand in few large pages,
-and the room of one that is gone, still in the cache, serves the next.
+All of this is memory latency. So what the joins of the pairs ahead in the sorted list will read is prefetched step by
+step: the pair, its elements, the subsets that they are part of by then, their tables, those of neighbours; in the heap,
+what comes near the front. All tables stand in few large pages, and the room of one that is gone, still in the cache,
+serves the next.
 """
 
 import numpy as np

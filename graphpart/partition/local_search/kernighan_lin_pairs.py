@@ -20,13 +20,14 @@ own, of one move. On a matrix, where each element is linked to all others, one s
 always the best move of all follows, but an element that has moved rests for n / 10 + REST moves; the sequence ends
 after LONG n moves without a new best prefix, and the next one starts from there, until one does not help.
 
-Moves come first, then pairs; if these lower the cost, all starts again, with what changed. In the end, subsets of stored
-pairs that fell apart into pieces without one between them are divided, and if then a move, chain or join helps, all
-starts again with the pieces. Where elements have more than MANY stored pairs on average, single moves soon find nothing
-more, and whole parts of subsets have to change sides: there pairs come first, and of two subsets with at most WHOLE
-elements, half of all may switch without a new best prefix, from where on a sequence would repeat what it began with.
-Moves within few subsets find much that a sequence over the whole partition, in which each element moves once, does not:
-of a large graph, its prefix is the best one for no region; and in a small one, the first moves can never be corrected.
+Moves come first, then pairs; if these lower the cost, all starts again, with what changed. In the end, subsets of
+stored pairs that fell apart into pieces without one between them are divided, and if then a move, chain or join helps,
+all starts again with the pieces. Where elements have more than MANY stored pairs on average, single moves soon find
+nothing more, and whole parts of subsets have to change sides: there pairs come first, and of two subsets with at most
+WHOLE elements, half of all may switch without a new best prefix, from where on a sequence would repeat what it began
+with. Moves within few subsets find much that a sequence over the whole partition, in which each element moves once,
+does not: of a large graph, its prefix is the best one for no region; and in a small one, the first moves can never be
+corrected.
 
 Ties go to the smallest element, and of its moves to the subset of smallest number, the empty set last. Subsets are
 numbered in the order of their smallest elements at the start; the subset of larger number joins that of smaller number,
