@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import deque
 from fractions import Fraction
 
@@ -25,6 +26,7 @@ from graphpart.partition.local_search.kernighan_lin_pairs import (
 )
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import canonical
+from graphpart.partition.problem.derived import connected_subsets
 from graphpart.stopping import Stopping
 
 
@@ -416,3 +418,22 @@ def test_stops_and_keeps_the_best() -> None:
     assert r.status == gp.Status.ITERATION_LIMIT and r.iterations == 1
     assert full.cost <= r.cost <= gp.partition.greedy_joining(p).cost
     assert kernighan_lin_pairs(p, time_limit=0).status == gp.Status.TIME_LIMIT
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pieces_of_subsets_take_no_second_search(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Subsets that fell apart are divided within the search, which goes on with what changed."""
+    module = sys.modules["graphpart.partition.local_search.kernighan_lin_pairs"]
+    p = gp.generate.grid(height=60, width=60, seed=seed).problem
+    searches, divided = [], []
+    whole, cut = module.improve_by_pairs, module.connected_subsets
+    monkeypatch.setattr(module, "improve_by_pairs", lambda *given: searches.append(1) or whole(*given))
+    monkeypatch.setattr(
+        module, "connected_subsets", lambda q, x: divided.append(x.max() < cut(q, x).max()) or cut(q, x)
+    )
+    r = kernighan_lin_pairs(p)
+    assert len(searches) == 1
+    assert any(divided)
+    assert connected_subsets(p, r.labels).max() == r.labels.max()
+    assert gp.partition.greedy_joining(p, initial=r).cost >= r.cost - p.tolerance
+    assert gp.partition.greedy_moving(p, initial=r).cost >= r.cost - p.tolerance

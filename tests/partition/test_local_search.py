@@ -298,15 +298,48 @@ def test_a_huge_cost_drowns_nothing(name, dense):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("costs", ["signs", "five"])
+@pytest.mark.parametrize("costs", ["signs", "five", "fractions", "last digits"])
 def test_ties_go_the_same_way_in_matrices_and_pairs(costs, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(80, 200))  # more than one change of layout in both kernels
     u, v = np.triu_indices(n, 1)
-    c = rng.choice([-1.0, 1.0], len(u)) if costs == "signs" else rng.integers(-2, 3, len(u)).astype(float)
+    c = {
+        "signs": rng.choice([-1.0, 1.0], len(u)),
+        "five": rng.integers(-2, 3, len(u)).astype(float),
+        "fractions": rng.integers(-(2**20), 2**20, len(u)) / 2**20,
+        # The bits by which pairs are sorted first are the same for all; sums are exact.
+        "last digits": rng.choice([-1.0, 1.0], len(u)) + rng.integers(0, 2**10, len(u)) / 2**40,
+    }[costs]
+    if costs == "last digits":
+        c[rng.integers(len(u))] = -(2.0**-40)
     results = [greedy_joining(gp.SetPartition.from_pairs(n, (u, v), c, dense=dense)) for dense in (True, False)]
     assert results[0].labels.tolist() == results[1].labels.tolist()
     assert results[0].iterations == results[1].iterations
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_joining_on_a_matrix_of_which_much_is_dropped(seed):
+    rng = np.random.default_rng(seed)
+    n = 80
+    costs = np.triu(rng.integers(-9, 10, (n, n)), 1).astype(float)
+    subset = rng.integers(n if seed == 0 else 6, size=n)
+    costs += np.triu(np.where(subset[:, None] == subset, -4.0, 2.0), 1)
+    p = gp.SetPartition.from_matrix(costs + costs.T, dense=True)
+    *_, last = [list(range(n)), *reference.greedy_joining(p, list(range(n)))]
+    assert greedy_joining(p).labels.tolist() == last
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cost_of_a_partition_is_exact_to_the_last_digits(seed):
+    rng = np.random.default_rng(seed)
+    n = 150
+    costs = rng.normal(size=n * (n - 1) // 2) * 10.0 ** rng.integers(-8, 9, n * (n - 1) // 2)
+    u, v = np.triu_indices(n, 1)
+    labels = rng.integers(1 + 3 * seed, size=n)
+    true = math.fsum(costs[labels[u] == labels[v]])
+    for dense in (True, False):
+        found = gp.SetPartition.from_pairs(n, (u, v), costs, dense=dense).evaluate(labels)
+        assert found == pytest.approx(true, rel=1e-15, abs=0.0)
 
 
 def test_ties_do_not_follow_the_numbering():

@@ -8,7 +8,8 @@ for the subsets with several elements, which are few.
 A pair belongs to the one of the two whose row is newer: to the subset with several elements; of two, to both; of two
 elements that are alone, to the smaller. Each row keeps its smallest cost, and where that is. When what it leads to is
 joined, the value stays as a lower bound, and the row is searched again only when it comes first (Müllner 2011). Once
-only half of the elements are alone, the matrix and the rows of the others are dropped from copies.
+only half of the elements are alone, the others are dropped from the rows of subsets; of the matrix, which would have to
+be read for a smaller copy, what is left of a row is collected when that row is needed, which most are once.
 """
 
 import numpy as np
@@ -25,10 +26,11 @@ from graphpart.kernels.types cimport cost_t, element_t
 from graphpart.stopping cimport Stopping
 
 # The loops in which the time goes, in C for the sake of GP_CLONES. Several smallest values at a time run at the speed of
-# memory, one does not. Where the smallest one is, is noted for blocks only, and looked up there.
+# memory, one does not. Where the smallest one is, is noted for blocks only, and looked up there. Compilers make vectors
+# of the loops over lanes; with 16 or fewer, GCC first makes each lane a statement of its own, and then no vectors.
 cdef extern from *:
     """
-    #define GP_LANES 16
+    #define GP_LANES 32
     #define GP_PLACES 256  /* in a block */
 
     /* All places of the smallest number lie from `first` on, before `end`. */
@@ -39,7 +41,7 @@ cdef extern from *:
         gp_place place = {Py_HUGE_VAL, 0, 0};                                                    \
         Py_ssize_t begin, end, k, j;                                                            \
         for (begin = 0; begin < n; begin = end) {                                               \
-            double least[GP_LANES];                                                             \
+            double least[GP_LANES], low = Py_HUGE_VAL;                                          \
             end = n - begin < GP_PLACES ? n : begin + GP_PLACES;                                 \
             for (j = 0; j < GP_LANES; j++) least[j] = Py_HUGE_VAL;                              \
             for (k = begin; k + GP_LANES <= end; k += GP_LANES)                                 \
@@ -49,12 +51,13 @@ cdef extern from *:
                 }                                                                               \
             for (; k < end; k++) {                                                              \
                 const double x = VALUE(k);                                                      \
-                least[0] = x < least[0] ? x : least[0];                                         \
+                low = x < low ? x : low;                                                        \
             }                                                                                   \
-            for (k = GP_LANES / 2; k; k /= 2)                                                   \
+            for (k = GP_LANES / 2; k > 2; k /= 2)                                               \
                 for (j = 0; j < k; j++) least[j] = least[j + k] < least[j] ? least[j + k] : least[j]; \
-            if (least[0] < place.least) { place.least = least[0]; place.first = begin; place.end = end; } \
-            else if (least[0] == place.least) place.end = end;                                  \
+            for (j = 0; j < 4; j++) low = least[j] < low ? least[j] : low;                      \
+            if (low < place.least) { place.least = low; place.first = begin; place.end = end; } \
+            else if (low == place.least) place.end = end;                                       \
         }                                                                                       \
         return place;
 
@@ -90,6 +93,13 @@ cdef extern from *:
         return n;
     }
 
+    /* The numbers of a row at some places. */
+    static void gp_collect(Py_ssize_t n, double *GP_RESTRICT out, const double *GP_RESTRICT row,
+                           const int32_t *GP_RESTRICT places) {
+        Py_ssize_t k;
+        for (k = 0; k < n; k++) out[k] = row[places[k]];
+    }
+
     /* The first place from k on that names one of two; n if there is none. */
     GP_CLONES
     static Py_ssize_t gp_next_named(Py_ssize_t n, const int32_t *GP_RESTRICT names, int32_t a, int32_t b,
@@ -114,6 +124,7 @@ cdef extern from *:
     Place least_alive "gp_least_alive" (Py_ssize_t n, const cost_t* row, const cost_t* dead) noexcept nogil
     Place least "gp_least" (Py_ssize_t n, const cost_t* row) noexcept nogil
     Py_ssize_t next_equal "gp_next_equal" (Py_ssize_t n, const cost_t* row, double value, Py_ssize_t k) noexcept nogil
+    void collect "gp_collect" (Py_ssize_t n, cost_t* out, const cost_t* row, const element_t* places) noexcept nogil
     Py_ssize_t next_named "gp_next_named" (
         Py_ssize_t n, const element_t* names, element_t a, element_t b, Py_ssize_t k
     ) noexcept nogil
@@ -131,20 +142,22 @@ cdef struct Side:
 
 
 cdef struct State:
-    const cost_t* matrix        # of the elements that are alone, and of others, which are dead
-    cost_t* copy                # the same, once some were dropped, or NULL
-    Py_ssize_t alive            # elements that are alone
+    const cost_t* matrix
+    Py_ssize_t n                # its size
+    cost_t* collected           # what is left of a row of it
+    Py_ssize_t alive            # elements that are alone; the single ones are these, and some that are dead
     cost_t* dead                # 0 for each of them, inf for others
     Side single
     Side several
-    cost_t** rows               # of subsets with several elements: their costs to the elements of the matrix
+    cost_t** rows               # of subsets with several elements: their costs to the single ones
     cost_t** unused             # rows of subsets that are gone
     Py_ssize_t unuseds
     cost_t* table               # (capacity, width): costs between subsets with several elements; inf on the diagonal
     Py_ssize_t capacity
     Py_ssize_t width            # more than the capacity: columns at a distance of a power of two share places in a cache
-    element_t* at               # of each name: place in the matrix, or -1 - place among the subsets with several elements
+    element_t* at               # of each name: place among the single ones, or -1 - place among those with several
     element_t* elements         # of each name: number of elements
+    element_t* place            # of those that stay, when some are dropped
     bint failed
 
 
@@ -174,11 +187,20 @@ cdef void offer_singles(
         k = next_equal(end, costs, side.low[row], k + 1)
 
 
+cdef inline const cost_t* row_of_single(State* s, Py_ssize_t k, Py_ssize_t first) noexcept nogil:
+    """Costs of an element that is alone to the single ones from `first` on, each at its place; until the next call."""
+    cdef const cost_t* row = s.matrix + s.single.name[k] * s.n
+    if s.single.n == s.n:
+        return row
+    collect(s.single.n - first, s.collected + first, row, s.single.name + first)
+    return s.collected
+
+
 cdef void scan_single(State* s, Py_ssize_t k) noexcept nogil:
     """The smallest cost of an element that is alone to later ones that are."""
     cdef Side* side = &s.single
     cdef Py_ssize_t n = side.n
-    cdef const cost_t* costs = s.matrix + k * n
+    cdef const cost_t* costs = row_of_single(s, k, k + 1)
     cdef Place place = least_alive(n - k - 1, costs + k + 1, s.dead + k + 1)
     side.low[k] = place.least
     side.loose[k] = False
@@ -336,7 +358,7 @@ cdef void join_subsets(State* s, element_t a, element_t b) noexcept nogil:
         width = s.width
         i = side.n - 1
         j = s.at[a]
-        memcpy(s.rows[i], s.matrix + j * n, n * sizeof(cost_t))
+        memcpy(s.rows[i], row_of_single(s, j, 0), n * sizeof(cost_t))
         for t in range(i):
             s.table[i * width + t] = s.rows[t][j]
         j = s.at[b]
@@ -352,7 +374,7 @@ cdef void join_subsets(State* s, element_t a, element_t b) noexcept nogil:
             if t + 16 < side.n:
                 prefetch(s.rows[t + 16] + j)
             costs[t] += s.rows[t][j]
-        place = add_row(n, s.rows[i], s.matrix + j * n, s.dead)
+        place = add_row(n, s.rows[i], row_of_single(s, j, 0), s.dead)
     else:
         j = -1 - j
         for t in range(side.n):
@@ -375,29 +397,15 @@ cdef void join_subsets(State* s, element_t a, element_t b) noexcept nogil:
 cdef void compact(State* s) noexcept nogil:
     """Drop what belongs to elements that are alone no more, in order."""
     cdef Side* side = &s.single
-    cdef Py_ssize_t n = side.n, m = s.alive, i, j, k = 0
-    cdef element_t* place = <element_t*>malloc((n + 1) * sizeof(element_t))
-    cdef cost_t* copy = <cost_t*>malloc((m * m + 1) * sizeof(cost_t))
-    cdef const cost_t* source
+    cdef Py_ssize_t m = s.alive, i, j = 0, k
+    cdef element_t* place = s.place
     cdef cost_t* row
-    if place == NULL or copy == NULL:
-        free(place)
-        free(copy)
-        s.failed = True
-        return
-    large_pages(copy, m * m * sizeof(cost_t))
-    for i in range(n):
+    for i in range(side.n):
         if s.dead[i] == 0.0:
-            place[k] = <element_t>i
-            k += 1
+            place[j] = <element_t>i
+            j += 1
     for i in range(m):
         j = place[i]
-        source = s.matrix + j * n
-        row = copy + i * m
-        for k in range(i, m):       # what is to the left is not looked at, but for joins
-            row[k] = source[place[k]]
-        for k in range(i):
-            row[k] = source[place[k]]
         side.name[i] = side.name[j]
         side.low[i] = side.low[j]
         side.nearest[i] = side.nearest[j]
@@ -410,10 +418,6 @@ cdef void compact(State* s) noexcept nogil:
         row = s.rows[i]
         for k in range(m):
             row[k] = row[place[k]]
-    free(place)
-    free(s.copy)
-    s.copy = copy
-    s.matrix = copy
     side.n = m
 
 
@@ -445,7 +449,7 @@ cdef bint make(State* s, const cost_t* matrix, Py_ssize_t n) noexcept nogil:
     cdef bint made
     s.failed = False
     s.matrix = matrix
-    s.copy = NULL
+    s.n = n
     s.alive = n
     s.capacity = 64
     s.width = s.capacity + 8
@@ -456,11 +460,13 @@ cdef bint make(State* s, const cost_t* matrix, Py_ssize_t n) noexcept nogil:
     s.table = <cost_t*>malloc(s.capacity * s.width * sizeof(cost_t))
     s.at = <element_t*>malloc((n + 1) * sizeof(element_t))
     s.elements = <element_t*>malloc((n + 1) * sizeof(element_t))
+    s.place = <element_t*>malloc((n + 1) * sizeof(element_t))
+    s.collected = <cost_t*>malloc((n + 1) * sizeof(cost_t))
     made = make_side(&s.single, n)
     made &= make_side(&s.several, n)
     if (
         not made or s.dead == NULL or s.rows == NULL or s.unused == NULL or s.table == NULL or s.at == NULL
-        or s.elements == NULL
+        or s.elements == NULL or s.place == NULL or s.collected == NULL
     ):
         return False
     s.single.n = n
@@ -482,7 +488,8 @@ cdef void free_all(State* s) noexcept nogil:
             free(s.unused[k])
     free_side(&s.single)
     free_side(&s.several)
-    free(s.copy)
+    free(s.collected)
+    free(s.place)
     free(s.dead)
     free(s.rows)
     free(s.unused)
@@ -515,7 +522,7 @@ def join_dense(const cost_t[:, ::1] matrix, double tolerance, double cost, Stopp
             cost += low
             labels[b] = a
             join_subsets(&s, a, b)
-            if 2 * s.alive <= s.single.n and s.single.n > 32 and not s.failed:
+            if 2 * s.alive <= s.single.n and s.single.n > 32:
                 compact(&s)
             if stopping.tick(cost):
                 break

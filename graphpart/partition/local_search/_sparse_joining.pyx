@@ -4,16 +4,19 @@ Each subset has a table of its neighbour subsets: for each the pair that stands 
 holds their sum. When two subsets are joined, the smaller table is folded into the larger, and where both have a
 neighbour, the two pairs become one. A short table is a plain list, a long one is hashed. Pairs with a negative cost wait
 in a queue; entries that are outdated are corrected only when they come first. What decides ties grows when a subset
-does, so that it may be outdated in the same way.
+does, so that it may be outdated in the same way. Costs known at the start are sorted once, by digits; those that fell
+later wait in a heap.
 
-All of this is memory latency. So the tables that a fold will touch are prefetched, all tables stand in few large pages,
-and the room of one that is gone, still in the cache, serves the next.
+All of this is memory latency. So what the joins of the pairs ahead in the sorted list will read is prefetched step by
+step: the pair, its elements, the subsets that they are part of by then, their tables, those of neighbours; in the heap,
+what comes near the front. All tables stand in few large pages, and the room of one that is gone, still in the cache,
+serves the next.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -69,28 +72,6 @@ cdef void push(Queue* q, Queued item) noexcept nogil:
     q.heap[at] = item
 
 
-cdef void pop(Queue* q) noexcept nogil:
-    cdef Queued item
-    cdef Py_ssize_t at = 0, child, best, k
-    q.size -= 1
-    if q.size == 0:
-        return
-    item = q.heap[q.size]
-    while True:
-        child = 4 * at + 1
-        if child >= q.size:
-            break
-        best = child
-        for k in range(child + 1, min(child + 4, q.size)):
-            if before(q.heap + k, q.heap + best):
-                best = k
-        if not before(q.heap + best, &item):
-            break
-        q.heap[at] = q.heap[best]
-        at = best
-    q.heap[at] = item
-
-
 # ------------------------------------------------------------------------------------------------- neighbour tables
 
 cdef enum:
@@ -125,6 +106,7 @@ cdef struct Tables:
     Table* of
     Entry* base             # the initial tables, one after the other
     Entry* batch            # the entries that a fold works through
+    element_t* merging      # for each, the pair to the same neighbour that is there already, or -1
     Py_ssize_t batch_capacity
     Room* pieces[32]        # free ones with 2**k entries
     Room* blocks            # all memory that pieces come from
@@ -315,7 +297,8 @@ cdef bint make_tables(
     s.base = <Entry*>in_large_pages(2 * m * sizeof(Entry))
     s.batch_capacity = 64
     s.batch = <Entry*>malloc(s.batch_capacity * sizeof(Entry))
-    if s.pairs == NULL or s.of == NULL or s.base == NULL or s.batch == NULL:
+    s.merging = <element_t*>malloc(s.batch_capacity * sizeof(element_t))
+    if s.pairs == NULL or s.of == NULL or s.base == NULL or s.batch == NULL or s.merging == NULL:
         s.failed = True
         return False
     for k in range(n):
@@ -352,6 +335,7 @@ cdef void free_tables(Tables* s) noexcept nogil:
     free(s.of)
     free(s.base)
     free(s.batch)
+    free(s.merging)
 
 
 cdef Py_ssize_t take_out(Tables* s, Table* t, element_t but) noexcept nogil:
@@ -361,9 +345,11 @@ cdef Py_ssize_t take_out(Tables* s, Table* t, element_t but) noexcept nogil:
         slots = t.size
     if t.size > s.batch_capacity:
         free(s.batch)
+        free(s.merging)
         s.batch_capacity = 2 * <Py_ssize_t>t.size
         s.batch = <Entry*>malloc(s.batch_capacity * sizeof(Entry))
-        if s.batch == NULL:
+        s.merging = <element_t*>malloc(s.batch_capacity * sizeof(element_t))
+        if s.batch == NULL or s.merging == NULL:
             s.failed = True
             return 0
     for k in range(slots):
@@ -406,61 +392,62 @@ cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double toleran
         if into.capacity < 0:
             prefetch(into.entries + slot_of(s.batch[k].key, <uint32_t>(-into.capacity)))
     for k in range(count):
+        found = lookup(into, s.batch[k].key)
+        s.merging[k] = -1
+        if found != NULL:
+            s.merging[k] = found.edge
+            prefetch(&s.pairs[found.edge])
+    for k in range(count):
         entry = s.batch[k]
         other = &s.of[entry.key]
-        found = lookup(into, entry.key)
-        if found == NULL:
+        if s.merging[k] < 0:
             insert(s, into, entry)
             rename(s, other, b, a)
             if s.failed:
                 return
             continue
         remove(other, b)
-        kept = &s.pairs[found.edge]
+        kept = &s.pairs[s.merging[k]]
         sum = kept.cost + s.pairs[entry.edge].cost
         if sum < kept.cost and sum < -tolerance:
-            push(queue, queued(s, sum, found.edge, a, entry.key))
+            push(queue, queued(s, sum, s.merging[k], a, entry.key))
         kept.cost = sum
         s.pairs[entry.edge].cost = INFINITY
 
 
+cdef inline void near(Tables* s, element_t edge) noexcept nogil:
+    """Prefetch the subsets of a pair."""
+    prefetch(&s.of[s.pairs[edge].u])
+    prefetch(&s.of[s.pairs[edge].v])
+
+
+cdef void pop(Queue* q, Tables* s) noexcept nogil:
+    cdef Queued item
+    cdef Py_ssize_t at = 0, child, best, k
+    q.size -= 1
+    if q.size == 0:
+        return
+    item = q.heap[q.size]
+    while True:
+        child = 4 * at + 1
+        if child >= q.size:
+            break
+        best = child
+        for k in range(child + 1, min(child + 4, q.size)):
+            if before(q.heap + k, q.heap + best):
+                best = k
+        if not before(q.heap + best, &item):
+            break
+        q.heap[at] = q.heap[best]
+        if 0 < at < 5:          # it may be first soon
+            near(s, q.heap[at].edge)
+        elif 5 <= at < 21:
+            prefetch(s.pairs + q.heap[at].edge)
+        at = best
+    q.heap[at] = item
+
+
 # ---------------------------------------------------------------------------------------------------------- joining
-
-cdef inline void look_ahead(Tables* s, const element_t* edges, Py_ssize_t at, Py_ssize_t end) noexcept nogil:
-    """Prefetch, step by step, what the joins of the pairs ahead will read."""
-    cdef Pair* pair
-    cdef Table* t
-    cdef element_t k
-    if at + 32 < end:
-        prefetch(&s.pairs[edges[at + 32]])
-    if at + 24 < end:
-        pair = &s.pairs[edges[at + 24]]
-        prefetch(&s.of[pair.u])
-        prefetch(&s.of[pair.v])
-    if at + 16 < end:
-        pair = &s.pairs[edges[at + 16]]
-        prefetch(s.of[pair.u].entries)
-        prefetch(s.of[pair.v].entries)
-    if at + 8 < end:
-        pair = &s.pairs[edges[at + 8]]
-        if pair.cost < 0.0:
-            t = &s.of[pair.u]
-            if t.size > s.of[pair.v].size:
-                t = &s.of[pair.v]
-            if 0 <= t.capacity:
-                for k in range(t.size):
-                    prefetch(&s.of[t.entries[k].key])
-                    prefetch(&s.pairs[t.entries[k].edge])
-    if at + 4 < end:
-        pair = &s.pairs[edges[at + 4]]
-        if pair.cost < 0.0:
-            t = &s.of[pair.u]
-            if t.size > s.of[pair.v].size:
-                t = &s.of[pair.v]
-            if 0 <= t.capacity:
-                for k in range(t.size):
-                    prefetch(s.of[t.entries[k].key].entries)
-
 
 cdef inline element_t find(Table* of, element_t a) noexcept nogil:
     while of[a].parent != a:
@@ -469,33 +456,189 @@ cdef inline element_t find(Table* of, element_t a) noexcept nogil:
     return a
 
 
-def ranked(const element_t[::1] u, const element_t[::1] v, const cost_t[::1] cost, double tolerance):
-    """The pairs that attract, the most attractive first, of ties the one with the smallest hash; and their costs."""
+cdef enum:
+    AHEAD = 8               # joins between one step of looking ahead and the next
+
+
+cdef inline void look_ahead(
+    Tables* s, const element_t* edges, const cost_t* costs, Py_ssize_t at, Py_ssize_t end
+) noexcept nogil:
+    """Prefetch, step by step, what the joins of the pairs ahead will read."""
+    cdef Pair* pair
+    cdef Table* t
+    cdef Table* other
+    cdef element_t k
+    at += 5 * AHEAD
+    if at < end:
+        prefetch(&s.pairs[edges[at]])
+    at -= AHEAD
+    if at < end:
+        pair = &s.pairs[edges[at]]
+        if pair.cost == costs[at]:
+            prefetch(&s.of[pair.u])
+            prefetch(&s.of[pair.v])
+    at -= AHEAD
+    if at < end:
+        pair = &s.pairs[edges[at]]
+        if pair.cost == costs[at]:
+            prefetch(&s.of[s.of[pair.u].parent])
+            prefetch(&s.of[s.of[pair.v].parent])
+    at -= AHEAD
+    if at < end:
+        pair = &s.pairs[edges[at]]
+        if pair.cost == costs[at]:
+            t = &s.of[find(s.of, pair.u)]
+            other = &s.of[find(s.of, pair.v)]
+            prefetch(t.entries)
+            prefetch(other.entries)
+    at -= AHEAD
+    if at < end:
+        pair = &s.pairs[edges[at]]
+        if pair.cost == costs[at]:
+            t = &s.of[find(s.of, pair.u)]
+            other = &s.of[find(s.of, pair.v)]
+            if t.size > other.size:
+                t = other
+            if 0 <= t.capacity:
+                for k in range(t.size):
+                    prefetch(&s.of[t.entries[k].key])
+                    prefetch(&s.pairs[t.entries[k].edge])
+    at -= AHEAD // 2
+    if at < end:
+        pair = &s.pairs[edges[at]]
+        if pair.cost == costs[at]:
+            t = &s.of[find(s.of, pair.u)]
+            other = &s.of[find(s.of, pair.v)]
+            if t.size > other.size:
+                t = other
+            if 0 <= t.capacity:
+                for k in range(t.size):
+                    prefetch(s.of[t.entries[k].key].entries)
+
+
+# --------------------------------------------------------------------------------------------------------- first order
+
+cdef struct Ranked:
+    uint64_t key            # the smallest first
+    element_t edge
+
+
+cdef enum:
+    DIGIT = 11              # bits that are sorted by at a time
+    DIGITS = 3              # of the first bits that differ; what is left to do is little, mostly
+    SHORT = 16              # runs of ties that are sorted by insertion
+
+
+cdef Ranked* sort_by_digits(Ranked* x, Ranked* room, Py_ssize_t n, uint64_t least, int shift, int bits) noexcept nogil:
+    """Sort by the bits of the key, minus the least one, from `shift` on, before `bits`; where that ends, x or room."""
+    cdef Py_ssize_t[1 << DIGIT] begin
+    cdef Py_ssize_t k, total, count
+    cdef Py_ssize_t d
+    cdef uint64_t mask = (<uint64_t>1 << DIGIT) - 1
+    while shift < bits:
+        for d in range(1 << DIGIT):
+            begin[d] = 0
+        for k in range(n):
+            begin[((x[k].key - least) >> shift) & mask] += 1
+        total = 0
+        for d in range(1 << DIGIT):
+            count = begin[d]
+            begin[d] = total
+            total += count
+        for k in range(n):
+            d = <Py_ssize_t>(((x[k].key - least) >> shift) & mask)
+            room[begin[d]] = x[k]
+            begin[d] += 1
+        x, room = room, x
+        shift += DIGIT
+    return x
+
+
+cdef bint sort_by_insertion(Ranked* x, Py_ssize_t n, Py_ssize_t most) noexcept nogil:
+    """Sort what is nearly sorted; False if that takes more than so many steps: then it is still a permutation."""
+    cdef Ranked item
+    cdef Py_ssize_t k, at
+    for k in range(1, n):
+        item = x[k]
+        at = k
+        while at > 0 and item.key < x[at - 1].key:
+            x[at] = x[at - 1]
+            at -= 1
+        x[at] = item
+        most -= k - at
+        if most < 0:
+            return False
+    return True
+
+
+cdef Ranked* sort_ranked(Ranked* x, Ranked* room, Py_ssize_t n) noexcept nogil:
+    """Sort by keys: by the first bits that differ, then by insertion; where that ends, x or room."""
+    cdef uint64_t least, most
     cdef Py_ssize_t k
-    cdef uint64_t[::1] hashes
-    cdef const int64_t[::1] pairs
-    costs = np.asarray(cost)
-    wanted = np.flatnonzero(costs < -tolerance)
-    costs = costs[wanted]
-    order = np.argsort(costs)       # unstable, which is far faster than sorting by both; it is wrong only on ties
-    costs = costs[order]
-    wanted = wanted[order]
-    falls = costs[1:] != costs[: max(0, len(costs) - 1)]
-    if not falls.all():
-        pairs = wanted
-        hashes = np.empty(len(wanted), np.uint64)
-        for k in range(pairs.shape[0]):
-            hashes[k] = scramble_pair(<uint64_t>u[pairs[k]], <uint64_t>v[pairs[k]])
-        group = np.concatenate([[0], np.cumsum(falls, dtype=np.int64)]).astype(np.uint64)
-        bits = int(group[len(group) - 1]).bit_length()
-        # One number that has the group first and as much of the hash as there is room for.
-        mixed = (group << np.uint64(64 - bits)) | (np.asarray(hashes) >> np.uint64(bits)) if bits else np.asarray(hashes)
-        order = np.argsort(mixed)
-        mixed = mixed[order]
-        if (mixed[1:] == mixed[: len(mixed) - 1]).any():
-            order = np.lexsort((np.asarray(hashes), group))
-        wanted = wanted[order]      # costs stay: those of a group are equal
-    return wanted.astype(np.int32), costs
+    cdef int bits, shift
+    cdef Ranked* sorted
+    if n <= SHORT:
+        sort_by_insertion(x, n, n * n)
+        return x
+    least = most = x[0].key
+    for k in range(1, n):
+        least = min(least, x[k].key)
+        most = max(most, x[k].key)
+    if least == most:
+        return x
+    bits = 64 - leading_zeros(most - least)
+    shift = max(0, bits - DIGITS * DIGIT)
+    sorted = sort_by_digits(x, room, n, least, shift, bits)
+    if shift and not sort_by_insertion(sorted, n, 8 * n):
+        sorted = sort_by_digits(sorted, room if sorted == x else x, n, least, 0, bits)
+    return sorted
+
+
+cdef inline uint64_t bits_of(cost_t cost) noexcept nogil:
+    cdef uint64_t bits
+    memcpy(&bits, &cost, sizeof(bits))
+    return bits
+
+
+cdef bint rank(
+    const element_t* u, const element_t* v, const cost_t* cost, Py_ssize_t m, double tolerance, Py_ssize_t count,
+    element_t* edges, cost_t* costs,
+) noexcept nogil:
+    """The `count` pairs that attract, the most attractive first, of ties the one with the smallest hash; their costs."""
+    cdef Ranked* x = <Ranked*>in_large_pages(2 * count * sizeof(Ranked))
+    cdef Ranked* sorted
+    cdef Ranked* run
+    cdef Ranked* room
+    cdef Py_ssize_t k, i, end, at = 0
+    cdef uint64_t bits
+    if x == NULL:
+        return False
+    for k in range(m):
+        if cost[k] < -tolerance:
+            # Numbers of one sign have the same order as their bits.
+            x[at] = Ranked(~bits_of(cost[k]), <element_t>k)
+            at += 1
+    sorted = sort_ranked(x, x + count, count)
+    room = x + count if sorted == x else x
+    at = 0
+    while at < count:
+        end = at + 1
+        while end < count and sorted[end].key == sorted[at].key:
+            end += 1
+        bits = ~sorted[at].key
+        for k in range(at, end):
+            memcpy(&costs[k], &bits, sizeof(bits))
+        run = sorted + at
+        if end - at > 1:
+            for k in range(end - at):
+                i = run[k].edge
+                run[k].key = scramble_pair(<uint64_t>u[i], <uint64_t>v[i])
+            run = sort_ranked(run, room + at, end - at)
+        for k in range(end - at):
+            edges[at + k] = run[k].edge
+        at = end
+    free(x)
+    return True
 
 
 def join_sparse(
@@ -515,7 +658,7 @@ def join_sparse(
     no join changes, and the one that is folded into it, named in the same way; into `merge_costs` the costs between
     them. There is one join for each element that is not the first of its label.
     """
-    cdef Py_ssize_t m = u.shape[0], next = 0, attractive, k, made_joins = 0
+    cdef Py_ssize_t m = u.shape[0], next = 0, attractive = 0, k, made_joins = 0
     cdef bint keep = merges is not None, from_list
     cdef element_t a, b, swap
     cdef Pair* pair
@@ -526,14 +669,18 @@ def join_sparse(
     cdef bint made
     if m >= 2**31 - 1:
         raise MemoryError(f"{m} pairs: expected fewer than 2**31")
-    cdef element_t[::1] edges
-    cdef cost_t[::1] first
-    edges, first = ranked(u, v, cost, tolerance)
     labels_array = np.arange(n, dtype=np.int32)
     cdef element_t[::1] labels = labels_array
-    attractive = edges.shape[0]
+    for k in range(m):
+        attractive += cost[k] < -tolerance
     if attractive == 0:
         return labels_array
+    cdef element_t[::1] edges = np.empty(attractive, np.int32)
+    cdef cost_t[::1] first = np.empty(attractive)
+    with nogil:
+        made = rank(&u[0], &v[0], &cost[0], m, tolerance, attractive, &edges[0], &first[0])
+    if not made:
+        raise MemoryError()
     made = make_tables(&tables, n, &u[0], &v[0], &cost[0], m)
     queue.capacity = 1024
     queue.size = 0
@@ -543,8 +690,8 @@ def join_sparse(
         while made and not queue.failed and not tables.failed:
             # The first of the two sources.
             if next < attractive:
-                from_list = True
-                if queue.size and queue.heap[0].cost <= first[next]:
+                from_list = not (queue.size and queue.heap[0].cost <= first[next])
+                if not from_list and queue.heap[0].cost == first[next]:
                     item.cost = first[next]
                     item.edge = edges[next]
                     item.sizes = pack_sizes(1, 1)
@@ -553,15 +700,15 @@ def join_sparse(
                 if from_list:
                     item.cost = first[next]
                     item.edge = edges[next]
-                    look_ahead(&tables, &edges[0], next, attractive)
+                    look_ahead(&tables, &edges[0], &first[0], next, attractive)
                     next += 1
                 else:
                     item = queue.heap[0]
-                    pop(&queue)
+                    pop(&queue, &tables)
             elif queue.size:
                 from_list = False
                 item = queue.heap[0]
-                pop(&queue)
+                pop(&queue, &tables)
             else:
                 break
             pair = &tables.pairs[item.edge]

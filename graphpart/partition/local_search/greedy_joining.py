@@ -70,10 +70,10 @@ def greedy_joining(
 
     Notes
     -----
-    Dense problems: O(n^2) expected time and one copy of the matrix. Sparse ones: O(m log^2 m) time, O(n + m) memory;
-    also with a background that repels, where only subsets that a stored pair links can be worth a join. With one that
-    attracts some pairs, any two subsets can, and the problem is made a matrix; above 20,000 elements, each subset in
-    turn joins the one that it costs least with instead, until no join lowers the cost.
+    Dense problems: O(n^2) expected time, and at most about as much memory as the matrix, mostly far less. Sparse ones:
+    O(m log^2 m) time, O(n + m) memory; also with a background that repels, where only subsets that a stored pair links
+    can be worth a join. With one that attracts some pairs, any two subsets can, and the problem is made a matrix; above
+    20,000 elements, each subset in turn joins the one that it costs least with instead, until no join lowers the cost.
 
     Examples
     --------

@@ -79,8 +79,8 @@ def improve(
     def run(labels: Labels, _: float) -> Labels:
         return settled(p, once(labels), once, stopping)
 
-    labels, _ = improved(start, p.evaluate_labels, run, stopping)
-    return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM)
+    labels, cost = improved(start, p.evaluate_labels, run, stopping)
+    return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM, cost=cost)
 
 
 def with_huge_costs_cut(p: SetPartition, labels: Labels, stopping: Stopping, kernel: Kernel) -> Labels:

@@ -20,12 +20,14 @@ own, of one move. On a matrix, where each element is linked to all others, one s
 always the best move of all follows, but an element that has moved rests for n / 10 + REST moves; the sequence ends
 after LONG n moves without a new best prefix, and the next one starts from there, until one does not help.
 
-Moves come first, then pairs; if these lower the cost, all starts again, with what changed. Where elements have more
-than MANY stored pairs on average, single moves soon find nothing more, and whole parts of subsets have to change sides:
-there pairs come first, and of two subsets with at most WHOLE elements, half of all may switch without a new best
-prefix, from where on a sequence would repeat what it began with. Moves within few subsets find much that a sequence
-over the whole partition, in which each element moves once, does not: of a large graph, its prefix is the best one for
-no region; and in a small one, the first moves can never be corrected.
+Moves come first, then pairs; if these lower the cost, all starts again, with what changed. In the end, subsets of
+stored pairs that fell apart into pieces without one between them are divided, and if then a move, chain or join helps,
+all starts again with the pieces. Where elements have more than MANY stored pairs on average, single moves soon find
+nothing more, and whole parts of subsets have to change sides: there pairs come first, and of two subsets with at most
+WHOLE elements, half of all may switch without a new best prefix, from where on a sequence would repeat what it began
+with. Moves within few subsets find much that a sequence over the whole partition, in which each element moves once,
+does not: of a large graph, its prefix is the best one for no region; and in a small one, the first moves can never be
+corrected.
 
 Ties go to the smallest element, and of its moves to the subset of smallest number, the empty set last. Subsets are
 numbered in the order of their smallest elements at the start; the subset of larger number joins that of smaller number,
@@ -47,6 +49,8 @@ from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.derived import connected_subsets
+from graphpart.partition.problem.finish import joins_help
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
@@ -145,6 +149,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
             if stopping.reason is not None:
                 return pairs.labels
         chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, LONGEST, hub, *terms_of(p)[:3])
+    divided = False
     while True:
         before = pairs.cost
         if p.is_dense:
@@ -161,11 +166,21 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
             pairs.adopt(chains.labels, cost)
         if stopping.step(pairs.cost):
             return pairs.labels
+        if divided and not pairs.cost < before and not joins_help(p, canonical(pairs.labels)):
+            return pairs.labels
         before = pairs.cost
         _improve_pairs(pairs, stopping)
-        if stopping.reason is not None or not pairs.cost < before:
+        if stopping.reason is not None:
             return pairs.labels
-        stopping.record(pairs.cost)
+        divided = not pairs.cost < before
+        if not divided:
+            stopping.record(pairs.cost)
+            continue
+        labels = canonical(pairs.labels)
+        pieces = labels if p.is_dense or p.background is not None else connected_subsets(p, labels)
+        if pieces.max() == labels.max():
+            return pairs.labels
+        pairs.adopt(pieces, pairs.cost)
 
 
 def improve_pairs_alone(p: SetPartition, labels: Labels, stopping: Stopping, patience: int | None = None) -> Labels:

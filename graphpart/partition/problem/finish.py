@@ -21,7 +21,7 @@ from graphpart.partition.problem.set_partition import SetPartition
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["finish", "settled"]
+__all__ = ["finish", "joins_help", "settled"]
 
 
 def finish(
@@ -34,15 +34,18 @@ def finish(
     lower_bound: float = -np.inf,
     start: tuple[Labels, float] | None = None,
     info: dict[str, Any] | None = None,
+    cost: float | None = None,
 ) -> PartitionResult:
     """A Result for labels, with the cost recomputed; `status` holds unless the run was stopped early.
 
+    `cost` is for who has just recomputed it: from the problem, for these very labels.
     If rounding made the labels worse than the start, the start is returned. Subsets are divided into their connected
     pieces, in O(n + m) (for a matrix O(n) if there are few zeros).
     """
     stopping.reraise()
-    labels = canonical(labels)
-    cost = p.evaluate_labels(labels)
+    given, labels = labels, canonical(labels)
+    if cost is None or not np.array_equal(labels, given):
+        cost = p.evaluate_labels(labels)
     if start is not None and cost > start[1]:
         labels, cost = start
     pieces = connected_subsets(p, np.ascontiguousarray(labels, np.int32))
@@ -82,15 +85,19 @@ def settled(p: SetPartition, labels: Labels, improved: Callable[[Labels], Labels
     return labels
 
 
+def joins_help(p: SetPartition, labels: Labels) -> bool:
+    """Whether joining two subsets lowers the cost, from canonical labels, for a problem without required joins."""
+    return bool(labels.max(initial=0) > 0 and p.contract(labels).pairs()[2].min(initial=0.0) < -p.tolerance)
+
+
 def _is_open(p: SetPartition, labels: Labels) -> bool:
     """Whether joining two subsets, or moving an element to a subset that it has a pair with or out, lowers the cost."""
     if len(p.must_join):  # what must be together moves together
         blocks = p.blocks()
         p, labels = p.contract(blocks), canonical(labels[np.unique(blocks, return_index=True)[1]])
-    k = int(labels.max(initial=0)) + 1
-    between = p.contract(labels).pairs()[2] if k > 1 else np.zeros(0)
-    if between.min(initial=0.0) < -p.tolerance:
+    if joins_help(p, labels):
         return True
+    k = int(labels.max(initial=0)) + 1
     u, v, cost = p.pairs()
     element, subset = np.concatenate([u, v]).astype(np.int64), labels[np.concatenate([v, u])]
     keys, slots = np.unique(element * k + subset, return_inverse=True)
