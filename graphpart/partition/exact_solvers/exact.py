@@ -38,7 +38,7 @@ from graphpart.common.finishing import MESSAGES
 from graphpart.errors import InvalidOption
 from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.implicit_parts import solve_in_parts
-from graphpart.partition.exact_solvers.tree import Tree, Work
+from graphpart.partition.exact_solvers.tree import RESOLUTION, Tree, Work
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
@@ -241,6 +241,13 @@ class Search:
         rest = Rest(self, q, start, small.constant + constant)
         rest.run()
         return small.lift(rest.labels), rest.bound, rest.proven
+
+    def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float]:
+        """Labels of a small problem, not worse than those given, and a lower bound of its cost."""
+        found = branch_and_cut(p, labels, seconds, callback=lambda *_: self.stopping.check(self.cost))
+        costs = np.abs(p.pairs()[2])
+        largest = float(costs[np.isfinite(costs)].max(initial=0.0))
+        return found.labels, found.lower_bound - 2 * RESOLUTION * largest
 
     def note(self, cost: float, bound: float) -> None:
         """By how much a tree changed its cost and its bound, in its unit."""

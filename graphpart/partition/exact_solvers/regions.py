@@ -41,18 +41,23 @@ __all__ = ["Regions"]
 Floats = NDArray[np.float64]
 Solve = Callable[[SetPartition, Labels, float], tuple[Labels, float]]
 WORTH = 1e-3  # of the mean absolute cost: smaller terms make no region
-LARGEST = 400  # elements of a region; larger ones are not made
+LARGEST = 800  # elements of a region; larger ones are not made
 SECONDS = 2.0  # for one region at most
 
 
 @dataclass
 class Region:
-    """What is known of one: its elements, the gain of its bound, and the gap that is left."""
+    """What is known of one: its elements, the gain of its bound, the gap that is left, and a partition that has it.
+
+    A region is made of parts, which were regions; it is stuck once growing has made its bound worse.
+    """
 
     elements: NDArray[np.int64]
     gain: float = 0.0
     gap: float = np.inf
     other: Labels | None = None
+    parts: tuple[Region, ...] = ()
+    stuck: bool = False
 
 
 class Regions:
@@ -147,6 +152,7 @@ class Regions:
         priced = np.flatnonzero(self.prices > self.worth)
         row_of_term = np.repeat(np.arange(len(rows)), r.rows.lengths)
         lengths = np.diff(rows.starts)
+        row_of_element = np.repeat(np.arange(len(rows)), lengths)
         together = self.labels[r.u] == self.labels[r.v]
         is_priced = np.zeros(len(rows), bool)
         is_priced[priced] = True
@@ -155,7 +161,7 @@ class Regions:
         grown = False
         for k in sorted(range(len(regions)), key=lambda k: -self.regions[k].gap):
             region = regions[k]
-            if region is None or region.gap <= self.worth or region.other is None:
+            if region is None or region.gap <= self.worth or region.other is None or region.stuck:
                 continue
             other = np.full(n, -1)
             other[region.elements] = region.other
@@ -176,11 +182,20 @@ class Regions:
                 assert mate is not None
                 taken[mate.elements] = True
             elements = np.flatnonzero(taken)
+            if len(elements) == len(region.elements):
+                touched = np.zeros(len(rows), bool)
+                touched[row_of_element[taken[rows.elements]]] = True
+                taken[rows.elements[np.repeat(touched & is_priced, lengths)]] = True
+                met = np.unique(place[taken & (place >= 0)])
+                for one in met.tolist():
+                    taken[regions[one].elements] = True
+                elements = np.flatnonzero(taken)
             if len(elements) > LARGEST or len(elements) == len(region.elements):
                 continue
+            parts = tuple(one for one in (region, *(regions[i] for i in met.tolist() if i != k)) if one is not None)
             for one in met.tolist():
                 regions[one] = None
-            regions[k] = Region(elements)
+            regions[k] = Region(elements, parts=parts)
             place[elements] = k
             grown = True
         self.regions = [region for region in regions if region is not None]
@@ -210,9 +225,9 @@ class Regions:
         name = np.where(place >= 0, place, count)
         wanted = np.zeros(count + 1, bool)
         wanted[[k for k, region in enumerate(self.regions) if region.gap == np.inf]] = True
-        for elements, part in split(whole, name.astype(np.int32), wanted):
+        for elements, part in sorted(split(whole, name.astype(np.int32), wanted), key=lambda one: one[1].n):
             if self._is_over(until):
-                return
+                break
             k = int(place[elements[0]])
             region = self.regions[k]
             mine = canonical(self.labels[elements])
@@ -222,6 +237,20 @@ class Regions:
             region.other = best
             if region.gap > self.worth and self._improve(elements, until):
                 region.gap = part.evaluate_labels(canonical(self.labels[elements])) - max(bound, linear[k])
+
+        self._undo()
+
+    def _undo(self) -> None:
+        """Take regions apart again that prove less than their parts did: they were too large for their time."""
+        kept = []
+        for region in self.regions:
+            if region.parts and region.gain < sum(part.gain for part in region.parts):
+                for part in region.parts:
+                    part.stuck = True
+                kept += region.parts
+            else:
+                kept.append(region)
+        self.regions = kept
 
     def _improve(self, elements: NDArray[np.int64], until: float) -> bool:
         """Better labels of some elements, and of what is left of the subsets around them as wholes, if there are."""

@@ -19,6 +19,7 @@ from graphpart.partition.bounds.relaxation import FINEST, VIOLATED, Relaxation
 from graphpart.partition.bounds.semidefinite import Semidefinite
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import common_step
+from graphpart.partition.exact_solvers.regions import Regions
 from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import Labels, SetPartition, canonical
@@ -38,6 +39,8 @@ INTEGRAL = 1e-6
 SEMIDEFINITE = 80  # elements from which on the semidefinite relaxation goes on where the linear one ends,
 FAR = 0.01  # if such a share of the cost is missing; else division in two does more
 SHRUNK = 0.3  # of the pairs with a cost: if so many are fixed more than before, what is left is solved anew
+REGIONS, REGIONS_SHARE = 1_000, 0.5  # elements from which on regions are solved apart, in such a share of the time left
+CONVERGED = 1e-5  # share of the gap: rounds of such a large root that raise the bound by less are idle
 DIVE = 20  # every so many nodes, a dive begins
 
 
@@ -62,6 +65,9 @@ class Whole(Protocol):
 
     def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
         """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
+
+    def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float]:
+        """Better labels of a small problem, and a lower bound of its cost."""
 
     def note(self, cost: float, bound: float) -> None:
         """By how much the tree changed its cost and its bound."""
@@ -195,6 +201,8 @@ class Tree:
             # The point costs about what the relaxation proves once it has converged: is that enough?
             enough = PROMISING * (float(r.cost @ r.y) + r.constant - r.bound) > missing
             progress = r.bound - before > (LITTLE if enough else PROGRESS) * missing
+            if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
+                progress = r.bound - before > CONVERGED * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
             if idle > IDLE:
                 far = r.complete and self.p.n >= SEMIDEFINITE and missing > FAR * abs(self.cost)
@@ -206,9 +214,35 @@ class Tree:
                 vertex, idle = True, 0
         if self.closed(r.bound):
             return []
+        if not decisions and self._has_regions():
+            known = max(known, self._solve_regions())
+            if self.closed(known):
+                return []
         if not decisions and not r.complete and self._shrinks():
             return self._start_again(max(known, r.bound))
         return self._divide(decisions, max(known, r.bound))
+
+    def _has_regions(self) -> bool:
+        """Whether the gap may be in a few places of many."""
+        return not self.relaxation.complete and self.p.n >= REGIONS
+
+    def _solve_regions(self) -> float:
+        """A bound for all better partitions, raised where the gap is (see `regions`), and what follows from it."""
+        r, left = self.relaxation, self.stopping.remaining
+        regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
+        regions.run(math.inf if left is None else self.stopping.seconds + REGIONS_SHARE * left)
+        if regions.cost < self.cost:
+            self._accept(regions.labels, regions.cost)
+        bound = r.proves(r.rows.prices) + regions.gain
+        self._raise(bound)
+        self._fix(True)
+        # Outside the regions, the other way costs at least the reduced cost more.
+        reduced = r.reduced(r.rows.prices)
+        decided = regions.outside & (r.lower < r.upper) & (bound + np.abs(reduced) >= self.cost - self.resolution)
+        r.upper[decided & (reduced > 0)] = 0.0
+        r.lower[decided & (reduced < 0)] = 1.0
+        self.fixed = (r.lower.copy(), r.upper.copy())
+        return bound
 
     def _shrinks(self) -> bool:
         """Whether so many pairs are fixed that a smaller problem is left."""
