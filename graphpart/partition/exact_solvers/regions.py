@@ -39,25 +39,23 @@ from graphpart.stopping import Stopping
 __all__ = ["Regions"]
 
 Floats = NDArray[np.float64]
-Solve = Callable[[SetPartition, Labels, float], tuple[Labels, float]]
-WORTH = 1e-3  # of the mean absolute cost: smaller terms make no region
-LARGEST = 800  # elements of a region; larger ones are not made
-SECONDS = 2.0  # for one region at most
+Solve = Callable[[SetPartition, Labels, float], tuple[Labels, float, bool]]
+WORTH, SHARE, LEAST = 1e-3, 1e-4, 1e-5  # of the scale of costs, and of the gap: smaller terms make no region
+LARGEST, SECONDS = 400, 1.0  # elements of a region, and time for it, at most; doubled where that is not enough
 
 
 @dataclass
 class Region:
     """What is known of one: its elements, the gain of its bound, the gap that is left, and a partition that has it.
 
-    A region is made of parts, which were regions; it is stuck once growing has made its bound worse.
+    One that is made of others gains at least what they did.
     """
 
     elements: NDArray[np.int64]
     gain: float = 0.0
     gap: float = np.inf
     other: Labels | None = None
-    parts: tuple[Region, ...] = ()
-    stuck: bool = False
+    is_solved: bool = False
 
 
 class Regions:
@@ -70,7 +68,7 @@ class Regions:
     labels : ndarray of int32, shape (n,)
         The best partition known.
     solve : callable
-        ``solve(problem, labels, seconds)`` is better labels and a lower bound of the problem.
+        ``solve(problem, labels, seconds)`` is better labels, a lower bound of the problem, and whether they are optimal.
     stopping : Stopping
 
     Attributes
@@ -87,7 +85,9 @@ class Regions:
         self.cost = p.evaluate_labels(labels)
         self.prices = relaxation.rows.prices
         self.reduced = relaxation.reduced(self.prices)
-        self.worth = WORTH * relaxation.scale
+        gap = self.cost - relaxation.proves(self.prices)
+        self.worth = max(min(WORTH * relaxation.scale, SHARE * gap), LEAST * relaxation.scale)
+        self.largest, self.seconds = LARGEST, SECONDS
         self.regions: list[Region] = []
 
     @property
@@ -105,12 +105,21 @@ class Regions:
         """Make regions, solve them, and let those grow that have a gap, for some seconds."""
         self._begin()
         while not self._is_over(until):
-            new = [region for region in self.regions if region.gap == np.inf]
-            if not new:
+            if any(region.gap == np.inf for region in self.regions):
+                self._solve_all(until)
+            if self._is_over(until) or not (self._grow() or self._try_harder()):
                 break
-            self._solve_all(new, until)
-            if self._is_over(until) or not self._grow():
-                break
+
+    def _try_harder(self) -> bool:
+        """Let regions grow larger, and take longer; whether there are any left that have a gap."""
+        left = [region for region in self.regions if region.gap > self.worth]
+        if not left or self.largest >= self.p.n:
+            return False
+        self.largest, self.seconds = 2 * self.largest, 2 * self.seconds
+        for region in left:
+            if not region.is_solved:
+                region.gap = np.inf
+        return True
 
     def _is_over(self, until: float) -> bool:
         return self.stopping.check(self.cost) or self.stopping.seconds > until
@@ -161,7 +170,7 @@ class Regions:
         grown = False
         for k in sorted(range(len(regions)), key=lambda k: -self.regions[k].gap):
             region = regions[k]
-            if region is None or region.gap <= self.worth or region.other is None or region.stuck:
+            if region is None or region.other is None or region.gap <= self.worth or not region.is_solved:
                 continue
             other = np.full(n, -1)
             other[region.elements] = region.other
@@ -190,18 +199,18 @@ class Regions:
                 for one in met.tolist():
                     taken[regions[one].elements] = True
                 elements = np.flatnonzero(taken)
-            if len(elements) > LARGEST or len(elements) == len(region.elements):
+            if len(elements) > self.largest or len(elements) == len(region.elements):
                 continue
-            parts = tuple(one for one in (region, *(regions[i] for i in met.tolist() if i != k)) if one is not None)
+            parts = [one for one in (region, *(regions[i] for i in met.tolist() if i != k)) if one is not None]
             for one in met.tolist():
                 regions[one] = None
-            regions[k] = Region(elements, parts=parts)
+            regions[k] = Region(elements, sum(part.gain for part in parts))
             place[elements] = k
             grown = True
         self.regions = [region for region in regions if region is not None]
         return grown
 
-    def _solve_all(self, new: list[Region], until: float) -> None:
+    def _solve_all(self, until: float) -> None:
         """Bounds of regions, and better labels where they have a gap."""
         r, rows = self.r, self.r.rows.inequalities
         place = self._places(self.regions)
@@ -231,26 +240,12 @@ class Regions:
             k = int(place[elements[0]])
             region = self.regions[k]
             mine = canonical(self.labels[elements])
-            best, bound = self.solve(part, mine, min(SECONDS, until - self.stopping.seconds))
-            region.gain = max(0.0, bound - linear[k])
-            region.gap = part.evaluate_labels(mine) - max(bound, linear[k])
+            best, bound, region.is_solved = self.solve(part, mine, min(self.seconds, until - self.stopping.seconds))
+            region.gain = max(region.gain, bound - linear[k])
+            region.gap = part.evaluate_labels(mine) - linear[k] - region.gain
             region.other = best
             if region.gap > self.worth and self._improve(elements, until):
-                region.gap = part.evaluate_labels(canonical(self.labels[elements])) - max(bound, linear[k])
-
-        self._undo()
-
-    def _undo(self) -> None:
-        """Take regions apart again that prove less than their parts did: they were too large for their time."""
-        kept = []
-        for region in self.regions:
-            if region.parts and region.gain < sum(part.gain for part in region.parts):
-                for part in region.parts:
-                    part.stuck = True
-                kept += region.parts
-            else:
-                kept.append(region)
-        self.regions = kept
+                region.gap = part.evaluate_labels(canonical(self.labels[elements])) - linear[k] - region.gain
 
     def _improve(self, elements: NDArray[np.int64], until: float) -> bool:
         """Better labels of some elements, and of what is left of the subsets around them as wholes, if there are."""
@@ -275,7 +270,7 @@ class Regions:
         q = SetPartition.of_pairs(range(len(names)), keys // len(names), keys % len(names), sums)
         start = np.empty(len(names), np.int64)
         start[place[name[kept]]] = self.labels[kept]
-        best, _ = self.solve(q, canonical(start), min(SECONDS, max(0.0, until - self.stopping.seconds)))
+        best = self.solve(q, canonical(start), min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
         labels = self.labels.astype(np.int64)
         labels[kept] = p.n + best[place[name[kept]]]
         found = canonical(labels)

@@ -39,7 +39,7 @@ INTEGRAL = 1e-6
 SEMIDEFINITE = 80  # elements from which on the semidefinite relaxation goes on where the linear one ends,
 FAR = 0.01  # if such a share of the cost is missing; else division in two does more
 SHRUNK = 0.3  # of the pairs with a cost: if so many are fixed more than before, what is left is solved anew
-REGIONS, REGIONS_SHARE = 1_000, 0.5  # elements from which on regions are solved apart, in such a share of the time left
+REGIONS, REGIONS_SHARE = 300, 0.5  # elements from which on regions are solved apart, in such a share of the time left
 CONVERGED = 1e-5  # share of the gap: rounds of such a large root that raise the bound by less are idle
 DIVE = 20  # every so many nodes, a dive begins
 
@@ -66,8 +66,8 @@ class Whole(Protocol):
     def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
         """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
 
-    def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float]:
-        """Better labels of a small problem, and a lower bound of its cost."""
+    def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
+        """Better labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
 
     def note(self, cost: float, bound: float) -> None:
         """By how much the tree changed its cost and its bound."""
@@ -184,7 +184,7 @@ class Tree:
             self.search.work.rounds += 1
             if not decisions:
                 self._raise(r.bound)
-            if r.rounds % 5 == 1 or vertex:
+            if r.rounds % (25 if self._has_regions() else 5) == 1 or vertex:
                 self._round_point()
             self._consult()
             if self.closed(r.bound) or not self._fix(not decisions):
