@@ -229,7 +229,9 @@ class Regions:
         weight = np.bincount(number, np.abs(r.cost[within]) + np.abs(cost[within]) + np.abs(reduced), count)
         weight += np.bincount(least[inside], self.prices[inside] * lengths[inside] + paid, count)
         linear += 2.0**-50 * (int(r.rows.counts.max(initial=0)) + 64) * weight  # what rounding may have hidden
-        finite = np.where(r.upper[within] < 0.5, np.inf, cost[within])
+        # The best partition known need not agree with what holds for all better ones.
+        apart = (r.upper[within] < 0.5) & (self.labels[r.u[within]] != self.labels[r.v[within]])
+        finite = np.where(apart, np.inf, cost[within])
         whole = SetPartition.of_pairs(range(self.p.n), r.u[within], r.v[within], finite, dense=False)
         name = np.where(place >= 0, place, count)
         wanted = np.zeros(count + 1, bool)

@@ -22,6 +22,7 @@ from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.exact_solvers.regions import Regions
 from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
@@ -228,6 +229,7 @@ class Tree:
 
     def _solve_regions(self) -> float:
         """A bound for all better partitions, raised where the gap is (see `regions`), and what follows from it."""
+        self._round_point()
         r, left = self.relaxation, self.stopping.remaining
         regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
         regions.run(math.inf if left is None else self.stopping.seconds + REGIONS_SHARE * left)
@@ -317,6 +319,9 @@ class Tree:
         """Partitions near the point of the relaxation, refined by local search."""
         r = self.relaxation
         near = SetPartition.from_pairs(self.p.n, (r.u.astype(np.int64), r.v.astype(np.int64)), HALF - r.y)
+        if self._has_regions():
+            self._fuse(greedy_joining(near).labels)
+            return
         for labels in (greedy_joining(near).labels, self._connected(0.7)):
             cost = self.p.evaluate_labels(labels)
             if not math.isfinite(cost):
@@ -324,6 +329,25 @@ class Tree:
             better = kernighan_lin(self.p, labels, time_limit=self.stopping.remaining)
             if better.cost < self.cost - 1e-12 * abs(self.cost):
                 self._accept(better.labels, better.cost)
+
+    def _fuse(self, labels: Labels) -> None:
+        """The best that local search makes of labels and the best partition: what they agree on stays together.
+
+        In a large problem either one is better in many places (fusion moves, Beier, Hamprecht & Kappes 2015).
+        """
+        p = self.p
+        if not math.isfinite(p.evaluate_labels(labels)):
+            return
+        other = kernighan_lin_pairs(p, labels, time_limit=self.stopping.remaining).labels
+        agreement = canonical(other * np.int64(p.n) + self.labels)
+        q = p.contract(agreement)
+        first = np.unique(agreement, return_index=True)[1]
+        for start in (self.labels, other):
+            found = kernighan_lin_pairs(q, canonical(start[first]), time_limit=self.stopping.remaining)
+            fused = canonical(found.labels[agreement])
+            cost = p.evaluate_labels(fused)
+            if cost < self.cost - 1e-12 * abs(self.cost):
+                self._accept(fused, cost)
 
     def _consult(self) -> None:
         """Take a better partition from a partner."""
