@@ -20,7 +20,7 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["exact"]
 
 TURN, LONGER, LONGEST = 0.5, 1.5, 8.0  # seconds of search, the first time; later so many times longer, up to this
-RARELY = 4.0  # turns without, after one that found nothing
+OFTEN, RARELY = 2.0, 8.0  # turns without, after one that found something, and after one that did not
 
 
 @interruptible
@@ -89,7 +89,7 @@ class Searcher:
 
     def __init__(self, stopping: Stopping, threads: int) -> None:
         self.stopping, self.threads = stopping, threads
-        self.turn, self.last, self.pause, self.turns = TURN, -TURN, 1.0, 0
+        self.turn, self.last, self.pause, self.turns = TURN, -2 * TURN, OFTEN, 0
 
     def __call__(self, p: SetPartition, labels: Labels) -> Labels | None:
         """Better labels, or None."""
@@ -104,6 +104,6 @@ class Searcher:
             callback=callback and (lambda *_: callback(self.stopping.seconds, p.evaluate_labels(labels))),
         )  # fmt: skip
         is_better = found.cost < p.evaluate_labels(labels)
-        self.turns, self.last, self.pause = self.turns + 1, self.stopping.seconds, 1.0 if is_better else RARELY
+        self.turns, self.last, self.pause = self.turns + 1, self.stopping.seconds, OFTEN if is_better else RARELY
         self.turn = min(LONGER * self.turn, LONGEST)
         return found.labels if is_better else None

@@ -139,7 +139,7 @@ class Tree:
         self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
         self.semidefinite: Semidefinite | None = None
         r = self.relaxation
-        r.start(*pass_messages(self.p, self.stopping, rounds=2))
+        r.start(*pass_messages(self.p, self.stopping, rounds=1 if self._has_regions() else 2))
         self._raise(r.bound)
         self.fixed = (r.lower.copy(), r.upper.copy())  # what holds for all better partitions
         self.open = [(self.bound, 0, ())]
