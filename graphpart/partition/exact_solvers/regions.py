@@ -41,7 +41,9 @@ __all__ = ["Regions"]
 Floats = NDArray[np.float64]
 Solve = Callable[[SetPartition, Labels, float], tuple[Labels, float, bool]]
 WORTH, SHARE, LEAST = 1e-3, 1e-4, 1e-5  # of the scale of costs, and of the gap: smaller terms make no region
-LARGEST, SECONDS = 400, 1.0  # elements of a region, and time for it, at most; doubled where that is not enough
+DIFFERENT = 0.1  # variables that are farther apart differ
+LARGEST, SECONDS = 400, 1.0  # elements of a region, and time for it, at most, at first
+PROGRESS, IDLE = 0.05, 1  # shares of the gap: passes that close less are idle, and more than so many in turn the last
 
 
 @dataclass
@@ -85,8 +87,9 @@ class Regions:
         self.cost = p.evaluate_labels(labels)
         self.prices = relaxation.rows.prices
         self.reduced = relaxation.reduced(self.prices)
-        gap = self.cost - relaxation.proves(self.prices)
-        self.worth = max(min(WORTH * relaxation.scale, SHARE * gap), LEAST * relaxation.scale)
+        self._least = relaxation.proves(self.prices)
+        worth = min(WORTH * relaxation.scale, SHARE * (self.cost - self._least))
+        self.worth = max(worth, LEAST * relaxation.scale)
         self.largest, self.seconds = LARGEST, SECONDS
         self.regions: list[Region] = []
 
@@ -101,25 +104,26 @@ class Regions:
         a, b = place[self.r.u], place[self.r.v]
         return (a < 0) | (a != b)
 
-    def run(self, until: float) -> None:
-        """Make regions, solve them, and let those grow that have a gap, for some seconds."""
-        self._begin()
-        while not self._is_over(until):
-            if any(region.gap == np.inf for region in self.regions):
-                self._solve_all(until)
-            if self._is_over(until) or not (self._grow() or self._try_harder()):
-                break
+    def run(self, until: float, effort: int = 1) -> None:
+        """Make regions, solve them, and let those grow that have a gap, for some seconds or while the gap shrinks.
 
-    def _try_harder(self) -> bool:
-        """Let regions grow larger, and take longer; whether there are any left that have a gap."""
-        left = [region for region in self.regions if region.gap > self.worth]
-        if not left or self.largest >= self.p.n:
-            return False
-        self.largest, self.seconds = 2 * self.largest, 2 * self.seconds
-        for region in left:
-            if not region.is_solved:
+        With twice the effort, regions may grow twice as large, and take twice as long. May be called again with more.
+        """
+        self.largest, self.seconds = effort * LARGEST, effort * SECONDS
+        if not self.regions:
+            self._begin()
+        elif not self._grow() and all(region.is_solved for region in self.regions):
+            return
+        for region in self.regions:
+            if not region.is_solved and region.gap > self.worth:
                 region.gap = np.inf
-        return True
+        idle = 0
+        while not self._is_over(until):
+            before = self.cost - self.gain
+            self._solve_all(until)
+            idle = 0 if before - (self.cost - self.gain) > PROGRESS * (self.cost - self._least - self.gain) else idle + 1
+            if idle > IDLE or self._is_over(until) or not self._grow():
+                break
 
     def _is_over(self, until: float) -> bool:
         return self.stopping.check(self.cost) or self.stopping.seconds > until
@@ -149,12 +153,14 @@ class Regions:
         order, starts = group(labels, int(labels.max(initial=-1)) + 1)
         for k in np.flatnonzero(np.diff(starts) > 1).tolist():
             self.regions.append(Region(order[starts[k] : starts[k + 1]]))
+        self._grow()
 
     def _grow(self) -> bool:
         """Let regions with a gap take in what decides about it; whether any did.
 
-        That is where their best partition differs from the known one: elements of inequalities with a price over pairs
-        that differ, and those that share a subset with an element of such a pair.
+        That is where their best partition, or at first the point of the relaxation, differs from the known one:
+        elements of inequalities with a price over pairs that differ, and those that share a subset with an element of
+        such a pair. Where that is nothing new, elements of all inequalities with a price that the region touches.
         """
         r, n = self.r, self.p.n
         rows = r.rows.inequalities
@@ -170,13 +176,13 @@ class Regions:
         grown = False
         for k in sorted(range(len(regions)), key=lambda k: -self.regions[k].gap):
             region = regions[k]
-            if region is None or region.other is None or region.gap <= self.worth or not region.is_solved:
+            if region is None or region.gap <= self.worth or not (region.is_solved or region.other is None):
                 continue
-            other = np.full(n, -1)
-            other[region.elements] = region.other
-            a, b = other[r.u], other[r.v]
-            inside = (a >= 0) & (b >= 0)
-            differs = inside & ((a == b) != together)
+            mark = np.full(n, -1)
+            mark[region.elements] = 0 if region.other is None else region.other
+            a, b = mark[r.u], mark[r.v]
+            y = r.y if region.other is None else (a == b).astype(np.float64)
+            differs = (a >= 0) & (b >= 0) & (np.abs(y - together) > DIFFERENT)
             rows_here = np.zeros(len(rows), bool)
             rows_here[row_of_term[differs[r.rows.pairs]]] = True
             taken = np.zeros(n, bool)

@@ -40,8 +40,9 @@ INTEGRAL = 1e-6
 SEMIDEFINITE = 80  # elements from which on the semidefinite relaxation goes on where the linear one ends,
 FAR = 0.01  # if such a share of the cost is missing; else division in two does more
 SHRUNK = 0.3  # of the pairs with a cost: if so many are fixed more than before, what is left is solved anew
-REGIONS, REGIONS_SHARE = 300, 0.5  # elements from which on regions are solved apart, in such a share of the time left
-CONVERGED = 1e-5  # share of the gap: rounds of such a large root that raise the bound by less are idle
+REGIONS, REGIONS_SHARE = 300, 0.9  # elements from which on regions are solved apart, in such a share of the time left
+EFFORT = 16  # at most for regions: doubled while there is a gap, before the root is divided
+CONVERGED = 5e-4  # share of the gap: rounds of such a large root that raise the bound by less are idle
 DIVE = 20  # every so many nodes, a dive begins
 
 
@@ -230,20 +231,26 @@ class Tree:
     def _solve_regions(self) -> float:
         """A bound for all better partitions, raised where the gap is (see `regions`), and what follows from it."""
         self._round_point()
-        r, left = self.relaxation, self.stopping.remaining
+        r = self.relaxation
         regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
-        regions.run(math.inf if left is None else self.stopping.seconds + REGIONS_SHARE * left)
-        if regions.cost < self.cost:
-            self._accept(regions.labels, regions.cost)
-        bound = r.proves(r.rows.prices) + regions.gain
-        self._raise(bound)
-        self._fix(True)
-        # Outside the regions, the other way costs at least the reduced cost more.
-        reduced = r.reduced(r.rows.prices)
-        decided = regions.outside & (r.lower < r.upper) & (bound + np.abs(reduced) >= self.cost - self.resolution)
-        r.upper[decided & (reduced > 0)] = 0.0
-        r.lower[decided & (reduced < 0)] = 1.0
-        self.fixed = (r.lower.copy(), r.upper.copy())
+        bound, effort = -math.inf, 1
+        while effort <= EFFORT and not self.closed(bound) and not self.stopping.check(self.search.cost):
+            left = self.stopping.remaining
+            regions.run(math.inf if left is None else self.stopping.seconds + REGIONS_SHARE * left, effort)
+            if regions.cost < self.cost:
+                self._accept(regions.labels, regions.cost)
+            bound = r.proves(r.rows.prices) + regions.gain
+            self._raise(bound)
+            self._fix(True)
+            # Outside the regions, the other way costs at least the reduced cost more.
+            reduced = r.reduced(r.rows.prices)
+            decided = regions.outside & (r.lower < r.upper) & (bound + np.abs(reduced) >= self.cost - self.resolution)
+            r.upper[decided & (reduced > 0)] = 0.0
+            r.lower[decided & (reduced < 0)] = 1.0
+            self.fixed = (r.lower.copy(), r.upper.copy())
+            if self._shrinks():
+                break
+            effort *= 2
         return bound
 
     def _shrinks(self) -> bool:
