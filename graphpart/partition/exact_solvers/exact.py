@@ -2,7 +2,8 @@
 
 1. Pairs that are joined or cut in some optimal partition are so from the start (see `persistency`). Then no partition
    needs to join elements that no path of attractive pairs connects, so each component of the attractive pairs is solved
-   apart, the smallest first.
+   apart, and so are its blocks, which share no more than one element with each other (see `blocks`), the smallest
+   first.
 2. Local search gives a first partition; the relaxation (see `relaxation`) a lower bound, raised by cutting planes. On
    the way, points of the relaxation are rounded to partitions and these refined by local search.
 3. Where the bound plus the reduced cost of a pair reaches the cost of the best partition, no better one has this pair
@@ -41,6 +42,7 @@ from graphpart.partition.exact_solvers.tree import RESOLUTION, Tree, Work
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.blocks import glued, split_at_articulations
 from graphpart.partition.problem.components import Part, split
 from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit
 from graphpart.partition.problem.explicit import without_background
@@ -157,7 +159,8 @@ class Search:
         self.constant, self.unit = constant, unit  # what partitions cost beside p, and in which unit p is
         self.work = Work()
         self.bounds: list[tuple[float, float]] = []
-        self._parts = _attractive_parts(p)
+        parts = [(elements, block) for elements, part in _attractive_parts(p) for block in split_at_articulations(part)]
+        self._parts = [(elements[inner], block) for elements, (inner, block) in parts]
         self._trees = [Tree(part, canonical(labels[elements]), self) for elements, part in self._parts]
         self.cost = self.bound = -math.inf
         self.proven = False
@@ -178,11 +181,8 @@ class Search:
         self._add_up()
         self.bounds = [(seconds, min(bound, self.bound)) for seconds, bound in self.bounds]
         self.bounds.append((self.stopping.seconds, self.bound))
-        labels = np.arange(self.p.n)
-        for (elements, _), tree in zip(self._parts, self._trees, strict=True):
-            first = np.unique(tree.labels, return_index=True)[1]
-            labels[elements] = elements[first][tree.labels]
-        self.labels = canonical(labels)
+        found = [(elements, tree.labels) for (elements, _), tree in zip(self._parts, self._trees, strict=True)]
+        self.labels = glued(self.p.n, found)
         self.proven = all(tree.proven for tree in self._trees)
 
     def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
