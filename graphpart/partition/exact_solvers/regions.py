@@ -109,7 +109,7 @@ class Regions:
 
         With twice the effort, regions may grow twice as large, and take twice as long. May be called again with more.
         """
-        self.largest, self.seconds = effort * LARGEST, effort * SECONDS
+        self.largest, self.seconds = min(effort * LARGEST, self.p.n // 2), effort * SECONDS
         if not self.regions:
             self._begin()
         elif not self._grow() and all(region.is_solved for region in self.regions):
@@ -118,10 +118,12 @@ class Regions:
             if not region.is_solved and region.gap > self.worth:
                 region.gap = np.inf
         idle = 0
-        while not self._is_over(until):
+        while self.regions and len(self.prices) and not self._is_over(until):
             before = self.cost - self.gain
             self._solve_all(until)
-            idle = 0 if before - (self.cost - self.gain) > PROGRESS * (self.cost - self._least - self.gain) else idle + 1
+            idle = (
+                0 if before - (self.cost - self.gain) > PROGRESS * (self.cost - self._least - self.gain) else idle + 1
+            )
             if idle > IDLE or self._is_over(until) or not self._grow():
                 break
 
@@ -151,7 +153,8 @@ class Regions:
         a, b = self._hubs(rows)
         labels = connected(self.p.n, np.concatenate([r.u[pairs], a]), np.concatenate([r.v[pairs], b]))
         order, starts = group(labels, int(labels.max(initial=-1)) + 1)
-        for k in np.flatnonzero(np.diff(starts) > 1).tolist():
+        sizes = np.diff(starts)
+        for k in np.flatnonzero((sizes > 1) & (sizes <= self.p.n // 2)).tolist():
             self.regions.append(Region(order[starts[k] : starts[k + 1]]))
         self._grow()
 
@@ -221,7 +224,7 @@ class Regions:
         r, rows = self.r, self.r.rows.inequalities
         place = self._places(self.regions)
         ends = place[rows.elements]
-        least, most = np.minimum.reduceat(ends, rows.starts[:-1]), np.maximum.reduceat(ends, rows.starts[:-1])
+        least, most = (sides.reduceat(ends, rows.starts[:-1]) for sides in (np.minimum, np.maximum))
         inside = (least >= 0) & (least == most)
         cost = r.rows.reduced(r.cost, np.where(inside, 0.0, self.prices))
         a, b = place[r.u], place[r.v]
@@ -230,10 +233,12 @@ class Regions:
         reduced = self.reduced[within]
         parts = np.minimum(reduced * r.lower[within], reduced * r.upper[within])
         paid = self.prices[inside] * r.rows.rhs[inside]
-        linear = np.bincount(number, parts, count) - np.bincount(least[inside], paid, count)
+        linear = np.zeros(count) + np.bincount(number, parts, count) - np.bincount(least[inside], paid, count)
         lengths = r.rows.lengths.astype(np.float64)
-        weight = np.bincount(number, np.abs(r.cost[within]) + np.abs(cost[within]) + np.abs(reduced), count)
-        weight += np.bincount(least[inside], self.prices[inside] * lengths[inside] + paid, count)
+        weight = np.zeros(count) + np.bincount(
+            number, np.abs(r.cost[within]) + np.abs(cost[within]) + np.abs(reduced), count
+        )
+        weight = weight + np.bincount(least[inside], self.prices[inside] * lengths[inside] + paid, count)
         linear += 2.0**-50 * (int(r.rows.counts.max(initial=0)) + 64) * weight  # what rounding may have hidden
         # The best partition known need not agree with what holds for all better ones.
         apart = (r.upper[within] < 0.5) & (self.labels[r.u[within]] != self.labels[r.v[within]])
@@ -242,7 +247,9 @@ class Regions:
         name = np.where(place >= 0, place, count)
         wanted = np.zeros(count + 1, bool)
         wanted[[k for k, region in enumerate(self.regions) if region.gap == np.inf]] = True
-        for elements, part in sorted(split(whole, name.astype(np.int32), wanted), key=lambda one: one[1].n):
+        for elements, part in sorted(
+            split(whole, name.astype(np.int32), wanted[: int(name.max()) + 1]), key=lambda one: one[1].n
+        ):
             if self._is_over(until):
                 break
             k = int(place[elements[0]])
