@@ -1,7 +1,7 @@
 """Branch and cut with a search beside it: what `graphpart.partition.exact` is.
 
-The proof is in `exact_solvers`. On large problems with few pairs for each element, `search` takes its turn every now and
-then, from the best partition known, on the problem that the reduction has left: what it finds, the proof takes on.
+The proof is in `exact_solvers`. On large problems with few pairs for each element, `search` takes its turn every now
+and then, from the best partition known, on the problem that the reduction has left: what it finds, the proof takes on.
 """
 
 from __future__ import annotations

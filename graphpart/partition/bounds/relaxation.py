@@ -14,7 +14,8 @@ Where all pairs are variables, the inequalities are triangles, then 2-partitions
 Wakabayashi 1989, 1990): from pairs of elements, and from those inequalities that have a price, by a few steps of tabu
 search. Where these are exhausted, odd wheels (Chopra & Rao 1993). Where only pairs with a cost
 are, they are conflicted cycles found along shortest paths: near ones first, then, where these are few, far ones between
-the sets of elements that pairs with y = 1 connect.
+the sets of elements that pairs with y = 1 connect, up to a twentieth as many as variables in a round. (With 500 in a
+round, a grid of 150 x 150 with heavy noise was at -121492 after 60 s; with these, at -120115 after 30 s.)
 
 On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality, so triangles
 alone, like message passing, prove no more than half the sum of negative costs; 2-partitions, those with several
@@ -278,9 +279,9 @@ class Relaxation:
         cuts = np.flatnonzero(((self.cost > 0) | (self.upper < 1)) & (self.y < 1.0 - tolerance))
         length = np.maximum(1.0 - self.y, 0.0)
         if self.far:
-            found, amounts = self._far_cycles(joins, cuts, length, tolerance)
+            far, amounts = self._far_cycles(joins, cuts, length, tolerance)
             self.violation = float(amounts.max(initial=0.0))
-            return found
+            return far
         ends, others = np.concatenate([self.u[joins], self.v[joins]]), np.concatenate([self.v[joins], self.u[joins]])
         order, starts = group(ends, self.n)
         cuts, closing = self._closing(cuts)
@@ -318,7 +319,8 @@ class Relaxation:
         begins, elements, amounts, self._turn = _far_cycles.far_cycles(
             cluster, within, beside, starts, cluster[heads], length[across][arcs % max(1, len(across))], tails, heads,
             closing, self.u[cuts], self.v[cuts], length[cuts], tolerance - NOTHING,
-            int(self._turn * count) % max(1, count), int(MOST_FAR * len(self.cost)) + 100, WORK * len(self.cost), self.stopping,
+            int(self._turn * count) % max(1, count), int(MOST_FAR * len(self.cost)) + 100,
+            WORK * len(self.cost), self.stopping,
         )  # fmt: skip
         self._turn /= max(1, count)
         return Inequalities.cycles(begins, elements), amounts

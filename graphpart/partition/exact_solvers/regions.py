@@ -29,8 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.common.groups import group
+from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
 from graphpart.partition.problem.derived import connected
@@ -70,7 +70,7 @@ class Regions:
     labels : ndarray of int32, shape (n,)
         The best partition known.
     solve : callable
-        ``solve(problem, labels, seconds)`` is better labels, a lower bound of the problem, and whether they are optimal.
+        ``solve(problem, labels, seconds)`` is (better labels, a lower bound, whether the labels are optimal).
     stopping : Stopping
 
     Attributes
@@ -102,7 +102,8 @@ class Regions:
         """The variables that no region with a gain holds: their reduced costs still say what changing them costs."""
         place = self._places([region for region in self.regions if region.gain > 0])
         a, b = place[self.r.u], place[self.r.v]
-        return (a < 0) | (a != b)
+        outside: NDArray[np.bool_] = (a < 0) | (a != b)
+        return outside
 
     def run(self, until: float, effort: int = 1) -> None:
         """Make regions, solve them, and let those grow that have a gap, for some seconds or while the gap shrinks.
@@ -281,7 +282,7 @@ class Regions:
         place[names] = np.arange(len(names))
         a, b = place[name[u[pairs]]], place[name[v[pairs]]]
         keys, slots = np.unique(np.minimum(a, b) * len(names) + np.maximum(a, b), return_inverse=True)
-        sums = np.bincount(slots, cost[pairs], len(keys))
+        sums: Floats = np.zeros(len(keys)) + np.bincount(slots, cost[pairs], len(keys))
         q = SetPartition.of_pairs(range(len(names)), keys // len(names), keys % len(names), sums)
         start = np.empty(len(names), np.int64)
         start[place[name[kept]]] = self.labels[kept]
