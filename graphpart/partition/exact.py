@@ -17,7 +17,7 @@ from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["exact"]
+__all__ = ["Searcher", "exact"]
 
 TURN, LONGER, LONGEST = 0.5, 1.5, 8.0  # seconds of search, the first time; later so many times longer, up to this
 OFTEN, RARELY = 2.0, 8.0  # turns without, after one that found something, and after one that did not
