@@ -4,8 +4,8 @@
     python benchmarks/proofs.py --seconds 20 FOLDER   # all problems in a folder
 
 Prints cost, lower bound, gap and seconds of each. Regions are superpixels of scikit-learn's two photographs (needs
-scikit-image) and pixels of a grid with planted regions; costs are logits of probabilities in steps of a tenth, so that
-few are different, as those of classifiers that are sure of most pairs.
+scikit-image), pixels of a grid with planted regions, and cells of a volume; costs are logits of probabilities in steps
+of a tenth, so that few are different, as those of classifiers that are sure of most pairs.
 """
 
 from __future__ import annotations
@@ -59,6 +59,12 @@ def grids() -> Iterator[tuple[str, gp.SetPartition]]:
         yield f"grid, noise {noise}", gp.SetPartition.from_pairs(p.n, (u, v), np.clip(np.round(3.0 * cost), -5, 5))
 
 
+def volumes() -> Iterator[tuple[str, gp.SetPartition]]:
+    """Region graphs of volumes, about as large as those of electron microscopy; more noise is harder."""
+    for regions, noise in ((20_000, 1.0), (30_000, 1.0), (30_000, 1.2)):
+        yield f"volume {regions}, {noise}", gp.generate.volume(regions, noise=noise, seed=1).problem
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -66,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--method", default="exact")
     parser.add_argument("folder", nargs="?")
     given = parser.parse_args(arguments)
-    problems: Any = [*photographs(), *grids()] if given.folder is None else _read(given.folder)
+    problems: Any = [*photographs(), *grids(), *volumes()] if given.folder is None else _read(given.folder)
     total, open_ones = 0.0, 0
     for name, p in problems:
         started = time.perf_counter()

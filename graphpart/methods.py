@@ -93,7 +93,7 @@ METHODS: tuple[Method, ...] = (
            "apply the best move of one element, while it lowers the cost", LOCAL),
     Method("kernighan-lin", "partition", "graphpart.partition.local_search.kernighan_lin:kernighan_lin",
            "sequences of moves, cut back to their best prefix", LOCAL),
-    Method("exact", "partition", "graphpart.partition.exact_solvers.exact:exact",
+    Method("exact", "partition", "graphpart.partition.exact:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True),
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",

@@ -21,6 +21,7 @@ from graphpart.generate.soft_requirements import soft_requirements
 from graphpart.generate.sparse_random import sparse_random
 from graphpart.generate.spin_glass import spin_glass
 from graphpart.generate.uniform_integers import uniform_integers
+from graphpart.generate.volume import volume
 
 __all__ = [
     "FAMILIES",
@@ -50,4 +51,5 @@ __all__ = [
     "sparse_random",
     "spin_glass",
     "uniform_integers",
+    "volume",
 ]

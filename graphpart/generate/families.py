@@ -33,6 +33,7 @@ from graphpart.generate.soft_requirements import soft_requirements
 from graphpart.generate.sparse_random import sparse_random
 from graphpart.generate.spin_glass import spin_glass
 from graphpart.generate.uniform_integers import uniform_integers
+from graphpart.generate.volume import volume
 
 __all__ = ["FAMILIES", "Family", "Parameter", "find_family"]
 
@@ -114,6 +115,7 @@ def _descriptions(doc: str) -> dict[str, str]:
 FAMILIES: tuple[Family, ...] = (
     Family("planted-partition", planted_partition),
     Family("grid", grid),
+    Family("volume", volume),
     Family("sparse-random", sparse_random),
     Family("uniform-integers", uniform_integers),
     Family("cluster-editing", cluster_editing),

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from graphpart.partition.bounds.lower_bound import lower_bound
     from graphpart.partition.certificates.certificate import Certificate
     from graphpart.partition.confidence.doubts import Doubts, doubts
+    from graphpart.partition.exact import exact
     from graphpart.partition.exact_solvers.brute_force import brute_force
-    from graphpart.partition.exact_solvers.exact import exact
     from graphpart.partition.exact_solvers.ilp import ilp
     from graphpart.partition.extending.extend import ExtendedResult, extend
     from graphpart.partition.local_search.greedy_joining import greedy_joining
@@ -59,7 +59,7 @@ WHERE = {
     "auto": "auto",
     "brute_force": "exact_solvers.brute_force",
     "doubts": "confidence.doubts",
-    "exact": "exact_solvers.exact",
+    "exact": "exact",
     "extend": "extending.extend",
     "greedy_joining": "local_search.greedy_joining",
     "greedy_moving": "local_search.greedy_moving",

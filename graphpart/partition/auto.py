@@ -26,13 +26,16 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.finishing import MESSAGES
+from graphpart.machine import processors
 from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.search import better_start, search
 from graphpart.partition.auto_background import auto_by_levels
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
+from graphpart.partition.exact import Searcher
 from graphpart.partition.exact_solvers.brute_force import LARGEST, brute_force
 from graphpart.partition.exact_solvers.exact import branch_and_cut
+from graphpart.partition.exact_solvers.tree import REGIONS
 from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
@@ -51,6 +54,7 @@ FEW = 50  # neighbours on average
 SEARCHED = 30  # elements from which on there is search beside branch and cut,
 ROUNDS, LATER_ROUNDS = 2, 12  # with so many rounds at first, and later: more if the last of them still found something
 SEARCH_SHARE = 0.2  # of the time of a component, for the search before the proof
+SHORT_SHARE = 0.05  # of that of a large component with few pairs
 BOUND_SHARE = 0.1  # of the time of a component that is too large for a proof, for its bound
 TURN, LONGER = 0.5, 1.5  # seconds of branch and cut, after which it is the turn of the search for as long; grows
 RARELY = 4.0  # times as long for branch and cut, while the search finds nothing
@@ -213,7 +217,8 @@ class Proof:
             mine = canonical(self.labels[elements])
             better = mine
             if part.n >= SEARCHED:
-                better = self._search(part, mine, mine, min(SEARCH_SHARE * share, self._left()), ROUNDS)
+                portion = SHORT_SHARE if part.n >= REGIONS and not part.is_dense else SEARCH_SHARE
+                better = self._search(part, mine, mine, min(portion * share, self._left()), ROUNDS)
             found = self._prove(part, better, share)
             if found is None:
                 self.open += 1
@@ -273,6 +278,8 @@ class Proof:
             return None
         started, searched = self.stopping.seconds, self.searching
         partner = self._partner(part, labels, until) if part.n >= SEARCHED else None
+        if few and part.n >= REGIONS:  # proofs of such components find better partitions than a search does
+            partner = self._rare_partner(part, labels, until)
         limit = until - started
         found = branch_and_cut(part, labels, limit, callback=self._callback(part, labels), partner=partner)
         self.proving += self.stopping.seconds - started - (self.searching - searched)
@@ -294,6 +301,21 @@ class Proof:
             better = self._search(q, best, labels, limit, LATER_ROUNDS, part) if limit > 0 else best
             is_better = q.evaluate_labels(better) < q.evaluate_labels(best)
             turn, last, pause = LONGER * turn, self.stopping.seconds, 1.0 if is_better else RARELY
+            return better
+
+        return partner
+
+    def _rare_partner(
+        self, part: SetPartition, labels: Labels, until: float
+    ) -> Callable[[SetPartition, Labels], Labels | None]:
+        """What `exact` has as its partner, in the time of this component."""
+        limit = until - self.stopping.seconds
+        searcher = Searcher(Stopping(limit, None, None, self._callback(part, labels)), processors())
+
+        def partner(q: SetPartition, best: Labels) -> Labels | None:
+            started = self.stopping.seconds
+            better = searcher(q, best)
+            self.searching += self.stopping.seconds - started
             return better
 
         return partner

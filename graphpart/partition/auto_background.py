@@ -23,7 +23,7 @@ from graphpart.partition.anytime_search.levels import has_small_subsets, polishe
 from graphpart.partition.anytime_search.search import better_start, search
 from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.exact_solvers.exact import exact
+from graphpart.partition.exact import exact
 from graphpart.partition.local_search.improve import improve, repels
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.result import PartitionResult, Status

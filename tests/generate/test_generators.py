@@ -15,6 +15,7 @@ from graphpart.generate.instance import distinct_integers, standard_normal, symm
 SMALL = {
     "planted-partition": {"n": 20, "subsets": 3},
     "grid": {"height": 12, "width": 9, "regions": 4},
+    "volume": {"regions": 60, "bodies": 4},
     "sparse-random": {"n": 60, "m": 100},
     "uniform-integers": {"n": 15},
     "cluster-editing": {"n": 15},
@@ -60,6 +61,7 @@ def test_same_seed_same_instance(family):
 CHECKSUMS = {
     "planted-partition": ({"n": 150, "subsets": 3}, "2870efc93ee1c74e"),
     "grid": ({"height": 60, "width": 50, "regions": 9}, "a632ccaa26dc7da8"),
+    "volume": ({"regions": 2000, "bodies": 30}, "79f843c580f8558f"),
     "sparse-random": ({"n": 600, "m": 9000}, "b475188a67a39b44"),
     "uniform-integers": ({"n": 15}, "25ec93e70da8c693"),
     "cluster-editing": ({"n": 15}, "79d99f1585378a59"),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from graphpart.common.columns import Columns, named
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
-from graphpart.partition.exact_solvers.exact import exact
+from graphpart.partition.exact_solvers.exact import solve_exactly
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.explicit import without_background
 from graphpart.result import Result, Status
@@ -239,9 +239,10 @@ def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping
     required: dict[str, Any] = {"must_cut" if joined else "must_join": [(a, b)]}
     changed = SetPartition.of_pairs(range(part.n), pu, pv, costs, **required)
     callback = stopping.callback
-    return exact(
+    return solve_exactly(
         changed,
-        time_limit=stopping.remaining,
+        None,
+        stopping.remaining,
         callback=callback and (lambda _, cost: callback(stopping.seconds, cost)),
     )
 

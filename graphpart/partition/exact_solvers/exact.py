@@ -2,7 +2,8 @@
 
 1. Pairs that are joined or cut in some optimal partition are so from the start (see `persistency`). Then no partition
    needs to join elements that no path of attractive pairs connects, so each component of the attractive pairs is solved
-   apart, the smallest first.
+   apart, and so are its blocks, which share no more than one element with each other (see `blocks`), the smallest
+   first.
 2. Local search gives a first partition; the relaxation (see `relaxation`) a lower bound, raised by cutting planes. On
    the way, points of the relaxation are rounded to partitions and these refined by local search.
 3. Where the bound plus the reduced cost of a pair reaches the cost of the best partition, no better one has this pair
@@ -35,92 +36,45 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.finishing import MESSAGES
-from graphpart.errors import InvalidOption
 from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.implicit_parts import solve_in_parts
-from graphpart.partition.exact_solvers.tree import Tree, Work
+from graphpart.partition.exact_solvers.tree import RESOLUTION, Tree, Work
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
-from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.blocks import glued, split_at_articulations
 from graphpart.partition.problem.components import Part, split
 from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit
 from graphpart.partition.problem.explicit import without_background
 from graphpart.partition.problem.finish import finish
 from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduce
 from graphpart.result import PartitionResult, Status
-from graphpart.stopping import Stopping, interruptible
+from graphpart.stopping import Stopping
 
-__all__ = ["exact"]
+__all__ = ["branch_and_cut", "solve_exactly"]
 
 Partner = Callable[[SetPartition, Labels], Labels | None]
 BY_PAIRS = 16  # neighbours on average, below which Kernighan-Lin on pairs of subsets is fast, and ends lower
 LOGGER = logging.getLogger("graphpart.partition.exact")
 
 
-@interruptible
-def exact(
-    problem: Any,
-    initial: Any = None,
-    *,
-    time_limit: float | None = None,
+def solve_exactly(
+    p: SetPartition,
+    initial: Any,
+    time_limit: float | None,
     threads: int = 1,
     target: float | None = None,
     callback: Callable[[float, float], object] | None = None,
+    partner: Partner | None = None,
 ) -> PartitionResult:
-    """Solve a problem to proven optimality by branch and cut.
-
-    Parameters
-    ----------
-    problem : SetPartition or networkx.Graph
-        A graph has its costs in the edge attribute ``cost``.
-    initial : Result, labels, mapping or list of sets, optional
-        A partition from which local search starts; the result is not worse. Elements that it leaves out start alone.
-    time_limit : float, optional
-        Seconds in total.
-    threads : int
-        Threads that HiGHS may use, where it is installed.
-    target : float, optional
-        Stop as soon as the cost is at most this.
-    callback : callable, optional
-        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
-
-    Returns
-    -------
-    PartitionResult
-        With status ``optimal`` if, in each component, no partition costs less by more than 1e-7 times the largest cost
-        that may be paid (exactly optimal if all costs are multiples of one number, see
-        `graphpart.partition.certificates`); then the lower bound is the cost, up to this difference. Else the best
-        partition found and a valid lower bound. `iterations` counts the nodes of the search; `info` has ``nodes``,
-        ``rounds``, ``cuts``, ``lp_seconds``, and ``bounds``, the (seconds, lower bound) pairs.
-
-    Raises
-    ------
-    InvalidProblem, InvalidPartition, InvalidOption
-        If an argument is not as described.
-
-    Notes
-    -----
-    Exponential time at worst. Without highspy 1.8 or newer (extra ``highs``), the first-order method solves all
-    relaxations.
-
-    Examples
-    --------
-    >>> import graphpart as gp
-    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
-    >>> r = exact(p)
-    >>> r.partition, r.cost, str(r.status)
-    ([{0}, {1, 2}], -3.0, 'optimal')
-    """
-    p = as_problem(problem, background=True)
-    if not hasattr(threads, "__index__") or threads < 1:
-        raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+    """Branch and cut for any problem; the partner is asked where all pairs are listed."""
     if p.background is not None and p.n > DENSE_UP_TO and p.background.repels:
 
         def solve(part: SetPartition, start: Labels, limit: float | None, call: Any) -> PartitionResult:
             return branch_and_cut(part, start, limit, threads, None, call)
 
         return solve_in_parts(p, initial, time_limit, target, callback, solve)
-    return branch_and_cut(without_background(p, "exact"), initial, time_limit, threads, target, callback)
+    return branch_and_cut(without_background(p, "exact"), initial, time_limit, threads, target, callback, partner)
 
 
 def branch_and_cut(
@@ -132,7 +86,7 @@ def branch_and_cut(
     callback: Callable[[float, float], object] | None = None,
     partner: Partner | None = None,
 ) -> PartitionResult:
-    """See `exact`.
+    """See `graphpart.partition.exact`.
 
     After each round of a relaxation, ``partner(problem, labels)`` gets the problem of the component that is worked on
     (smaller than that of the caller: what is known beforehand is contracted) and the best partition of it, and returns
@@ -205,7 +159,8 @@ class Search:
         self.constant, self.unit = constant, unit  # what partitions cost beside p, and in which unit p is
         self.work = Work()
         self.bounds: list[tuple[float, float]] = []
-        self._parts = _attractive_parts(p)
+        parts = [(elements, block) for elements, part in _attractive_parts(p) for block in split_at_articulations(part)]
+        self._parts = [(elements[inner], block) for elements, (inner, block) in parts]
         self._trees = [Tree(part, canonical(labels[elements]), self) for elements, part in self._parts]
         self.cost = self.bound = -math.inf
         self.proven = False
@@ -226,11 +181,8 @@ class Search:
         self._add_up()
         self.bounds = [(seconds, min(bound, self.bound)) for seconds, bound in self.bounds]
         self.bounds.append((self.stopping.seconds, self.bound))
-        labels = np.arange(self.p.n)
-        for (elements, _), tree in zip(self._parts, self._trees, strict=True):
-            first = np.unique(tree.labels, return_index=True)[1]
-            labels[elements] = elements[first][tree.labels]
-        self.labels = canonical(labels)
+        found = [(elements, tree.labels) for (elements, _), tree in zip(self._parts, self._trees, strict=True)]
+        self.labels = glued(self.p.n, found)
         self.proven = all(tree.proven for tree in self._trees)
 
     def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
@@ -241,6 +193,13 @@ class Search:
         rest = Rest(self, q, start, small.constant + constant)
         rest.run()
         return small.lift(rest.labels), rest.bound, rest.proven
+
+    def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
+        """Labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
+        found = branch_and_cut(p, labels, seconds, callback=lambda *_: self.stopping.check(self.cost))
+        costs = np.abs(p.pairs()[2])
+        largest = float(costs[np.isfinite(costs)].max(initial=0.0))
+        return found.labels, found.lower_bound - 2 * RESOLUTION * largest, found.status == Status.OPTIMAL
 
     def note(self, cost: float, bound: float) -> None:
         """By how much a tree changed its cost and its bound, in its unit."""

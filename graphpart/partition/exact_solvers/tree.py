@@ -19,8 +19,10 @@ from graphpart.partition.bounds.relaxation import FINEST, VIOLATED, Relaxation
 from graphpart.partition.bounds.semidefinite import Semidefinite
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import common_step
+from graphpart.partition.exact_solvers.regions import Regions
 from graphpart.partition.local_search.greedy_joining import greedy_joining
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
@@ -38,6 +40,9 @@ INTEGRAL = 1e-6
 SEMIDEFINITE = 80  # elements from which on the semidefinite relaxation goes on where the linear one ends,
 FAR = 0.01  # if such a share of the cost is missing; else division in two does more
 SHRUNK = 0.3  # of the pairs with a cost: if so many are fixed more than before, what is left is solved anew
+REGIONS, REGIONS_SHARE = 300, 0.9  # elements from which on regions are solved apart, in such a share of the time left
+EFFORT = 16  # at most for regions: doubled while there is a gap, before the root is divided
+CONVERGED = 5e-4  # share of the gap: rounds of such a large root that raise the bound by less are idle
 DIVE = 20  # every so many nodes, a dive begins
 
 
@@ -62,6 +67,9 @@ class Whole(Protocol):
 
     def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
         """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
+
+    def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
+        """Better labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
 
     def note(self, cost: float, bound: float) -> None:
         """By how much the tree changed its cost and its bound."""
@@ -132,7 +140,7 @@ class Tree:
         self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
         self.semidefinite: Semidefinite | None = None
         r = self.relaxation
-        r.start(*pass_messages(self.p, self.stopping, rounds=2))
+        r.start(*pass_messages(self.p, self.stopping, rounds=1 if self._has_regions() else 2))
         self._raise(r.bound)
         self.fixed = (r.lower.copy(), r.upper.copy())  # what holds for all better partitions
         self.open = [(self.bound, 0, ())]
@@ -178,7 +186,7 @@ class Tree:
             self.search.work.rounds += 1
             if not decisions:
                 self._raise(r.bound)
-            if r.rounds % 5 == 1 or vertex:
+            if r.rounds % (25 if self._has_regions() else 5) == 1 or vertex:
                 self._round_point()
             self._consult()
             if self.closed(r.bound) or not self._fix(not decisions):
@@ -197,6 +205,8 @@ class Tree:
             # The point costs about what the relaxation proves once it has converged: is that enough?
             enough = PROMISING * (float(r.cost @ r.y) + r.constant - r.bound) > missing
             progress = r.bound - before > (LITTLE if enough else PROGRESS) * missing
+            if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
+                progress = r.bound - before > CONVERGED * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
             if idle > IDLE:
                 far = r.complete and self.p.n >= SEMIDEFINITE and missing > FAR * abs(self.cost)
@@ -208,9 +218,42 @@ class Tree:
                 vertex, idle = True, 0
         if self.closed(r.bound):
             return []
+        if not decisions and self._has_regions():
+            known = max(known, self._solve_regions())
+            if self.closed(known):
+                return []
         if not decisions and not r.complete and self._shrinks():
             return self._start_again(max(known, r.bound))
         return self._divide(decisions, max(known, r.bound))
+
+    def _has_regions(self) -> bool:
+        """Whether the gap may be in a few places of many."""
+        return not self.relaxation.complete and self.p.n >= REGIONS
+
+    def _solve_regions(self) -> float:
+        """A bound for all better partitions, raised where the gap is (see `regions`), and what follows from it."""
+        self._round_point()
+        r = self.relaxation
+        regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
+        bound, effort = -math.inf, 1
+        while effort <= EFFORT and not self.closed(bound) and not self.stopping.check(self.search.cost):
+            left = self.stopping.remaining
+            regions.run(math.inf if left is None else self.stopping.seconds + REGIONS_SHARE * left, effort)
+            if regions.cost < self.cost:
+                self._accept(regions.labels, regions.cost)
+            bound = r.proves(r.rows.prices) + regions.gain
+            self._raise(bound)
+            self._fix(True)
+            # Outside the regions, the other way costs at least the reduced cost more.
+            reduced = r.reduced(r.rows.prices)
+            decided = regions.outside & (r.lower < r.upper) & (bound + np.abs(reduced) >= self.cost - self.resolution)
+            r.upper[decided & (reduced > 0)] = 0.0
+            r.lower[decided & (reduced < 0)] = 1.0
+            self.fixed = (r.lower.copy(), r.upper.copy())
+            if self._shrinks():
+                break
+            effort *= 2
+        return bound
 
     def _shrinks(self) -> bool:
         """Whether so many pairs are fixed that a smaller problem is left."""
@@ -285,6 +328,9 @@ class Tree:
         """Partitions near the point of the relaxation, refined by local search."""
         r = self.relaxation
         near = SetPartition.from_pairs(self.p.n, (r.u.astype(np.int64), r.v.astype(np.int64)), HALF - r.y)
+        if self._has_regions():
+            self._fuse(greedy_joining(near).labels)
+            return
         for labels in (greedy_joining(near).labels, self._connected(0.7)):
             cost = self.p.evaluate_labels(labels)
             if not math.isfinite(cost):
@@ -292,6 +338,25 @@ class Tree:
             better = kernighan_lin(self.p, labels, time_limit=self.stopping.remaining)
             if better.cost < self.cost - 1e-12 * abs(self.cost):
                 self._accept(better.labels, better.cost)
+
+    def _fuse(self, labels: Labels) -> None:
+        """The best that local search makes of labels and the best partition: what they agree on stays together.
+
+        In a large problem either one is better in many places (fusion moves, Beier, Hamprecht & Kappes 2015).
+        """
+        p = self.p
+        if not math.isfinite(p.evaluate_labels(labels)):
+            return
+        other = kernighan_lin_pairs(p, labels, time_limit=self.stopping.remaining).labels
+        agreement = canonical(other * np.int64(p.n) + self.labels)
+        q = p.contract(agreement)
+        first = np.unique(agreement, return_index=True)[1]
+        for start in (self.labels, other):
+            found = kernighan_lin_pairs(q, canonical(start[first]), time_limit=self.stopping.remaining)
+            fused = canonical(found.labels[agreement])
+            cost = p.evaluate_labels(fused)
+            if cost < self.cost - 1e-12 * abs(self.cost):
+                self._accept(fused, cost)
 
     def _consult(self) -> None:
         """Take a better partition from a partner."""

@@ -1,0 +1,297 @@
+"""A bound raised region by region, where the gap between a relaxation and a partition stands in few places.
+
+Let r be the reduced costs of a relaxation's prices l of inequalities a y <= b (see `certificate`). For the best
+partition y known, its cost is above the bound by
+
+    sum over pairs of (r y - min(0, r))  +  sum over inequalities of l (b - a y),
+
+all of whose terms are at least 0: they say where the gap is. In large problems it is in few places, which branching on
+one pair after the other would have to combine; but each place can be looked at by itself:
+
+1. Elements of pairs and inequalities whose term is not 0 become regions: those that share one are one region. A region
+   takes the elements of all inequalities with a price that it touches.
+2. For a region S, the inequalities within it are taken out of the reduced costs. A partition of all elements is, on S,
+   a partition of S; so the sum of what the bound says outside S and what the best partition of S costs, for these
+   costs, is a bound, too. The problem of S is solved by branch and cut. Regions have no element in common, so all that
+   they gain adds up.
+3. Where the known partition is the best of S for these costs, the gap in S is gone. Where not, it is improved there:
+   the elements of S and the subsets next to them, as they are without S, make a problem of their own.
+4. Regions that still have a gap take in more around them, and what they meet; then 2 and 3 again.
+
+So work is in proportion to the number of places, not exponential in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.groups import group
+from graphpart.partition.bounds.relaxation import Relaxation
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.components import split
+from graphpart.partition.problem.derived import connected
+from graphpart.stopping import Stopping
+
+__all__ = ["Regions"]
+
+Floats = NDArray[np.float64]
+Solve = Callable[[SetPartition, Labels, float], tuple[Labels, float, bool]]
+WORTH, SHARE, LEAST = 1e-3, 1e-4, 1e-5  # of the scale of costs, and of the gap: smaller terms make no region
+DIFFERENT = 0.1  # variables that are farther apart differ
+LARGEST, SECONDS = 400, 1.0  # elements of a region, and time for it, at most, at first
+PROGRESS, IDLE = 0.05, 1  # shares of the gap: passes that close less are idle, and more than so many in turn the last
+
+
+@dataclass
+class Region:
+    """What is known of one: its elements, the gain of its bound, the gap that is left, and a partition that has it.
+
+    One that is made of others gains at least what they did.
+    """
+
+    elements: NDArray[np.int64]
+    gain: float = 0.0
+    gap: float = np.inf
+    other: Labels | None = None
+    is_solved: bool = False
+
+
+class Regions:
+    """Regions of a relaxation of a problem with few pairs, for its prices and bounds of variables as they are now.
+
+    Parameters
+    ----------
+    p : SetPartition
+    relaxation : Relaxation
+    labels : ndarray of int32, shape (n,)
+        The best partition known.
+    solve : callable
+        ``solve(problem, labels, seconds)`` is (better labels, a lower bound, whether the labels are optimal).
+    stopping : Stopping
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n,)
+        The best partition.
+    cost : float
+    gain : float
+        The bound that the prices prove is valid with so much more.
+    """
+
+    def __init__(self, p: SetPartition, relaxation: Relaxation, labels: Labels, solve: Solve, stopping: Stopping):
+        self.p, self.r, self.labels, self.solve, self.stopping = p, relaxation, labels, solve, stopping
+        self.cost = p.evaluate_labels(labels)
+        self.prices = relaxation.rows.prices
+        self.reduced = relaxation.reduced(self.prices)
+        self._least = relaxation.proves(self.prices)
+        worth = min(WORTH * relaxation.scale, SHARE * (self.cost - self._least))
+        self.worth = max(worth, LEAST * relaxation.scale)
+        self.largest, self.seconds = LARGEST, SECONDS
+        self.regions: list[Region] = []
+
+    @property
+    def gain(self) -> float:
+        return float(sum(region.gain for region in self.regions))
+
+    @property
+    def outside(self) -> NDArray[np.bool_]:
+        """The variables that no region with a gain holds: their reduced costs still say what changing them costs."""
+        place = self._places([region for region in self.regions if region.gain > 0])
+        a, b = place[self.r.u], place[self.r.v]
+        outside: NDArray[np.bool_] = (a < 0) | (a != b)
+        return outside
+
+    def run(self, until: float, effort: int = 1) -> None:
+        """Make regions, solve them, and let those grow that have a gap, for some seconds or while the gap shrinks.
+
+        With twice the effort, regions may grow twice as large, and take twice as long. May be called again with more.
+        """
+        self.largest, self.seconds = min(effort * LARGEST, self.p.n // 2), effort * SECONDS
+        if not self.regions:
+            self._begin()
+        elif not self._grow() and all(region.is_solved for region in self.regions):
+            return
+        for region in self.regions:
+            if not region.is_solved and region.gap > self.worth:
+                region.gap = np.inf
+        idle = 0
+        while self.regions and len(self.prices) and not self._is_over(until):
+            before = self.cost - self.gain
+            self._solve_all(until)
+            idle = (
+                0 if before - (self.cost - self.gain) > PROGRESS * (self.cost - self._least - self.gain) else idle + 1
+            )
+            if idle > IDLE or self._is_over(until) or not self._grow():
+                break
+
+    def _is_over(self, until: float) -> bool:
+        return self.stopping.check(self.cost) or self.stopping.seconds > until
+
+    def _places(self, regions: list[Region]) -> NDArray[np.int64]:
+        """Of each element, the number of the region that holds it, or -1."""
+        place = np.full(self.p.n, -1)
+        for k, region in enumerate(regions):
+            place[region.elements] = k
+        return place
+
+    def _hubs(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Pairs of elements that connect those of each of the chosen inequalities."""
+        rows = self.r.rows.inequalities
+        lengths = np.diff(rows.starts)
+        mask = np.repeat(chosen, lengths)
+        return rows.elements[mask], np.repeat(rows.elements[rows.starts[:-1]], lengths)[mask]
+
+    def _begin(self) -> None:
+        """Regions where the gap is."""
+        r = self.r
+        y = (self.labels[r.u] == self.labels[r.v]).astype(np.float64)
+        pairs = self.reduced * y - np.minimum(self.reduced * r.lower, self.reduced * r.upper) > self.worth
+        rows = self.prices * (r.rows.rhs - r.rows.left(y)) > self.worth
+        a, b = self._hubs(rows)
+        labels = connected(self.p.n, np.concatenate([r.u[pairs], a]), np.concatenate([r.v[pairs], b]))
+        order, starts = group(labels, int(labels.max(initial=-1)) + 1)
+        sizes = np.diff(starts)
+        for k in np.flatnonzero((sizes > 1) & (sizes <= self.p.n // 2)).tolist():
+            self.regions.append(Region(order[starts[k] : starts[k + 1]]))
+        self._grow()
+
+    def _grow(self) -> bool:
+        """Let regions with a gap take in what decides about it; whether any did.
+
+        That is where their best partition, or at first the point of the relaxation, differs from the known one:
+        elements of inequalities with a price over pairs that differ, and those that share a subset with an element of
+        such a pair. Where that is nothing new, elements of all inequalities with a price that the region touches.
+        """
+        r, n = self.r, self.p.n
+        rows = r.rows.inequalities
+        priced = np.flatnonzero(self.prices > self.worth)
+        row_of_term = np.repeat(np.arange(len(rows)), r.rows.lengths)
+        lengths = np.diff(rows.starts)
+        row_of_element = np.repeat(np.arange(len(rows)), lengths)
+        together = self.labels[r.u] == self.labels[r.v]
+        is_priced = np.zeros(len(rows), bool)
+        is_priced[priced] = True
+        place = self._places(self.regions)
+        regions: list[Region | None] = [*self.regions]
+        grown = False
+        for k in sorted(range(len(regions)), key=lambda k: -self.regions[k].gap):
+            region = regions[k]
+            if region is None or region.gap <= self.worth or not (region.is_solved or region.other is None):
+                continue
+            mark = np.full(n, -1)
+            mark[region.elements] = 0 if region.other is None else region.other
+            a, b = mark[r.u], mark[r.v]
+            y = r.y if region.other is None else (a == b).astype(np.float64)
+            differs = (a >= 0) & (b >= 0) & (np.abs(y - together) > DIFFERENT)
+            rows_here = np.zeros(len(rows), bool)
+            rows_here[row_of_term[differs[r.rows.pairs]]] = True
+            taken = np.zeros(n, bool)
+            taken[rows.elements[np.repeat(rows_here & is_priced, lengths)]] = True
+            hot = np.zeros(n, bool)
+            hot[r.u[differs]] = hot[r.v[differs]] = True
+            taken[r.v[hot[r.u] & together]] = taken[r.u[hot[r.v] & together]] = True
+            met = np.unique(place[taken & (place >= 0)])
+            taken[region.elements] = True
+            for one in met.tolist():
+                mate = regions[one]
+                assert mate is not None
+                taken[mate.elements] = True
+            elements = np.flatnonzero(taken)
+            if len(elements) == len(region.elements):
+                touched = np.zeros(len(rows), bool)
+                touched[row_of_element[taken[rows.elements]]] = True
+                taken[rows.elements[np.repeat(touched & is_priced, lengths)]] = True
+                met = np.unique(place[taken & (place >= 0)])
+                for one in met.tolist():
+                    taken[regions[one].elements] = True
+                elements = np.flatnonzero(taken)
+            if len(elements) > self.largest or len(elements) == len(region.elements):
+                continue
+            parts = [one for one in (region, *(regions[i] for i in met.tolist() if i != k)) if one is not None]
+            for one in met.tolist():
+                regions[one] = None
+            regions[k] = Region(elements, sum(part.gain for part in parts))
+            place[elements] = k
+            grown = True
+        self.regions = [region for region in regions if region is not None]
+        return grown
+
+    def _solve_all(self, until: float) -> None:
+        """Bounds of regions, and better labels where they have a gap."""
+        r, rows = self.r, self.r.rows.inequalities
+        place = self._places(self.regions)
+        ends = place[rows.elements]
+        least, most = (sides.reduceat(ends, rows.starts[:-1]) for sides in (np.minimum, np.maximum))
+        inside = (least >= 0) & (least == most)
+        cost = r.rows.reduced(r.cost, np.where(inside, 0.0, self.prices))
+        a, b = place[r.u], place[r.v]
+        within = np.flatnonzero((a >= 0) & (a == b))
+        number, count = a[within], len(self.regions)
+        reduced = self.reduced[within]
+        parts = np.minimum(reduced * r.lower[within], reduced * r.upper[within])
+        paid = self.prices[inside] * r.rows.rhs[inside]
+        linear = np.zeros(count) + np.bincount(number, parts, count) - np.bincount(least[inside], paid, count)
+        lengths = r.rows.lengths.astype(np.float64)
+        weight = np.zeros(count) + np.bincount(
+            number, np.abs(r.cost[within]) + np.abs(cost[within]) + np.abs(reduced), count
+        )
+        weight = weight + np.bincount(least[inside], self.prices[inside] * lengths[inside] + paid, count)
+        linear += 2.0**-50 * (int(r.rows.counts.max(initial=0)) + 64) * weight  # what rounding may have hidden
+        # The best partition known need not agree with what holds for all better ones.
+        apart = (r.upper[within] < 0.5) & (self.labels[r.u[within]] != self.labels[r.v[within]])
+        finite = np.where(apart, np.inf, cost[within])
+        whole = SetPartition.of_pairs(range(self.p.n), r.u[within], r.v[within], finite, dense=False)
+        name = np.where(place >= 0, place, count)
+        wanted = np.zeros(count + 1, bool)
+        wanted[[k for k, region in enumerate(self.regions) if region.gap == np.inf]] = True
+        for elements, part in sorted(
+            split(whole, name.astype(np.int32), wanted[: int(name.max()) + 1]), key=lambda one: one[1].n
+        ):
+            if self._is_over(until):
+                break
+            k = int(place[elements[0]])
+            region = self.regions[k]
+            mine = canonical(self.labels[elements])
+            best, bound, region.is_solved = self.solve(part, mine, min(self.seconds, until - self.stopping.seconds))
+            region.gain = max(region.gain, bound - linear[k])
+            region.gap = part.evaluate_labels(mine) - linear[k] - region.gain
+            region.other = best
+            if region.gap > self.worth and self._improve(elements, until):
+                region.gap = part.evaluate_labels(canonical(self.labels[elements])) - linear[k] - region.gain
+
+    def _improve(self, elements: NDArray[np.int64], until: float) -> bool:
+        """Better labels of some elements, and of what is left of the subsets around them as wholes, if there are."""
+        p = self.p
+        u, v, cost = p.pairs()
+        free = np.zeros(p.n, bool)
+        free[elements] = True
+        touched = np.unique(np.concatenate([self.labels[u[free[v]]], self.labels[v[free[u]]], self.labels[elements]]))
+        around = np.zeros(int(self.labels.max()) + 1, bool)
+        around[touched] = True
+        name = self.labels.astype(np.int64)
+        name[elements] = len(around) + np.arange(len(elements))
+        kept = around[self.labels]
+        pairs = np.flatnonzero(kept[u] & kept[v])
+        pairs = pairs[name[u[pairs]] != name[v[pairs]]]
+        names = np.unique(name[kept])
+        place = np.full(len(around) + len(elements), -1)
+        place[names] = np.arange(len(names))
+        a, b = place[name[u[pairs]]], place[name[v[pairs]]]
+        keys, slots = np.unique(np.minimum(a, b) * len(names) + np.maximum(a, b), return_inverse=True)
+        sums: Floats = np.zeros(len(keys)) + np.bincount(slots, cost[pairs], len(keys))
+        q = SetPartition.of_pairs(range(len(names)), keys // len(names), keys % len(names), sums)
+        start = np.empty(len(names), np.int64)
+        start[place[name[kept]]] = self.labels[kept]
+        best = self.solve(q, canonical(start), min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
+        labels = self.labels.astype(np.int64)
+        labels[kept] = p.n + best[place[name[kept]]]
+        found = canonical(labels)
+        better = p.evaluate_labels(found)
+        if better >= self.cost:
+            return False
+        self.labels, self.cost = found, better
+        return True

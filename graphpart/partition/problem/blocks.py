@@ -1,0 +1,75 @@
+"""The blocks of a problem: parts that share no more than one element with each other, as problems of their own.
+
+A block is a largest set of elements that hang together, by pairs with a cost, even without any one of them (a
+biconnected component; Hopcroft & Tarjan 1973). Partitions of the blocks are partitions of the whole: where two blocks
+share an element, their subsets around it become one. No pair with a cost leads from one block to another, so costs add
+up, optima and lower bounds too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.partition.problem import _blocks
+from graphpart.partition.problem.components import Part
+from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.pair_costs import Labels
+from graphpart.partition.problem.set_partition import SetPartition
+
+__all__ = ["glued", "split_at_articulations"]
+
+
+def split_at_articulations(p: SetPartition) -> list[Part]:
+    """The blocks with at least two elements: (ascending elements, the problem over them) each.
+
+    Parameters
+    ----------
+    p : SetPartition
+        Without required joins, with pairs stored.
+
+    Notes
+    -----
+    O(n + m log m).
+
+    Examples
+    --------
+    >>> p = SetPartition.from_pairs(5, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)], [-1.0] * 6, dense=False)
+    >>> sorted(elements.tolist() for elements, _ in split_at_articulations(p))
+    [[0, 1, 2], [2, 3, 4]]
+    """
+    u, v, cost = p.pairs()
+    used = np.flatnonzero(cost)
+    u, v, cost = u[used], v[used], cost[used]
+    block, count = _blocks.blocks(p.n, u, v)
+    if count == 1 and len(used):
+        elements = np.unique(np.concatenate([u, v])).astype(np.int64)
+        if len(elements) == p.n:
+            return [(elements, p)]
+    order = np.argsort(block, kind="stable")
+    starts = np.searchsorted(block[order], np.arange(count + 1))
+    parts = []
+    place = np.empty(p.n, np.int64)
+    for k in range(count):
+        pairs = order[starts[k] : starts[k + 1]]
+        elements = np.unique(np.concatenate([u[pairs], v[pairs]])).astype(np.int64)
+        place[elements] = np.arange(len(elements))
+        q = SetPartition.of_pairs(range(len(elements)), place[u[pairs]], place[v[pairs]], cost[pairs])
+        parts.append((elements, q))
+    return parts
+
+
+def glued(n: int, parts: list[tuple[NDArray[np.int64], Labels]]) -> Labels:
+    """Labels of n elements from labels of blocks: elements are together if subsets of blocks chain them up.
+
+    Examples
+    --------
+    >>> glued(4, [(np.array([0, 1]), np.array([0, 0])), (np.array([1, 2, 3]), np.array([0, 1, 0]))]).tolist()
+    [0, 0, 1, 0]
+    """
+    ends = []
+    for elements, labels in parts:
+        first = np.unique(labels, return_index=True)[1]
+        ends.append(np.stack([elements, elements[first][labels]]))
+    a, b = np.concatenate(ends, axis=1).astype(np.int32) if ends else np.zeros((2, 0), np.int32)
+    return connected(n, a, b)
