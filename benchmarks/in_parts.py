@@ -304,10 +304,11 @@ def components(options) -> dict:
 
     import pyarrow.parquet as pq
 
-    from graphpart.distributed import blocks, inputs, solve
+    from graphpart.distributed import blocks, inputs
     from graphpart.distributed._streaming import numbered, unite_below
     from graphpart.distributed.engine import Engine, memory_of
     from graphpart.distributed.folder import Folder
+    from graphpart.distributed.run import Run
     from graphpart.stopping import Stopping
 
     said, _ = about(options.folder)
@@ -325,9 +326,7 @@ def components(options) -> dict:
         folder = Folder(at)
         with Engine(folder, None, options.workers, memory, stopping, lambda *_: None) as engine:
             began = time.perf_counter()
-            run = sys.modules[solve.__module__]._Run(
-                engine, folder, inputs.Columns(), "", {}, None, None, memory, stopping
-            )
+            run = Run(engine, folder, inputs.Columns(), "", {}, None, None, memory, stopping)
             run.input(inputs.files_of(options.folder, folder))
             found = engine.map("divide-0", blocks.divide, [(run.n, "level-0", len(run.ranges), 2**62)])[0]
             seconds = time.perf_counter() - began

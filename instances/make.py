@@ -108,6 +108,7 @@ RECIPES = (
     recipe("grid-0100.csv", "grid", height=10, width=10, decimals=2, seed=1),
     recipe("grid-2000.multicut.gz", "grid", height=40, width=50, regions=12, sigma=1.0, decimals=2, seed=2),
     recipe("grid-10000.multicut.gz", "grid", height=100, width=100, decimals=2, seed=3),
+    recipe("volume-1000.multicut.gz", "volume", regions=1000, seed=1),
     recipe("sparse-0300.csv", "sparse-random", n=300, m=600, signs=True, seed=1),
     recipe("sparse-1000.metis.gz", "sparse-random", n=1000, m=3000, negative=0.6, decimals=2, seed=2),
     recipe("sparse-3000.multicut.gz", "sparse-random", n=3000, m=15000, signs=True, seed=3),

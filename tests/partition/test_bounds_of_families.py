@@ -26,6 +26,9 @@ FAMILIES = {
     ),
     "soft-requirements": lambda rng, seed: gp.generate.soft_requirements(int(rng.integers(2, 9)), seed=seed),
     "grid": lambda rng, seed: gp.generate.grid(2, int(rng.integers(2, 5)), seed=seed),
+    "volume": lambda rng, seed: gp.generate.volume(
+        int(rng.integers(2, 9)), bodies=2, noise=float(rng.choice([0.5, 1, 2])), seed=seed
+    ),
     "sparse-random": lambda rng, seed: gp.generate.sparse_random(8, int(rng.integers(1, 20)), seed=seed),
 }
 COUNT = 20
