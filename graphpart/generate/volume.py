@@ -38,7 +38,7 @@ def volume(
     regions : int
         Number of elements.
     bodies : int, optional
-        Number of planted sets; default: one for 40 regions.
+        Number of planted sets, at most; default: one for 40 regions.
     noise : float
         Standard deviation of the noise; at 0, no face of average area or more is mistaken.
     seed : int, optional

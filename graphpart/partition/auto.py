@@ -32,7 +32,7 @@ from graphpart.partition.anytime_search.search import better_start, search
 from graphpart.partition.auto_background import auto_by_levels
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
-from graphpart.partition.exact import Searcher
+from graphpart.partition.exact import Searcher, Told
 from graphpart.partition.exact_solvers.brute_force import LARGEST, brute_force
 from graphpart.partition.exact_solvers.exact import branch_and_cut
 from graphpart.partition.exact_solvers.tree import REGIONS
@@ -277,11 +277,13 @@ class Proof:
         if until <= self.stopping.seconds or pairs > (LARGEST_SPARSE if few else LARGEST_EXACT):
             return None
         started, searched = self.stopping.seconds, self.searching
+        callback = self._callback(part, labels)
+        told = callback and Told(callback)
         partner = self._partner(part, labels, until) if part.n >= SEARCHED else None
         if few and part.n >= REGIONS:  # proofs of such components find better partitions than a search does
-            partner = self._rare_partner(part, labels, until)
-        limit = until - started
-        found = branch_and_cut(part, labels, limit, callback=self._callback(part, labels), partner=partner)
+            partner = self._rare_partner(told, until)
+        limit = max(0.0, until - started)
+        found = branch_and_cut(part, labels, limit, callback=told, partner=partner)
         self.proving += self.stopping.seconds - started - (self.searching - searched)
         if found.status == Status.INTERRUPTED:
             self.stopping.stop(found.status)
@@ -305,12 +307,10 @@ class Proof:
 
         return partner
 
-    def _rare_partner(
-        self, part: SetPartition, labels: Labels, until: float
-    ) -> Callable[[SetPartition, Labels], Labels | None]:
+    def _rare_partner(self, told: Told | None, until: float) -> Callable[[SetPartition, Labels], Labels | None]:
         """What `exact` has as its partner, in the time of this component."""
-        limit = until - self.stopping.seconds
-        searcher = Searcher(Stopping(limit, None, None, self._callback(part, labels)), processors())
+        limit = max(0.0, until - self.stopping.seconds)
+        searcher = Searcher(limit, processors(), told)
 
         def partner(q: SetPartition, best: Labels) -> Labels | None:
             started = self.stopping.seconds
@@ -337,7 +337,7 @@ class Proof:
         self.searches += 1
         callback = self._callback(of or part, known)
         while True:
-            left = limit - (self.stopping.seconds - started)
+            left = max(0.0, limit - (self.stopping.seconds - started))
             found = search(part, labels, max_iterations=rounds, time_limit=left, seed=seed, callback=callback)
             if found.status == Status.INTERRUPTED:
                 self.stopping.stop(found.status)

@@ -11,6 +11,7 @@ from graphpart.common.groups import group
 from graphpart.partition.bounds import _far_cycles, relaxation
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import Relaxation
+from graphpart.partition.exact import Searcher, Told
 from graphpart.partition.exact_solvers import regions as regions_module
 from graphpart.partition.exact_solvers import tree
 from graphpart.partition.exact_solvers.regions import Regions
@@ -265,3 +266,36 @@ def test_volumes_are_degenerate_or_refused():
     assert p.n == 5
     with pytest.raises(gp.InvalidOption, match="bodies is 6: expected at most 5"):
         gp.generate.volume(5, bodies=6)
+
+
+# ---------------------------------------------------------------------------------------------------- what is promised
+
+# Costs near whole numbers, without a common step: 9 elements, in the order of their pairs.
+BLOCK = [
+    1.000000006, -1.999999989, 0.999999964, 1.999999986, 0.999999969, 1.999999976, -0.999999974, -1.000000037,
+    -1.000000029, -1.00000004, 0.999999972, 0.999999968, -0.99999998, 0.999999981, 1.99999997, 1.999999983,
+    1.000000033, -0.999999966, -1.999999998, 0.999999977, 0.999999962, 1.000000019, -1.999999976, 0.999999988,
+    1.000000014, 1.000000009, -1.999999974, 0.999999991, -1.999999972, 0.999999986, -1.00000004, 1.000000036,
+    -1.000000034, -1.999999999, -1.000000001, -1.000000036,
+]  # fmt: skip
+
+
+def test_what_blocks_may_miss_does_not_add_up():
+    count = 40
+    u, v = np.triu_indices(9, 1)
+    best = gp.partition.brute_force(gp.SetPartition.from_pairs(9, (u, v), BLOCK)).cost
+    ends = [np.concatenate([np.where(w == 0, 0, w + 8 * k) for k in range(count)]) for w in (u, v)]
+    p = gp.SetPartition.from_pairs(1 + 8 * count, tuple(ends), np.tile(BLOCK, count), dense=False)
+    r = gp.partition.exact(p)
+    assert r.status == "optimal" and r.cost - count * best <= 2e-7
+    assert 0 < r.info["allowance"] <= 2e-7
+
+
+def test_a_callback_that_stops_the_search_stops_the_proof():
+    asked = []
+    told = Told(lambda *of: asked.append(of) or len(asked) == 1)
+    told.cost = -7.0
+    p = gp.generate.volume(400, noise=1.6, seed=3).problem
+    Searcher(0.5, 1, told)(p, np.arange(p.n, dtype=np.int32))
+    assert told(1.0, -8.0) and len(asked) == 1
+    assert asked[0][1] == -7.0  # the cost of the whole

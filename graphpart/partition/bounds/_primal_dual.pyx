@@ -111,61 +111,16 @@ def add_rows(const offset_t[::1] starts, const offset_t[::1] middles, const elem
                 add(prices[k], starts[k], middles[k], starts[k + 1], &pairs[0], &out[0])
 
 
-def iterate(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
-            const double[::1] lower, const double[::1] upper, const double[::1] pair_steps, const double[::1] row_steps,
-            double[::1] y, double[::1] prices, double[::1] reduced, double[::1] y_sum, double[::1] prices_sum,
-            int iterations, Stopping stopping):
-    """`iterations` steps from (y, prices) and the reduced costs, in place. Returns the number of steps made.
-
-    A step: y moves against its reduced costs and is clipped to its bounds, then the prices move along the violation at
-    the extrapolated point ``2 y_new - y`` and are clipped at 0. Each iterate is added to the sums. Rows with price 0 and
-    much room are passed over now and then.
-    """
-    cdef Py_ssize_t m = y.shape[0], rows = rhs.shape[0], e, k
-    cdef double value, change
-    cdef double[::1] ahead = np.empty(m)
-    cdef unsigned char[::1] rest = np.zeros(rows, np.uint8)
-    cdef int done = 0, step
-    if not m:
-        return 0
-    with nogil:
-        for step in range(iterations):
-            if stopping.look(INFINITY):
-                break
-            for e in range(m):
-                value = y[e] - pair_steps[e] * reduced[e]
-                value = lower[e] if value < lower[e] else value
-                value = upper[e] if value > upper[e] else value
-                ahead[e] = 2 * value - y[e]
-                y[e] = value
-                y_sum[e] += value
-            for k in range(rows):
-                if rest[k]:
-                    rest[k] -= 1
-                    continue
-                value = product(starts[k], middles[k], starts[k + 1], &pairs[0], &ahead[0]) - rhs[k]
-                if prices[k] == 0 and value < ROOM:
-                    rest[k] = REST
-                    continue
-                value = prices[k] + row_steps[k] * value
-                value = value if value > 0 else 0.0
-                change = value - prices[k]
-                if change != 0:
-                    prices[k] = value
-                    add(change, starts[k], middles[k], starts[k + 1], &pairs[0], &reduced[0])
-                prices_sum[k] += value
-            done += 1
-    return done
-
-
 def reflect(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
             const double[::1] lower, const double[::1] upper, const double[::1] pair_steps, const double[::1] row_steps,
             double[::1] y, double[::1] prices, double[::1] reduced, int iterations, Stopping stopping):
     """`iterations` steps from (y, prices) and the reduced costs, reflected and drawn to where they began, in place.
 
-    A step from z leads to T(z) as in `iterate`; the next one begins at ``w (2 T(z) - z) + (1 - w) z0``, where z0 is the
-    first point and w is 1/2, 2/3, 3/4, ... The last step ends at T(z), where prices are not negative. Rows with price 0
-    and much room are passed over now and then. Returns the number of steps made.
+    A step from z = (y, prices) leads to T(z): y moves against its reduced costs and is clipped to its bounds, then the
+    prices move along the violation at the extrapolated point ``2 y_new - y`` and are clipped at 0. The next step begins
+    at ``w (2 T(z) - z) + (1 - w) z0``, where z0 is the first point and w is 1/2, 2/3, 3/4, ... The last step ends at
+    T(z), where prices are not negative. Rows with price 0 and much room are passed over now and then. Returns the
+    number of steps made.
     """
     cdef Py_ssize_t m = y.shape[0], rows = rhs.shape[0], e, k
     cdef double value, change, w

@@ -38,7 +38,7 @@ import numpy as np
 from graphpart.common.finishing import MESSAGES
 from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.implicit_parts import solve_in_parts
-from graphpart.partition.exact_solvers.tree import RESOLUTION, Tree, Work
+from graphpart.partition.exact_solvers.tree import Tree, Work
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
@@ -88,7 +88,7 @@ def branch_and_cut(
 ) -> PartitionResult:
     """See `graphpart.partition.exact`.
 
-    After each round of a relaxation, ``partner(problem, labels)`` gets the problem of the component that is worked on
+    After each round of a relaxation, ``partner(problem, labels)`` gets the problem of the block that is worked on
     (smaller than that of the caller: what is known beforehand is contracted) and the best partition of it, and returns
     a better one, or None; so others can search and prove in turn.
     """
@@ -114,7 +114,8 @@ def branch_and_cut(
     status = Status.OPTIMAL if search.proven else (stopping.reason or Status.FEASIBLE)
     work = search.work
     known = not search.proven and math.isfinite(search.bound)
-    slack = search.bound - lowered(p, search.bound) if known else 0.0  # what rounding may have added
+    # What rounding may have added, and what blocks may cost less that count as proven.
+    slack = search.bound - lowered(p, search.bound) + search.allowance if known else 0.0
     return replace(
         found,
         status=status,
@@ -122,7 +123,11 @@ def branch_and_cut(
         lower_bound=found.cost if search.proven else min(search.bound - slack, found.cost),
         iterations=work.nodes,
         history=tuple(entry for entry in found.history if math.isfinite(entry[1])),
-        info={**vars(work), "bounds": tuple((seconds, bound - slack) for seconds, bound in search.bounds)},
+        info={
+            **vars(work),
+            "allowance": search.allowance,
+            "bounds": tuple((seconds, bound - slack) for seconds, bound in search.bounds),
+        },
     )
 
 
@@ -143,7 +148,7 @@ def _start_of(q: SetPartition, labels: Labels, merged: Labels, stopping: Stoppin
 
 
 class Search:
-    """All components of a problem without required joins: the best labels, and cost and bound as sums."""
+    """All blocks of all components of a problem without required joins: the best labels, cost and bound as sums."""
 
     def __init__(
         self,
@@ -154,14 +159,21 @@ class Search:
         constant: float,
         unit: float,
         partner: Partner | None = None,
+        allowance: float = math.inf,
     ) -> None:
         self.p, self.labels, self.stopping, self.threads, self.partner = p, labels, stopping, threads, partner
         self.constant, self.unit = constant, unit  # what partitions cost beside p, and in which unit p is
         self.work = Work()
         self.bounds: list[tuple[float, float]] = []
-        parts = [(elements, block) for elements, part in _attractive_parts(p) for block in split_at_articulations(part)]
-        self._parts = [(elements[inner], block) for elements, (inner, block) in parts]
-        self._trees = [Tree(part, canonical(labels[elements]), self) for elements, part in self._parts]
+        self._parts: list[Part] = []
+        self._trees: list[Tree] = []
+        components = [(elements, split_at_articulations(part)) for elements, part in _attractive_parts(p)]
+        count = sum(len(blocks) for _, blocks in components)
+        for elements, blocks in components:
+            for inner, block in blocks:  # what they may miss adds up
+                mine = elements[inner]
+                self._parts.append((mine, block))
+                self._trees.append(Tree(block, canonical(labels[mine]), self, 1 / len(blocks), allowance / count))
         self.cost = self.bound = -math.inf
         self.proven = False
         self._logged = 0
@@ -185,21 +197,26 @@ class Search:
         self.labels = glued(self.p.n, found)
         self.proven = all(tree.proven for tree in self._trees)
 
+    @property
+    def allowance(self) -> float:
+        """By how much less a partition may cost, although all trees are proven."""
+        return self.unit * math.fsum(tree.allowance for tree in self._trees)
+
     def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
         """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
         small = reduce(p, time_limit=self.stopping.remaining)
         q = small.problem
         start = _start_of(q, labels, small.persistency.labels, self.stopping)
-        rest = Rest(self, q, start, small.constant + constant)
+        rest = Rest(self, q, start, small.constant + constant, tree.allowance or math.inf)
         rest.run()
         return small.lift(rest.labels), rest.bound, rest.proven
 
     def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
         """Labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
         found = branch_and_cut(p, labels, seconds, callback=lambda *_: self.stopping.check(self.cost))
-        costs = np.abs(p.pairs()[2])
-        largest = float(costs[np.isfinite(costs)].max(initial=0.0))
-        return found.labels, found.lower_bound - 2 * RESOLUTION * largest, found.status == Status.OPTIMAL
+        # Optimal up to the allowance; twice, for what rounding adds.
+        bound = found.lower_bound - 2 * found.info["allowance"]
+        return found.labels, bound, found.status == Status.OPTIMAL
 
     def note(self, cost: float, bound: float) -> None:
         """By how much a tree changed its cost and its bound, in its unit."""
@@ -225,9 +242,9 @@ class Search:
 class Rest(Search):
     """What is left of the problem of one tree: counted as work of the whole, its cost and bound its own."""
 
-    def __init__(self, whole: Search, p: SetPartition, labels: Labels, constant: float) -> None:
+    def __init__(self, whole: Search, p: SetPartition, labels: Labels, constant: float, allowance: float) -> None:
         self.whole = whole
-        super().__init__(p, labels, whole.stopping, whole.threads, constant, 1.0, whole.partner)
+        super().__init__(p, labels, whole.stopping, whole.threads, constant, 1.0, whole.partner, allowance)
         self.work = whole.work
 
     def note(self, cost: float, bound: float) -> None:

@@ -256,7 +256,8 @@ class Regions:
             k = int(place[elements[0]])
             region = self.regions[k]
             mine = canonical(self.labels[elements])
-            best, bound, region.is_solved = self.solve(part, mine, min(self.seconds, until - self.stopping.seconds))
+            left = max(0.0, until - self.stopping.seconds)
+            best, bound, region.is_solved = self.solve(part, mine, min(self.seconds, left))
             region.gain = max(region.gain, bound - linear[k])
             region.gap = part.evaluate_labels(mine) - linear[k] - region.gain
             region.other = best

@@ -57,7 +57,7 @@ class Work:
 
 
 class Whole(Protocol):
-    """What a tree knows of the problem that it is a component of."""
+    """What a tree knows of the problem that it is a block of."""
 
     cost: float
     work: Work
@@ -76,9 +76,11 @@ class Whole(Protocol):
 
 
 class Tree:
-    """Branch and cut on one component."""
+    """Branch and cut on one block of a component."""
 
-    def __init__(self, p: SetPartition, labels: Labels, search: Whole) -> None:
+    def __init__(
+        self, p: SetPartition, labels: Labels, search: Whole, share: float = 1.0, allowance: float = math.inf
+    ) -> None:
         self.p, self.labels, self.search, self.stopping = p, labels, search, search.stopping
         self.cost = p.evaluate_labels(labels)
         if not self.cost <= 0:  # across components, all may be cut
@@ -89,7 +91,8 @@ class Tree:
         largest = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
         self.bound = trivial_bound(p)
         largest = min(largest, -self.bound)  # no partition that is worth it pays more than all that attracts
-        self.resolution = self.step * (1 - 1e-6) if self.step else RESOLUTION * largest
+        self.resolution = self.step * (1 - 1e-6) if self.step else min(RESOLUTION * share * largest, allowance)
+        self.allowance = 0.0 if self.step else self.resolution  # a partition may cost so much less than a proven one
         self.value = self.cost if self.proven else self.bound
 
     @property

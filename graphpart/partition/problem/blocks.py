@@ -26,7 +26,7 @@ def split_at_articulations(p: SetPartition) -> list[Part]:
     Parameters
     ----------
     p : SetPartition
-        Without required joins, with pairs stored.
+        Without required joins.
 
     Notes
     -----

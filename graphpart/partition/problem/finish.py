@@ -38,7 +38,7 @@ def finish(
 ) -> PartitionResult:
     """A Result for labels, with the cost recomputed; `status` holds unless the run was stopped early.
 
-    `cost` is for who has just recomputed it: from the problem, for these very labels.
+    `cost`, if given, is that of exactly these labels, just evaluated from the problem.
     If rounding made the labels worse than the start, the start is returned. Subsets are divided into their connected
     pieces, in O(n + m) (for a matrix O(n) if there are few zeros).
     """
