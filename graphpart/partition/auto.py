@@ -6,7 +6,8 @@
 2. The problem falls apart into the connected components of its non-zero pairs. Where the cost of a component equals
    the sum of its negative costs, it is optimal.
 3. Other components, the smallest first: those with at most 14 elements are solved by brute force; larger ones by a
-   short search (see search.py), then by branch and cut and search in turn: every now and then, branch and cut pauses
+   short search (see search.py; a longer one where elements have few neighbours and a packing of conflicted cycles shows
+   that a proof is far), then by branch and cut and search in turn: every now and then, branch and cut pauses
    for a search from the best partition known, and takes what that finds, on the problem that its reduction left. So it
    goes on until the component is proven or its share of the time is over. Components of very many pairs are only
    searched; a packing of conflicted cycles gives their bound, or, where no time is left, the sum of negative costs.
@@ -54,7 +55,8 @@ FEW = 50  # neighbours on average
 SEARCHED = 30  # elements from which on there is search beside branch and cut,
 ROUNDS, LATER_ROUNDS = 2, 12  # with so many rounds at first, and later: more if the last of them still found something
 SEARCH_SHARE = 0.2  # of the time of a component, for the search before the proof
-SHORT_SHARE = 0.05  # of that of a large component with few pairs
+SHORT_SHARE, LONG_SHARE = 0.05, 0.5  # of that of a large component with few pairs: near a proof, or far from it,
+NEAR = 0.1  # which is: a packing of cycles leaves a gap of at most, or more than, such a share of the cost
 BOUND_SHARE = 0.1  # of the time of a component that is too large for a proof, for its bound
 TURN, LONGER = 0.5, 1.5  # seconds of branch and cut, after which it is the turn of the search for as long; grows
 RARELY = 4.0  # times as long for branch and cut, while the search finds nothing
@@ -217,7 +219,11 @@ class Proof:
             mine = canonical(self.labels[elements])
             better = mine
             if part.n >= SEARCHED:
-                portion = SHORT_SHARE if part.n >= REGIONS and not part.is_dense else SEARCH_SHARE
+                portion = SEARCH_SHARE
+                if part.n >= REGIONS and not part.is_dense:
+                    cost = part.evaluate_labels(mine)
+                    missing = cost - self._bound(part, BOUND_SHARE * share)
+                    portion = SHORT_SHARE if missing <= NEAR * abs(cost) else LONG_SHARE
                 better = self._search(part, mine, mine, min(portion * share, self._left()), ROUNDS)
             found = self._prove(part, better, share)
             if found is None:
