@@ -218,17 +218,17 @@ class Proof:
             pairs -= part.m
             mine = canonical(self.labels[elements])
             better = mine
+            bound: float | None = None
             if part.n >= SEARCHED:
                 portion = SEARCH_SHARE
                 if part.n >= REGIONS and not part.is_dense:
-                    cost = part.evaluate_labels(mine)
-                    missing = cost - self._bound(part, BOUND_SHARE * share)
-                    portion = SHORT_SHARE if missing <= NEAR * abs(cost) else LONG_SHARE
+                    cost, bound = part.evaluate_labels(mine), self._bound(part, BOUND_SHARE * share)
+                    portion = SHORT_SHARE if cost - bound <= NEAR * abs(cost) else LONG_SHARE
                 better = self._search(part, mine, mine, min(portion * share, self._left()), ROUNDS)
             found = self._prove(part, better, share)
             if found is None:
                 self.open += 1
-                self.bound += self._bound(part, BOUND_SHARE * share)
+                self.bound += self._bound(part, BOUND_SHARE * share) if bound is None else bound
             else:
                 self.bound += found.lower_bound
                 better = found.labels
@@ -285,9 +285,11 @@ class Proof:
         started, searched = self.stopping.seconds, self.searching
         callback = self._callback(part, labels)
         told = callback and Told(callback)
-        partner = self._partner(part, labels, until) if part.n >= SEARCHED else None
-        if few and part.n >= REGIONS:  # proofs of such components find better partitions than a search does
+        partner = None
+        if few and part.n >= REGIONS:  # the proof finds better partitions itself, so the search has fewer turns
             partner = self._rare_partner(told, until)
+        elif part.n >= SEARCHED:
+            partner = self._partner(part, labels, until)
         limit = max(0.0, until - started)
         found = branch_and_cut(part, labels, limit, callback=told, partner=partner)
         self.proving += self.stopping.seconds - started - (self.searching - searched)

@@ -104,7 +104,7 @@ class Searcher:
     """A partner of branch and cut (see `branch_and_cut`) that searches when it is its turn."""
 
     def __init__(self, time_limit: float | None, threads: int, told: Told | None) -> None:
-        self.stopping, self.threads, self.told = Stopping(time_limit, None, None, told), threads, told
+        self.stopping, self.threads, self.told = Stopping(time_limit), threads, told
         self.turn, self.last, self.pause, self.turns = TURN, -2 * TURN, OFTEN, 0
 
     def __call__(self, p: SetPartition, labels: Labels) -> Labels | None:

@@ -19,8 +19,9 @@ import graphpart as gp
 from graphpart.partition import search as search_of_package
 from graphpart.partition.anytime_search.annealing import Annealer, as_integers
 from graphpart.partition.anytime_search.parameters import SearchParameters
-from graphpart.partition.anytime_search.recombination import agreement, best_of_regions
+from graphpart.partition.anytime_search.recombination import best_of_regions
 from graphpart.partition.problem import canonical
+from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 from graphpart.testing import partition_problems
 

@@ -28,13 +28,14 @@ from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import POLISH
 from graphpart.partition.anytime_search.levels import polished, proposal_by_levels
 from graphpart.partition.anytime_search.parameters import FusionParameters
-from graphpart.partition.anytime_search.recombination import agreement, best_of_regions
+from graphpart.partition.anytime_search.recombination import best_of_regions
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.local_search import _background_joining, _sparse_joining
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import SMALL
+from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
 __all__ = ["FusionRounds", "FusionTask", "LevelRounds", "fused", "regions"]

@@ -11,18 +11,14 @@ from graphpart.kernels import _pairs
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import Background
+from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
-__all__ = ["RECOMBINATION", "agreement", "best_of_regions", "recombined"]
+__all__ = ["RECOMBINATION", "best_of_regions", "recombined"]
 
 RECOMBINATION = 600_000.0  # nanoseconds that any takes, runs not counted,
 CONTRACTION = 5.0  # and for each element and pair
 ROWS, PAIRS = 64, 2**18  # that are looked at together
-
-
-def agreement(x: Labels, y: Labels) -> Labels:
-    """Canonical labels of the largest sets of elements that are together in both partitions. O(n log n)"""
-    return canonical(x * np.int64(len(x)) + y)
 
 
 def recombined(

@@ -10,7 +10,7 @@ import numpy as np
 from libc.math cimport INFINITY
 
 from graphpart.kernels.types cimport element_t, offset_t
-from graphpart.partition.bounds._nearest cimport Heap, pop, rise
+from graphpart.partition.bounds._nearest cimport Heap, offer, pop
 from graphpart.stopping cimport Stopping
 
 cdef double HOP = 1e-7      # added to every length: of paths of the same length, one with few pairs is found
@@ -53,10 +53,9 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
                     limit = longest[i] - tolerance
                 targets += not wanted[other[i]]
                 wanted[other[i]] = 1
-            h.size = 1
             distance[a] = 0.0
             touched[0] = <element_t>a
-            rise(&h, 0, 0.0, <element_t>a)
+            offer(&h, 0.0, <element_t>a)
             while h.size and targets and left:
                 left -= 1
                 key = h.keys[0]
@@ -76,12 +75,8 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
                         if distance[z] == INFINITY:
                             touched[reached] = z
                             reached += 1
-                            h.size += 1
-                            distance[z], before[z] = key, x
-                            rise(&h, h.size - 1, key, z)
-                        else:
-                            distance[z], before[z] = key, x
-                            rise(&h, place[z], key, z)
+                        distance[z], before[z] = key, x
+                        offer(&h, key, z)
         for i in range(closing[a], closing[a + 1]):
             wanted[other[i]] = 0
             x = other[i]

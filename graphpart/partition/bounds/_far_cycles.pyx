@@ -10,7 +10,7 @@ import numpy as np
 from libc.math cimport INFINITY
 
 from graphpart.kernels.types cimport element_t, offset_t
-from graphpart.partition.bounds._nearest cimport Heap, pop, rise
+from graphpart.partition.bounds._nearest cimport Heap, offer, pop
 from graphpart.stopping cimport Stopping
 
 cdef double HOP = 1e-7      # added to every length: of paths of the same length, one through few clusters is found
@@ -106,10 +106,9 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
                         bound = longest[i] - tolerance
                     targets += not wanted[c]
                     wanted[c] = 1
-            h.size = 1
             distance[a] = 0.0
             touched[0] = a
-            rise(&h, 0, 0.0, a)
+            offer(&h, 0.0, a)
             while h.size and targets:
                 key = h.keys[0]
                 if key >= bound:
@@ -129,12 +128,8 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
                         if distance[z] == INFINITY:
                             touched[reached] = z
                             reached += 1
-                            h.size += 1
-                            distance[z], before[z], origin[z] = key, i, x
-                            rise(&h, h.size - 1, key, z)
-                        else:
-                            distance[z], before[z], origin[z] = key, i, x
-                            rise(&h, place[z], key, z)
+                        distance[z], before[z], origin[z] = key, i, x
+                        offer(&h, key, z)
         settled[a] = 1  # also where no other cluster was wanted
         for at in range(closing[a], closing[a + 1]):
             c = cluster[far[at]]

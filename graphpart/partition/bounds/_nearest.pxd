@@ -23,6 +23,15 @@ cdef inline void rise(Heap* h, Py_ssize_t at, double key, element_t item) noexce
     h.place[item] = <element_t>at
 
 
+cdef inline void offer(Heap* h, double key, element_t item) noexcept nogil:
+    """Put an item in, or let its key fall."""
+    cdef Py_ssize_t at = h.place[item]
+    if at < 0:
+        at = h.size
+        h.size += 1
+    rise(h, at, key, item)
+
+
 cdef inline element_t pop(Heap* h) noexcept nogil:
     cdef element_t top = h.items[0], item
     cdef Py_ssize_t at = 0, below

@@ -25,6 +25,7 @@ from graphpart.partition.local_search.multilevel import multilevel
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.explicit import ELEMENTS, PAIRS, listed_within
 from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.labels import agreement
 from graphpart.partition.reduction.persistency import reduce
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
@@ -54,9 +55,7 @@ def solve_in_parts(
         if q.evaluate_labels(agreeing) < q.evaluate_labels(given):
             given = agreeing
     component = q.components()
-    given = canonical(
-        given.astype(np.int64) * (int(component.max(initial=0)) + 1) + component
-    )  # none joins two of them
+    given = agreement(given, component)  # no subset joins two of them
     labels, bound, proven = given.astype(np.int64), small.constant, True
     cost = small.constant + q.evaluate_labels(given)
     work: dict[str, Any] = {"nodes": 0, "rounds": 0, "cuts": 0, "lp_seconds": 0.0}

@@ -92,6 +92,10 @@ class Regions:
         self.worth = max(worth, LEAST * relaxation.scale)
         self.largest, self.seconds = LARGEST, SECONDS
         self.regions: list[Region] = []
+        rows = relaxation.rows.inequalities
+        self._lengths = np.diff(rows.starts)  # elements of each inequality, and of which one each element and term is
+        self._row_of_element = np.repeat(np.arange(len(rows)), self._lengths)
+        self._row_of_term = np.repeat(np.arange(len(rows)), relaxation.rows.lengths)
 
     @property
     def gain(self) -> float:
@@ -122,9 +126,8 @@ class Regions:
         while self.regions and len(self.prices) and not self._is_over(until):
             before = self.cost - self.gain
             self._solve_all(until)
-            idle = (
-                0 if before - (self.cost - self.gain) > PROGRESS * (self.cost - self._least - self.gain) else idle + 1
-            )
+            left = self.cost - self.gain
+            idle = 0 if before - left > PROGRESS * (left - self._least) else idle + 1
             if idle > IDLE or self._is_over(until) or not self._grow():
                 break
 
@@ -141,9 +144,8 @@ class Regions:
     def _hubs(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Pairs of elements that connect those of each of the chosen inequalities."""
         rows = self.r.rows.inequalities
-        lengths = np.diff(rows.starts)
-        mask = np.repeat(chosen, lengths)
-        return rows.elements[mask], np.repeat(rows.elements[rows.starts[:-1]], lengths)[mask]
+        mask = chosen[self._row_of_element]
+        return rows.elements[mask], rows.elements[rows.starts[:-1]][self._row_of_element[mask]]
 
     def _begin(self) -> None:
         """Regions where the gap is."""
@@ -160,65 +162,65 @@ class Regions:
         self._grow()
 
     def _grow(self) -> bool:
-        """Let regions with a gap take in what decides about it; whether any did.
-
-        That is where their best partition, or at first the point of the relaxation, differs from the known one:
-        elements of inequalities with a price over pairs that differ, and those that share a subset with an element of
-        such a pair. Where that is nothing new, elements of all inequalities with a price that the region touches.
-        """
-        r, n = self.r, self.p.n
-        rows = r.rows.inequalities
-        priced = np.flatnonzero(self.prices > self.worth)
-        row_of_term = np.repeat(np.arange(len(rows)), r.rows.lengths)
-        lengths = np.diff(rows.starts)
-        row_of_element = np.repeat(np.arange(len(rows)), lengths)
-        together = self.labels[r.u] == self.labels[r.v]
-        is_priced = np.zeros(len(rows), bool)
-        is_priced[priced] = True
+        """Let regions with a gap take in what decides about it, or else what they touch; whether any did."""
         place = self._places(self.regions)
-        regions: list[Region | None] = [*self.regions]
+        regions = dict(enumerate(self.regions))
         grown = False
-        for k in sorted(range(len(regions)), key=lambda k: -self.regions[k].gap):
-            region = regions[k]
+        for k in sorted(regions, key=lambda k: -self.regions[k].gap):
+            region = regions.get(k)
             if region is None or region.gap <= self.worth or not (region.is_solved or region.other is None):
                 continue
-            mark = np.full(n, -1)
-            mark[region.elements] = 0 if region.other is None else region.other
-            a, b = mark[r.u], mark[r.v]
-            y = r.y if region.other is None else (a == b).astype(np.float64)
-            differs = (a >= 0) & (b >= 0) & (np.abs(y - together) > DIFFERENT)
-            rows_here = np.zeros(len(rows), bool)
-            rows_here[row_of_term[differs[r.rows.pairs]]] = True
-            taken = np.zeros(n, bool)
-            taken[rows.elements[np.repeat(rows_here & is_priced, lengths)]] = True
-            hot = np.zeros(n, bool)
-            hot[r.u[differs]] = hot[r.v[differs]] = True
-            taken[r.v[hot[r.u] & together]] = taken[r.u[hot[r.v] & together]] = True
-            met = np.unique(place[taken & (place >= 0)])
-            taken[region.elements] = True
-            for one in met.tolist():
-                mate = regions[one]
-                assert mate is not None
-                taken[mate.elements] = True
-            elements = np.flatnonzero(taken)
-            if len(elements) == len(region.elements):
-                touched = np.zeros(len(rows), bool)
-                touched[row_of_element[taken[rows.elements]]] = True
-                taken[rows.elements[np.repeat(touched & is_priced, lengths)]] = True
-                met = np.unique(place[taken & (place >= 0)])
-                for one in met.tolist():
+            for around in (self._differing, self._touched):
+                taken = around(region)
+                taken[region.elements] = True
+                met = np.unique(place[taken & (place >= 0)]).tolist()
+                for one in met:
                     taken[regions[one].elements] = True
                 elements = np.flatnonzero(taken)
-            if len(elements) > self.largest or len(elements) == len(region.elements):
+                if len(elements) > len(region.elements):
+                    break
+            if not len(region.elements) < len(elements) <= self.largest:
                 continue
-            parts = [one for one in (region, *(regions[i] for i in met.tolist() if i != k)) if one is not None]
-            for one in met.tolist():
-                regions[one] = None
-            regions[k] = Region(elements, sum(part.gain for part in parts))
+            gain = region.gain + sum(regions[one].gain for one in met if one != k)
+            for one in met:
+                del regions[one]
+            regions[k] = Region(elements, gain)
             place[elements] = k
             grown = True
-        self.regions = [region for region in regions if region is not None]
+        self.regions = [regions[k] for k in sorted(regions)]
         return grown
+
+    def _differing(self, region: Region) -> NDArray[np.bool_]:
+        """Elements that decide about pairs on which its best partition (or at first the point) and the known one differ.
+
+        Those of inequalities with a price over such pairs, and those that share a subset with an element of one.
+        """
+        r = self.r
+        together = self.labels[r.u] == self.labels[r.v]
+        mark = np.full(self.p.n, -1)
+        mark[region.elements] = 0 if region.other is None else region.other
+        a, b = mark[r.u], mark[r.v]
+        y = r.y if region.other is None else (a == b).astype(np.float64)
+        differs = (a >= 0) & (b >= 0) & (np.abs(y - together) > DIFFERENT)
+        taken = self._of_priced(self._row_of_term[differs[r.rows.pairs]])
+        hot = np.zeros(self.p.n, bool)
+        hot[r.u[differs]] = hot[r.v[differs]] = True
+        taken[r.v[hot[r.u] & together]] = taken[r.u[hot[r.v] & together]] = True
+        return taken
+
+    def _touched(self, region: Region) -> NDArray[np.bool_]:
+        """Which elements are in an inequality with a price that the region touches."""
+        inside = np.zeros(self.p.n, bool)
+        inside[region.elements] = True
+        return self._of_priced(self._row_of_element[inside[self.r.rows.inequalities.elements]])
+
+    def _of_priced(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which elements are in those of the inequalities that have a price."""
+        chosen = np.zeros(len(self.prices), bool)
+        chosen[rows] = True
+        taken = np.zeros(self.p.n, bool)
+        taken[self.r.rows.inequalities.elements[(chosen & (self.prices > self.worth))[self._row_of_element]]] = True
+        return taken
 
     def _solve_all(self, until: float) -> None:
         """Bounds of regions, and better labels where they have a gap."""
@@ -248,9 +250,8 @@ class Regions:
         name = np.where(place >= 0, place, count)
         wanted = np.zeros(count + 1, bool)
         wanted[[k for k, region in enumerate(self.regions) if region.gap == np.inf]] = True
-        for elements, part in sorted(
-            split(whole, name.astype(np.int32), wanted[: int(name.max()) + 1]), key=lambda one: one[1].n
-        ):
+        found = split(whole, name.astype(np.int32), wanted[: int(name.max()) + 1])
+        for elements, part in sorted(found, key=lambda one: one[1].n):
             if self._is_over(until):
                 break
             k = int(place[elements[0]])

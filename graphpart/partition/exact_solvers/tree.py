@@ -25,6 +25,7 @@ from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
 __all__ = ["Tree", "Work"]
@@ -351,12 +352,12 @@ class Tree:
         if not math.isfinite(p.evaluate_labels(labels)):
             return
         other = kernighan_lin_pairs(p, labels, time_limit=self.stopping.remaining).labels
-        agreement = canonical(other * np.int64(p.n) + self.labels)
-        q = p.contract(agreement)
-        first = np.unique(agreement, return_index=True)[1]
+        agreed = agreement(self.labels, other)
+        q = p.contract(agreed)
+        first = np.unique(agreed, return_index=True)[1]
         for start in (self.labels, other):
             found = kernighan_lin_pairs(q, canonical(start[first]), time_limit=self.stopping.remaining)
-            fused = canonical(found.labels[agreement])
+            fused = canonical(found.labels[agreed])
             cost = p.evaluate_labels(fused)
             if cost < self.cost - 1e-12 * abs(self.cost):
                 self._accept(fused, cost)

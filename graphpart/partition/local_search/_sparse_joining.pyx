@@ -22,6 +22,7 @@ from libc.string cimport memcpy
 
 from graphpart.kernels.bits cimport leading_zeros, lowest_bit
 from graphpart.kernels.memory cimport large_pages, prefetch
+from graphpart.kernels.ranking cimport Ranked, sort_ranked
 from graphpart.kernels.ties cimport pack_sizes, scramble_pair
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -456,6 +457,13 @@ cdef inline element_t find(Table* of, element_t a) noexcept nogil:
     return a
 
 
+cdef inline Table* smaller_table(Tables* s, const Pair* pair) noexcept nogil:
+    """Of the two tables that a join of the pair merges, the one that is folded into the other."""
+    cdef Table* t = &s.of[find(s.of, pair.u)]
+    cdef Table* other = &s.of[find(s.of, pair.v)]
+    return other if t.size > other.size else t
+
+
 cdef enum:
     AHEAD = 8               # joins between one step of looking ahead and the next
 
@@ -466,7 +474,6 @@ cdef inline void look_ahead(
     """Prefetch, step by step, what the joins of the pairs ahead will read."""
     cdef Pair* pair
     cdef Table* t
-    cdef Table* other
     cdef element_t k
     at += 5 * AHEAD
     if at < end:
@@ -487,18 +494,13 @@ cdef inline void look_ahead(
     if at < end:
         pair = &s.pairs[edges[at]]
         if pair.cost == costs[at]:
-            t = &s.of[find(s.of, pair.u)]
-            other = &s.of[find(s.of, pair.v)]
-            prefetch(t.entries)
-            prefetch(other.entries)
+            prefetch(s.of[find(s.of, pair.u)].entries)
+            prefetch(s.of[find(s.of, pair.v)].entries)
     at -= AHEAD
     if at < end:
         pair = &s.pairs[edges[at]]
         if pair.cost == costs[at]:
-            t = &s.of[find(s.of, pair.u)]
-            other = &s.of[find(s.of, pair.v)]
-            if t.size > other.size:
-                t = other
+            t = smaller_table(s, pair)
             if 0 <= t.capacity:
                 for k in range(t.size):
                     prefetch(&s.of[t.entries[k].key])
@@ -507,92 +509,13 @@ cdef inline void look_ahead(
     if at < end:
         pair = &s.pairs[edges[at]]
         if pair.cost == costs[at]:
-            t = &s.of[find(s.of, pair.u)]
-            other = &s.of[find(s.of, pair.v)]
-            if t.size > other.size:
-                t = other
+            t = smaller_table(s, pair)
             if 0 <= t.capacity:
                 for k in range(t.size):
                     prefetch(s.of[t.entries[k].key].entries)
 
 
 # --------------------------------------------------------------------------------------------------------- first order
-
-cdef struct Ranked:
-    uint64_t key            # the smallest first
-    element_t edge
-
-
-cdef enum:
-    DIGIT = 11              # bits that are sorted by at a time
-    DIGITS = 3              # of the first bits that differ; what is left to do is little, mostly
-    SHORT = 16              # runs of ties that are sorted by insertion
-
-
-cdef Ranked* sort_by_digits(Ranked* x, Ranked* room, Py_ssize_t n, uint64_t least, int shift, int bits) noexcept nogil:
-    """Sort by the bits of the key, minus the least one, from `shift` on, before `bits`; where that ends, x or room."""
-    cdef Py_ssize_t[1 << DIGIT] begin
-    cdef Py_ssize_t k, total, count
-    cdef Py_ssize_t d
-    cdef uint64_t mask = (<uint64_t>1 << DIGIT) - 1
-    while shift < bits:
-        for d in range(1 << DIGIT):
-            begin[d] = 0
-        for k in range(n):
-            begin[((x[k].key - least) >> shift) & mask] += 1
-        total = 0
-        for d in range(1 << DIGIT):
-            count = begin[d]
-            begin[d] = total
-            total += count
-        for k in range(n):
-            d = <Py_ssize_t>(((x[k].key - least) >> shift) & mask)
-            room[begin[d]] = x[k]
-            begin[d] += 1
-        x, room = room, x
-        shift += DIGIT
-    return x
-
-
-cdef bint sort_by_insertion(Ranked* x, Py_ssize_t n, Py_ssize_t most) noexcept nogil:
-    """Sort what is nearly sorted; False if that takes more than so many steps: then it is still a permutation."""
-    cdef Ranked item
-    cdef Py_ssize_t k, at
-    for k in range(1, n):
-        item = x[k]
-        at = k
-        while at > 0 and item.key < x[at - 1].key:
-            x[at] = x[at - 1]
-            at -= 1
-        x[at] = item
-        most -= k - at
-        if most < 0:
-            return False
-    return True
-
-
-cdef Ranked* sort_ranked(Ranked* x, Ranked* room, Py_ssize_t n) noexcept nogil:
-    """Sort by keys: by the first bits that differ, then by insertion; where that ends, x or room."""
-    cdef uint64_t least, most
-    cdef Py_ssize_t k
-    cdef int bits, shift
-    cdef Ranked* sorted
-    if n <= SHORT:
-        sort_by_insertion(x, n, n * n)
-        return x
-    least = most = x[0].key
-    for k in range(1, n):
-        least = min(least, x[k].key)
-        most = max(most, x[k].key)
-    if least == most:
-        return x
-    bits = 64 - leading_zeros(most - least)
-    shift = max(0, bits - DIGITS * DIGIT)
-    sorted = sort_by_digits(x, room, n, least, shift, bits)
-    if shift and not sort_by_insertion(sorted, n, 8 * n):
-        sorted = sort_by_digits(sorted, room if sorted == x else x, n, least, 0, bits)
-    return sorted
-
 
 cdef inline uint64_t bits_of(cost_t cost) noexcept nogil:
     cdef uint64_t bits

@@ -14,7 +14,7 @@ from graphpart.kernels import _pairs
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.result import Result
 
-__all__ = ["canonical", "check_feasible", "completed", "labels_of", "places_of", "start_of"]
+__all__ = ["agreement", "canonical", "check_feasible", "completed", "labels_of", "places_of", "start_of"]
 
 
 def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
@@ -24,6 +24,11 @@ def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
         renamed, _ = _pairs.canonical_labels(np.unique(labels, return_inverse=True)[1].astype(np.int64))
     out: Labels = renamed
     return out
+
+
+def agreement(x: Labels, y: Labels) -> Labels:
+    """Canonical labels of the largest sets of elements that are together in both partitions. O(n log n)"""
+    return canonical(x * np.int64(len(x)) + y)
 
 
 def labels_of(p: PairCosts, partition: Any, partial: bool = False) -> Labels:
