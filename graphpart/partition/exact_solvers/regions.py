@@ -191,7 +191,7 @@ class Regions:
         return grown
 
     def _differing(self, region: Region) -> NDArray[np.bool_]:
-        """Elements that decide about pairs on which its best partition (or at first the point) and the known one differ.
+        """Elements that decide about pairs on which its best partition, or first the point, and the known one differ.
 
         Those of inequalities with a price over such pairs, and those that share a subset with an element of one.
         """
