@@ -33,7 +33,7 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : Result
-        Its `history` is drawn, and ``info["bounds"]`` or else `lower_bound`.
+        Its `history` and its `bounds` are drawn.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -54,7 +54,7 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
         ax = _pyplot().figure().add_subplot()
     costs = _best_so_far(result.history, min)
     ax.step(*zip(*costs, strict=True), where="post", label=f"cost {result.cost:.6g}", color="tab:blue")
-    bounds = list(result.info.get("bounds", ()))
+    bounds = list(result.bounds)
     if not bounds and math.isfinite(result.lower_bound):
         bounds = [(result.seconds, result.lower_bound)]
     if bounds and math.isfinite(result.lower_bound):

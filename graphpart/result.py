@@ -72,7 +72,10 @@ class Result(Shown):
     seconds : float
         Wall-clock time of the solver.
     history : tuple of (float, float)
-        (seconds, cost) pairs, the cost as the kernel knew it at that time.
+        (seconds, cost) pairs, one for each time that the least cost so far fell; the last has the cost of the result.
+    bounds : tuple of (float, float)
+        (seconds, lower bound) pairs, one for each time that the lower bound rose; the last has that of the result.
+        Empty when nothing is known.
     method : str
         The name of the method in the table of methods.
     nodes : sequence
@@ -94,6 +97,7 @@ class Result(Shown):
     method: str
     nodes: Sequence[Hashable] = field(repr=False)
     history: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+    bounds: tuple[tuple[float, float], ...] = field(default=(), repr=False)
     info: Mapping[str, Any] = field(default_factory=dict, repr=False)
     problem: Any = field(default=None, repr=False, compare=False)
 

@@ -19,7 +19,7 @@ def progress_chart(result: Result, remarks: list[str]) -> Chart | None:
     costs = best_so_far(result.history, min)
     if math.isfinite(result.cost):  # what the result says is what counts
         costs = [(s, max(c, result.cost)) for s, c in costs] + [(max(result.seconds, _last(costs)), result.cost)]
-    bounds = best_so_far(result.info.get("bounds", ()), max)
+    bounds = best_so_far(result.bounds, max)
     if math.isfinite(result.lower_bound):
         bounds = [(s, min(b, result.lower_bound)) for s, b in bounds]
         bounds.append((max(result.seconds, _last(bounds)), result.lower_bound))
