@@ -5,10 +5,11 @@ gives them turns, one at a time:
 
 1. At first each contestant has one short turn, in the given order.
 2. Then each contestant has a share of the time, and the next turn goes to the one that has had the least time for its
-   share (the turns of each are added up, divided by its share at that time). A prover (a contestant that raises the bound) is *near* if, at the pace of its latest turns, its bound would
-   meet the cost within some times the time that is left. Near provers have about half of the time together; provers
-   that are far have a tenth, unless the searchers have found nothing lately either: then they have half of the time as
-   well. Searchers share the rest, in proportion to what each has gained in its latest turns.
+   share: the turns of each are added up, each divided by the share at that time. A prover (a contestant that raises
+   the bound) is *near* if, at the pace of its latest turns, its bound would meet the cost within some times the time
+   that is left. Near provers have about half of the time together. Provers that are far have a tenth; but if the
+   searchers have found nothing lately either, they have half of the time as well. Searchers share the rest, in
+   proportion to what each has gained in its latest turns.
 3. Before its turn, a contestant is offered the best solution that is known. After it, its solution and its bound are
    taken over, if they are better.
 4. The turns of a contestant become longer, up to a share of the time that is left.
