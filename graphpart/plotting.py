@@ -52,18 +52,13 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
         raise InvalidOption(f"the result of method {result.method} has no history: nothing to draw")
     if ax is None:
         ax = _pyplot().figure().add_subplot()
-    costs = _best_so_far(result.history, min)
-    ax.step(*zip(*costs, strict=True), where="post", label=f"cost {result.cost:.6g}", color="tab:blue")
-    bounds = list(result.bounds)
-    if not bounds and math.isfinite(result.lower_bound):
-        bounds = [(result.seconds, result.lower_bound)]
-    if bounds and math.isfinite(result.lower_bound):
-        bounds = _best_so_far([*bounds, (max(result.seconds, bounds[-1][0]), result.lower_bound)], max)
-        marker = "o" if len(bounds) < 3 else None
+    ax.step(*zip(*result.history, strict=True), where="post", label=f"cost {result.cost:.6g}", color="tab:blue")
+    if math.isfinite(result.lower_bound):
+        bounds = [*result.bounds, (result.seconds, result.lower_bound)]
         ax.step(
             *zip(*bounds, strict=True),
             where="post",
-            marker=marker,
+            marker="o" if len(bounds) < 3 else None,
             label=f"lower bound {result.lower_bound:.6g}",
             color="tab:orange",
         )
@@ -197,15 +192,6 @@ def save_history(result: Result, path: str) -> None:
             figure.savefig(stream, format=Path(path).suffix.lower().removeprefix("."), bbox_inches="tight")
     finally:
         plt.close(figure)
-
-
-def _best_so_far(points: Any, better: Any) -> list[tuple[float, float]]:
-    """The points of a curve that never gets worse, without those that are not finite."""
-    curve: list[tuple[float, float]] = []
-    for seconds, value in points:
-        if math.isfinite(value):
-            curve.append((seconds, better(value, curve[-1][1]) if curve else value))
-    return curve or [(0.0, math.nan)]
 
 
 def _pyplot() -> Any:
