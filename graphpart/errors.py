@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 
 __all__ = [
     "CyclicGraph",
@@ -23,6 +24,7 @@ __all__ = [
     "MissingDependency",
     "SolverError",
     "TimeLimitReached",
+    "unknown",
     "warn",
 ]
 
@@ -102,6 +104,16 @@ class FormatError(GraphPartError, ValueError):
 
     def __reduce__(self) -> tuple[type[FormatError], tuple[str, int | None, str]]:
         return type(self), (self.path, self.line, self.problem)
+
+
+def unknown(what: str, name: object, known: Iterable[str], also: Iterable[str] = ()) -> InvalidOption:
+    """The exception for a name that is not known: what names are, and which of them or `also` is spelled most alike."""
+    import difflib
+
+    known = list(known)
+    near = difflib.get_close_matches(str(name).lower().replace("_", "-"), [*known, *also], 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return InvalidOption(f"{what} is {name!r}: expected one of {', '.join(known)}{hint}")
 
 
 def warn(text: str) -> None:

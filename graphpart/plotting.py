@@ -1,10 +1,13 @@
-"""Pictures of results, with matplotlib (extra ``plot``), which is imported only when something is drawn."""
+"""Pictures of results, with matplotlib (extra ``plot``), which is imported only when something is drawn.
+
+Problems of both kinds draw themselves by what is here, so this module knows no class of theirs, only what it asks them.
+"""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,15 +19,44 @@ from graphpart.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from graphpart.crf.problem import FactorGraph
-    from graphpart.partition.problem import SetPartition
-
 __all__ = ["check_picture", "plot_factor_graph", "plot_history", "plot_partition", "save_history"]
 
 LARGEST_GRAPH, LARGEST_EDGES = 100, 400  # elements and pairs that are drawn as a graph by default
 LARGEST_FACTOR_GRAPH = 400  # variables and factors
 CELLS = 800  # rows of the picture of a matrix, at most: more elements share cells
 LINES = 100  # clusters whose borders are drawn, at most
+
+
+class Costs(Protocol):
+    """What is asked of a set partition problem that is drawn."""
+
+    n: int
+    background: Any
+
+    @property
+    def m(self) -> int: ...
+    @property
+    def nodes(self) -> Any: ...
+    @property
+    def must_join(self) -> Any: ...
+    def labels(self, partition: Any) -> Any: ...
+    def pairs(self) -> Any: ...
+    def listed(self) -> Any: ...
+    def evaluate_labels(self, labels: Any) -> float: ...
+
+
+class Factors(Protocol):
+    """What is asked of a factor graph that is drawn."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def m(self) -> int: ...
+    @property
+    def variables(self) -> Any: ...
+    def factor(self, k: int) -> Any: ...
+    def labels(self, labeling: Any) -> Any: ...
+    def evaluate_labels(self, labels: Any) -> float: ...
 
 
 def plot_history(result: Result, ax: Axes | None = None) -> Axes:
@@ -69,7 +101,7 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_partition(problem: SetPartition, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto") -> Axes:
+def plot_partition(problem: Costs, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto") -> Axes:
     """Draw the costs of a set partition problem, ordered by cluster; see SetPartition.plot.
 
     In a matrix, pairs without a cost are white; where elements share cells, these have the mean cost of their pairs. In
@@ -90,7 +122,7 @@ def plot_partition(problem: SetPartition, partition: Any = None, ax: Axes | None
     return ax
 
 
-def _draw_matrix(problem: SetPartition, labels: Any, ax: Axes) -> None:
+def _draw_matrix(problem: Costs, labels: Any, ax: Axes) -> None:
     n = max(1, problem.n)
     cells = min(n, CELLS)
     order = np.arange(problem.n) if labels is None else np.argsort(labels, kind="stable")
@@ -117,7 +149,7 @@ def _draw_matrix(problem: SetPartition, labels: Any, ax: Axes) -> None:
     ax.set_ylabel(what)
 
 
-def _draw_graph(problem: SetPartition, labels: Any, ax: Axes) -> None:
+def _draw_graph(problem: Costs, labels: Any, ax: Axes) -> None:
     import networkx as nx
 
     G = nx.Graph()
@@ -136,7 +168,7 @@ def _draw_graph(problem: SetPartition, labels: Any, ax: Axes) -> None:
     _draw_nodes(G, position, labels, problem.nodes, ax)
 
 
-def plot_factor_graph(f: FactorGraph, labeling: Any = None, ax: Axes | None = None) -> Axes:
+def plot_factor_graph(f: Factors, labeling: Any = None, ax: Axes | None = None) -> Axes:
     """Draw a factor graph; see FactorGraph.plot."""
     import networkx as nx
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.display.progress import showing
 from graphpart.errors import InvalidProblem
 from graphpart.methods import find_method
 from graphpart.partition.problem import SetPartition, as_problem
@@ -37,8 +36,9 @@ def solve(
         A networkx graph is a set partition problem with its costs in the edge attribute ``cost``. A pair without an
         edge costs 0, so joining it is free.
     method : str
-        A name in `graphpart.methods.METHODS`. ``auto``, the default, chooses by the kind and size of the problem and
-        says in `message` what it did, see :func:`graphpart.partition.auto`.
+        A name in `graphpart.methods.METHODS`, or a further name of one, as ``gaec``, ``klj``, ``alpha-expansion`` and
+        ``trw-s``; `Result.method` has the first name. ``auto``, the default, chooses by the kind and size of the
+        problem and says in `message` what it did, see :func:`graphpart.partition.auto`.
     time_limit : float, optional
         Seconds. ``auto`` uses all of them unless it proves its result optimal before: the first part goes into proofs,
         the rest into searching for something better. Other methods end when they are done, or return the best they
@@ -112,7 +112,11 @@ def run(
 ) -> Result:  # fmt: skip
     """The same without a look at what the costs might mean."""
     found = find_method(method, problem_kind(problem))
-    with showing(f"{method}, {problem!r}".partition("\n")[0] if progress else None, callback) as shown:
+    if not progress:
+        return found.run(problem, callback=callback, **options)
+    from graphpart.display.progress import showing
+
+    with showing(f"{found.name}, {problem!r}".partition("\n")[0], callback) as shown:
         return found.run(problem, callback=shown, **options)
 
 

@@ -58,7 +58,7 @@ def check_method(method: str | Solver, *, exact: bool | None = None, seed: int =
     solver: Solver
     if isinstance(method, str):
         row = find_method(method, "partition")
-        solver, name = row.function, method
+        solver, name = row.function, row.name
         exact = row.exact if exact is None else exact
     else:
         solver, name = method, getattr(method, "__name__", repr(method))

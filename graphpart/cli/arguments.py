@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from graphpart.errors import InvalidOption
-from graphpart.methods import METHODS, methods_for
+from graphpart.methods import METHODS, find_name, methods_for, other_names
 from graphpart.solve import solve
 
 __all__ = [
@@ -109,20 +109,22 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     )
 
 
+ALSO = other_names(METHODS)
+
+
 def add_method(parser: argparse.ArgumentParser, several: bool = False) -> None:
     """The method, or several, with the table of methods at the end of the help."""
-    names = list(dict.fromkeys(method.name for method in METHODS))
     if several:
         parser.add_argument(
-            "--method", choices=names, metavar="METHOD", action="append", dest="methods", help="may be given repeatedly"
+            "--method", type=method, metavar="METHOD", action="append", dest="methods", help="may be given repeatedly"
         )
     else:
-        parser.add_argument("--method", choices=names, metavar="METHOD", default="auto", help="default: auto")
-    width = max(map(len, names))
+        parser.add_argument("--method", type=method, metavar="METHOD", default="auto", help="default: auto")
+    width = max(len(one.name) for one in METHODS)
     lines = []
     for kind, what in KINDS.items():
-        if found := methods_for(kind):
-            lines += [f"methods for {what}:", *(f"  {method.name:<{width}}  {method.summary}" for method in found)]
+        lines += [f"methods for {what}:", *(f"  {one.name:<{width}}  {one.summary}" for one in methods_for(kind))]
+    lines += ["also known as:", *(f"  {one:<{width}}  {', '.join(also)}" for one, also in ALSO.items() if also)]
     parser.epilog = "\n".join(lines)
 
 
@@ -148,6 +150,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a further option of the method, such as solver=highs for ilp; may be given repeatedly",
     )
+
+
+def method(text: str) -> str:
+    """The name of a method of either kind, which may be given by a further name."""
+    try:
+        return find_name(text, ALSO, ALSO)
+    except InvalidOption as error:
+        raise argparse.ArgumentTypeError(f"invalid choice: {text!r}: {str(error).partition(': ')[2]}") from None
 
 
 def seconds(text: str) -> float:

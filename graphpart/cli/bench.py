@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-import graphpart
 from graphpart.cli import arguments
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
@@ -34,7 +33,7 @@ from graphpart.cli.summary import Summary, family_of
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.methods import methods_for
 from graphpart.result import Status
-from graphpart.solve import problem_kind
+from graphpart.solve import problem_kind, solve
 
 NAME = "bench"
 HELP = "run methods on a folder of instances and compare the costs with the best known"
@@ -99,7 +98,7 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                 for method in methods:
                     with batch.guard(file):
                         with Interrupt(progress.start(f"{file}  {method}")) as interrupt:
-                            result = graphpart.solve(
+                            result = solve(
                                 problem, method, time_limit=args.time_limit, seed=args.seed, callback=interrupt
                             )
                         facts = record(file, result)

@@ -37,7 +37,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import graphpart
 from graphpart.cli import arguments, distributed
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
@@ -61,7 +60,8 @@ from graphpart.cli.manifest import Manifests, instances_in
 from graphpart.errors import InvalidOption
 from graphpart.files.certificates import check_name
 from graphpart.plotting import check_picture, save_history
-from graphpart.result import Status
+from graphpart.result import Result, Status
+from graphpart.solve import solve as solved
 
 MIN_MARGINALS = "min_marginals"
 NAME = "solve"
@@ -222,11 +222,15 @@ def solve(
     """`graphpart.solve`, with the labels of some variables given; or `graphpart.partition.extend`."""
     options = {"time_limit": args.time_limit, "seed": args.seed, "callback": callback} | options
     if args.extend is not None:
-        return graphpart.partition.extend(problem, start, freeze=args.freeze, method=args.method, **options)
+        from graphpart.partition import extend
+
+        return extend(problem, start, freeze=args.freeze, method=args.method, **options)
     options |= {"initial": start, "max_iterations": args.max_iterations, "target": args.target}
     if evidence is None:
-        return graphpart.solve(problem, args.method, **options)
-    return graphpart.crf.solve_given(problem, evidence, args.method, **options)
+        return solved(problem, args.method, **options)
+    from graphpart.crf import solve_given
+
+    return solve_given(problem, evidence, args.method, **options)
 
 
 def check_shown(options: dict[str, Any], json: bool) -> None:
@@ -237,6 +241,6 @@ def check_shown(options: dict[str, Any], json: bool) -> None:
         raise InvalidOption(f"--option {MIN_MARGINALS}=true: they are printed with --json only")
 
 
-def vectors(result: graphpart.Result) -> dict[str, list[float]]:
+def vectors(result: Result) -> dict[str, list[float]]:
     """The min-marginals of a result, by the names of variables."""
     return {str(name): values.tolist() for name, values in result.info[MIN_MARGINALS].items()}

@@ -5,7 +5,6 @@ Names that come from data are escaped in HTML, and shortened everywhere.
 
 from __future__ import annotations
 
-import html
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -93,6 +92,8 @@ def text_of(value: Any) -> str:
 def escaped(value: Any) -> str:
     """Any value as the text of an HTML element, shortened."""
     text = text_of(value)
+    import html
+
     return html.escape(text if len(text) <= LONGEST else text[: LONGEST - 3] + "...")
 
 

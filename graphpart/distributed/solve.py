@@ -39,8 +39,8 @@ from graphpart.distributed.inputs import Columns, files_of, signature_of
 from graphpart.distributed.result import DistributedResult
 from graphpart.distributed.run import Run
 from graphpart.errors import InvalidOption
-from graphpart.methods import find_method
-from graphpart.partition.bounds.lower_bound import BOUNDS
+from graphpart.methods import find_method, find_name
+from graphpart.partition.bounds.lower_bound import ALSO, BOUNDS
 from graphpart.stopping import Stopping
 
 __all__ = ["solve"]
@@ -143,9 +143,9 @@ def solve(
     check_seed_and_threads(None, workers or None)
     if not hasattr(refine, "__index__") or refine < 0:
         raise InvalidOption(f"refine is {refine!r}: expected a whole number of rounds, at least 0")
-    find_method(method, "partition")
-    if bound is not None and bound not in BOUNDS:
-        raise InvalidOption(f"bound is {bound!r}: expected None or one of {', '.join(BOUNDS)}")
+    method = find_method(method, "partition").name
+    if bound is not None:
+        bound = find_name(bound, BOUNDS, ALSO, "bound")
     temporary = work_folder is None
     at = tempfile.mkdtemp(prefix="graphpart-work-") if work_folder is None else os.path.abspath(os.fspath(work_folder))
     folder = Folder(at)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem, unknown
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.io.parquet import COLUMNS, MAGIC
 from graphpart.partition.problem import as_problem
@@ -92,7 +92,7 @@ def find_format(name: str) -> Format:
     for known in FORMATS:
         if known.name == name:
             return known
-    raise InvalidOption(f"format is {name!r}: expected one of {', '.join(known.name for known in FORMATS)}")
+    raise unknown("format", name, (known.name for known in FORMATS))
 
 
 def _by_suffix(path: PathOrStream) -> tuple[Format, ...]:

@@ -54,6 +54,8 @@ def message_passing(
 ) -> LabelingResult:
     """Lower bound and labelings by sequential reweighted message passing, with tightening by cycles.
 
+    Also known as ``srmp``, and for pairs as ``trw-s`` or ``trws``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph

@@ -70,6 +70,8 @@ def exact(
 ) -> LabelingResult:
     """Minimise the energy to proven optimality by branch and bound.
 
+    Also known as ``branch-and-bound``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph

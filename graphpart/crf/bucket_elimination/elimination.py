@@ -57,6 +57,8 @@ def elimination(
 ) -> LabelingResult:
     """Minimise the energy by elimination of variables: exactly where the tables fit the memory, else with a bound.
 
+    Also known as ``bucket-elimination`` or ``variable-elimination``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph

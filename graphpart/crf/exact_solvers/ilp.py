@@ -50,6 +50,8 @@ def ilp(
 ) -> LabelingResult:
     """Minimise the energy to proven optimality by integer programming.
 
+    Also known as ``integer-program`` or ``mip``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph

@@ -94,6 +94,8 @@ def min_sum(
 ) -> LabelingResult:
     """Minimise the energy of an acyclic factor graph exactly.
 
+    Also known as ``max-product``, ``belief-propagation`` and, on chains, ``viterbi``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph

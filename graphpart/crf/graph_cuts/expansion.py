@@ -51,6 +51,8 @@ def expansion(
 ) -> LabelingResult:
     """Minimise the energy by moves that each change any number of variables.
 
+    Also known as ``alpha-expansion``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph

@@ -45,6 +45,8 @@ def graph_cut(
 ) -> LabelingResult:
     """Minimise the energy by a minimum cut: for pairs that are submodular in the order of the labels.
 
+    Also known as ``min-cut`` or ``max-flow``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph

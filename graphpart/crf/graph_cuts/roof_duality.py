@@ -79,6 +79,8 @@ def roof_duality(
 ) -> RoofDuality:
     """A lower bound and partial labels for binary variables and pairs of any sign.
 
+    Also known as quadratic pseudo-Boolean optimisation, ``qpbo``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph

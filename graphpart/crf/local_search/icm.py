@@ -47,6 +47,8 @@ def icm(
 ) -> LabelingResult:
     """Change single labels greedily, while that lowers the energy.
 
+    Also known as ``iterated-conditional-modes``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph

@@ -12,7 +12,6 @@ Names, networkx graphs and nested arrays come in; contiguous arrays stay inside.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -426,7 +425,9 @@ class FactorGraph(FactorTables):
         InvalidOption
             If the factor graph is too large for a drawing.
         """
-        return import_module("graphpart.plotting").plot_factor_graph(self, labeling, ax)
+        from graphpart.plotting import plot_factor_graph
+
+        return plot_factor_graph(self, labeling, ax)
 
     def _title(self) -> str:
         return f"{type(self).__name__}: {plural(self.n, 'variable')}, {plural(self.m, 'factor')}"

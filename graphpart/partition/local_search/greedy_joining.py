@@ -42,6 +42,8 @@ def greedy_joining(
 ) -> PartitionResult:
     """Join subsets greedily, while that lowers the cost.
 
+    Also known as greedy additive edge contraction, ``gaec``.
+
     Parameters
     ----------
     problem : SetPartition or networkx.Graph

@@ -80,6 +80,8 @@ def kernighan_lin_pairs(
 ) -> PartitionResult:
     """Improve a partition by chains of moves, sequences of switches between two subsets, joins and splits.
 
+    Also known as Kernighan-Lin with joins, ``klj`` or ``kernighan-lin-joins``.
+
     Parameters
     ----------
     problem : SetPartition or networkx.Graph

@@ -10,7 +10,6 @@ problems. `set_partition` is the face of all this, the class that users meet. `c
 
 from graphpart.partition.problem.inputs import LARGEST_N, check_matrix_fits
 from graphpart.partition.problem.labels import canonical
-from graphpart.partition.problem.networks import from_cpm, from_editing, from_modularity
 from graphpart.partition.problem.pair_costs import Labels
 from graphpart.partition.problem.probabilities import costs_from_probabilities
 from graphpart.partition.problem.set_partition import SetPartition, as_problem
@@ -23,7 +22,4 @@ __all__ = [
     "canonical",
     "check_matrix_fits",
     "costs_from_probabilities",
-    "from_cpm",
-    "from_editing",
-    "from_modularity",
 ]
