@@ -104,8 +104,8 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
 def plot_partition(problem: Costs, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto") -> Axes:
     """Draw the costs of a set partition problem, ordered by cluster; see SetPartition.plot.
 
-    In a matrix, pairs without a cost are white; where elements share cells, these have the mean cost of their pairs. In
-    a graph, lines are solid where pairs attract and dashed where they repel.
+    In a matrix, pairs without a cost are white. If a cell stands for several pairs, it shows their mean cost. In a
+    graph, solid lines are pairs that attract, and dashed lines are pairs that repel.
     """
     if kind not in ("auto", "matrix", "graph"):
         raise InvalidOption(f"kind is {kind!r}: expected auto, matrix or graph")
@@ -208,7 +208,7 @@ def _draw_nodes(G: Any, position: Any, labels: Any, names: Any, ax: Axes) -> Non
 
 
 def check_picture(path: str) -> None:
-    """Raise before any work is done if a picture of this name could not be drawn: MissingDependency, InvalidOption."""
+    """Raise MissingDependency or InvalidOption, before any work is done, if a picture of this name cannot be drawn."""
     kinds = _pyplot().Figure().canvas.get_supported_filetypes()
     if Path(path).suffix.lower().removeprefix(".") not in kinds:
         raise InvalidOption(f"{path!r} is no name of a picture: expected one that ends in .{', .'.join(sorted(kinds))}")

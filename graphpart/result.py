@@ -60,13 +60,13 @@ class Result(Shown):
     cost : float
         The cost of `labels`, recomputed from the problem.
     objective : float
-        The same in the convention of the file or recipe that the problem came from.
+        The value of `labels` in the convention of the file or recipe that the problem came from.
     lower_bound : float
         No solution costs less; ``-inf`` when nothing is known.
     status : Status
         Why the solver stopped.
     message : str
-        The same for people, in one line.
+        Why the solver stopped and what it proved, in one line of text.
     iterations : int
         Transformations applied or outer iterations made, as the method states.
     seconds : float
@@ -81,9 +81,9 @@ class Result(Shown):
     nodes : sequence
         The names of elements or variables, aligned with `labels`.
     info : mapping
-        What else the method reports, by name.
+        Further information that the method reports, by name.
     problem : SetPartition, FactorGraph or None
-        What was solved, for pictures and graphs; not kept when the result is pickled.
+        The problem that was solved, for pictures and graphs; left out when the result is pickled.
     """
 
     labels: NDArray[np.int32] = field(repr=False)
@@ -112,7 +112,8 @@ class Result(Shown):
     # -------------------------------------------------------------------------------------------------------- looking
 
     def summary(self) -> Facts:
-        """What there is to know about the result, by name: a dictionary that prints as aligned lines."""
+        """Cost, bound, gap, status and the other facts of the result, by name: a dictionary that prints as aligned
+        lines."""
         facts: dict[str, Any] = {"method": self.method, **self._counts(), "cost": self.cost}
         if self.objective != self.cost:
             facts["objective"] = self.objective
@@ -131,7 +132,7 @@ class Result(Shown):
         Raises
         ------
         InvalidOption
-            If the result has come without its problem: then say ``problem.plot(result)``.
+            If the result does not contain its problem. Call ``problem.plot(result)`` instead.
 
         See Also
         --------
@@ -197,7 +198,8 @@ class PartitionResult(Result):
         return self.subsets
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """A data frame with a row for each element, in the order of the problem: `element`, `cluster`, `size` (of it).
+        """A data frame with a row for each element, in the order of the problem: `element`, `cluster`, and `size`, the
+        number of elements in the cluster.
 
         Parameters
         ----------
