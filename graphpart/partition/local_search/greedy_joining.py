@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _background_joining, _dense_joining, _sparse_joining
+from graphpart.partition.local_search import _dense_joining, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.sums import terms_of
@@ -111,11 +111,6 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)
     elif any_subset_attracts(r):
         joined = join_any(r, r.blocks(), cost, stopping)
-    elif r.background is not None:
-        w = terms_of(r)
-        joined = _background_joining.join_with_background(
-            r.n, r.u, r.v, r.cost, w.weights, w.partner, w.factor, tolerance, cost, stopping
-        )
     else:
-        joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, tolerance, cost, stopping)
+        joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
     return joined if q is p else joined[labels]
