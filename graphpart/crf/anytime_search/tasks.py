@@ -197,8 +197,7 @@ class Operators:
         return self._expand(ascent.labels, rng, stopping, None)
 
     def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping, iterations: int | None) -> Labels:
-        """Improve labels by so many expansions, or until none helps; nothing is done if factors are larger than
-        pairs."""
+        """Improve labels by so many expansions, or until none helps; if factors are larger than pairs, do nothing."""
         try:
             moves = self.moves.get_nowait()
         except Empty:

@@ -120,7 +120,7 @@ class Walker:
         return gains.astype(np.int64)
 
     def anneal(self, start: Spins, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping) -> Spins:
-        """The best spins while the temperature falls geometrically from `hot` to `cold` units, after a descent."""
+        """Anneal: the temperature falls geometrically from `hot` to `cold` units; return the best spins, descended."""
         spins = start.copy()
         temperatures = geometric(hot * self.unit, cold * self.unit, sweeps) if sweeps else np.zeros(0)
         self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), seed, stopping)
