@@ -148,7 +148,7 @@ def cut_messages(
 
 
 def check_possible(f: FactorGraph, labels: NDArray[np.int32]) -> None:
-    """Raise InfeasibleProblem if the labels of a minimum cut are forbidden, so that every labeling is."""
+    """Raise InfeasibleProblem if the labels of a minimum cut are forbidden, since then every labeling is."""
     from graphpart.crf.problem import _structure
 
     bad = _structure.first_forbidding(*f._flat(), labels)
