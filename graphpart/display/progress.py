@@ -22,7 +22,7 @@ REFRESH = 0.25  # seconds between two looks of a line in a notebook
 
 
 class Lines(logging.Handler):
-    """What methods tell their loggers, a line each, above the progress of a rich console."""
+    """A handler that prints the log lines of methods above the progress of a rich console."""
 
     def __init__(self, console: Any) -> None:
         super().__init__(logging.INFO)
@@ -34,9 +34,9 @@ class Lines(logging.Handler):
 
 
 class Progress:
-    """What is being worked on, for how long, at what cost: on standard error if that is a terminal, else nowhere.
+    """The current piece of work, its seconds and its cost, on standard error if that is a terminal, else nowhere.
 
-    There, too, go the lines that long methods write every second.
+    The lines that long methods log every second go there, too.
     """
 
     def __init__(self, total: int) -> None:
@@ -91,7 +91,7 @@ def on_terminal(stream: TextIO | None) -> bool:
 
 
 class NotebookProgress:
-    """The same for one run, as a line below the cell of a notebook, where rich would need further packages."""
+    """The progress of one run as a line below the cell of a notebook, where rich would need further packages."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -127,12 +127,12 @@ def in_notebook() -> bool:
 
 @contextmanager
 def showing(what: str | None, callback: Callback | None) -> Iterator[Callback | None]:
-    """A callback for a method: the given one, and what it is told is shown to people as well.
+    """A callback for a method that shows progress and calls the given callback.
 
     Parameters
     ----------
     what : str or None
-        Is worked on; None shows nothing.
+        The name of the work; with None, nothing is shown.
     callback : callable, optional
         Whose true return value stops the run.
     """

@@ -6,9 +6,9 @@ Lempitsky & Szummer 2007). A minimum cut of the doubled network minimises this f
 two variables are complements. Half of the minimum is a lower bound, equal to that of linear programming over the local
 polytope. For the variables whose two copies are complements,
 
-  * in every minimum cut, all optimal labelings agree with the cut: these labels are *strong*,
-  * in one minimum cut, some optimal labeling agrees with the cut: these labels are *weak*; they include the strong
-    ones.
+* in every minimum cut, all optimal labelings agree with the cut: these labels are *strong*,
+* in one minimum cut, some optimal labeling agrees with the cut: these labels are *weak*; they include the strong
+  ones.
 
 **Probing** finds more labels (Boros, Hammer & Tavares 2006): a variable without a label is fixed to 0, then to 1, and
 the flow is continued in each case. A variable that gets the same label in both cases has that label in all optimal
