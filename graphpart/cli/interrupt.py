@@ -1,4 +1,4 @@
-"""Ctrl-C while a method runs: it ends in good order, and its best result so far is kept."""
+"""Ctrl-C while a method runs: the method ends at its next check, and its best result so far is kept."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Interrupt"]
 class Interrupt:
     """Within this context the first Ctrl-C only asks the method to end, through `callback`; the second one raises.
 
-    A KeyboardInterrupt can strike between any two instructions of Python, and lose the result; a request is seen where
-    the method looks for it, about every 50 ms. Has no effect outside the main thread, or where Ctrl-C is ignored.
+    A KeyboardInterrupt can occur between any two instructions of Python, and the result would be lost. A method checks
+    for a request about every 50 ms. The context has no effect outside the main thread, or if Ctrl-C is ignored.
 
     Parameters
     ----------
     callback : callable, optional
-        Is called on with (seconds, cost).
+        Is called in turn with (seconds, cost).
     """
 
     def __init__(self, callback: Callable[[float, float], object] | None) -> None:
@@ -27,7 +27,7 @@ class Interrupt:
         self._asked = self._installed = False
 
     def callback(self, seconds: float, cost: float) -> bool:
-        """What the method is to call; true once it has to end."""
+        """The callback for the method; returns true once the method has to end."""
         if self._callback is not None:
             self._callback(seconds, cost)
         return self._asked

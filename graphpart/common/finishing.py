@@ -26,7 +26,7 @@ MESSAGES = {
 
 
 class Problem(Protocol):
-    """What a result needs to know of a problem."""
+    """The attributes of a problem that a result uses."""
 
     @property
     def nodes(self) -> Sequence[Hashable]: ...
@@ -51,7 +51,7 @@ def result_of(
 ) -> Kind:
     """A result of a kind, for labels whose cost was recomputed; the labels are frozen.
 
-    A lower bound above the cost, which only rounding can make, becomes the cost.
+    A lower bound above the cost, which can only be due to rounding, is replaced by the cost.
     """
     labels.flags.writeable = False
     return kind(
