@@ -1,5 +1,4 @@
-"""Measures of how similar two partitions are: Rand index, variation of information, precision and recall of joins and
-cuts.
+"""How similar two partitions are: Rand index, variation of information, precision and recall of joins and cuts.
 
 All of them are functions of the contingency table, whose entry (i, j) counts the elements in subset i of one partition
 and in subset j of the other; pairs of elements are never listed. Elements whose true label is missing are left out.

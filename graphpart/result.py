@@ -112,8 +112,7 @@ class Result(Shown):
     # -------------------------------------------------------------------------------------------------------- looking
 
     def summary(self) -> Facts:
-        """Cost, bound, gap, status and the other facts of the result, by name: a dictionary that prints as aligned
-        lines."""
+        """Cost, bound, gap, status and more, by name: a dictionary that prints as aligned lines."""
         facts: dict[str, Any] = {"method": self.method, **self._counts(), "cost": self.cost}
         if self.objective != self.cost:
             facts["objective"] = self.objective
@@ -198,8 +197,7 @@ class PartitionResult(Result):
         return self.subsets
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """A data frame with a row for each element, in the order of the problem: `element`, `cluster`, and `size`, the
-        number of elements in the cluster.
+        """A data frame with a row for each element, in the order of the problem: `element`, `cluster` and its `size`.
 
         Parameters
         ----------

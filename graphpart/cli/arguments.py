@@ -50,15 +50,25 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         ("probability", "that both belong together"),
     ):
         kinds.add_argument(f"--{kind}", metavar="COLUMN", help=f"values: {meaning}")
-    group.add_argument("--threshold", type=float, metavar="VALUE", help="of similarities or probabilities")
-    group.add_argument("--prior", type=float, metavar="SHARE", help="of joins, for probabilities; default: 0.5")
-    group.add_argument("--clip", type=float, metavar="VALUE", help="of probabilities near 0 and 1; 0 requires them")
+    group.add_argument("--threshold", type=float, metavar="VALUE", help="values above it attract")
+    group.add_argument(
+        "--prior", type=float, metavar="SHARE", help="expected share of joins, for probabilities; default: 0.5"
+    )
+    group.add_argument(
+        "--clip",
+        type=float,
+        metavar="VALUE",
+        help="limit for probabilities near 0 and 1; 0: none, these pairs are required",
+    )
 
 
 def add_missing(parser: argparse.ArgumentParser) -> None:
-    """What pairs cost that a file does not list."""
+    """The cost of pairs that a file does not list."""
     parser.add_argument(
-        "--missing", type=finite, metavar="COST", help="of a pair that is not listed; default: 0, or what FILE says"
+        "--missing",
+        type=finite,
+        metavar="COST",
+        help="cost of a pair that is not listed; default: 0, or as stated in FILE",
     )
 
 
@@ -132,10 +142,14 @@ def add_limits(parser: argparse.ArgumentParser, time_limit: float | None = None)
     """When a run ends, and the seed of its random choices."""
     default = "none" if time_limit is None else f"{time_limit:g}"
     parser.add_argument(
-        "--time-limit", type=seconds, default=time_limit, metavar="SECONDS", help=f"of each run; default: {default}"
+        "--time-limit",
+        type=seconds,
+        default=time_limit,
+        metavar="SECONDS",
+        help=f"limit of each run; default: {default}",
     )
     parser.add_argument(
-        "--seed", type=whole, metavar="INTEGER", help="of methods that make random choices; the others ignore it"
+        "--seed", type=whole, metavar="INTEGER", help="seed of methods that make random choices; the others ignore it"
     )
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C while a method runs: it ends in good order, and its best result so far is kept."""
+"""Ctrl-C while a method runs: the method ends at its next check, and its best result so far is kept."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Interrupt:
 
     The object is the callback of the method: it returns true once the method has to end.
 
-    A KeyboardInterrupt can strike between any two instructions of Python, and lose the result; a request is seen where
-    the method looks for it, about every 50 ms. Has no effect outside the main thread, or where Ctrl-C is ignored.
+    A KeyboardInterrupt can occur between any two instructions of Python, and the result would be lost. A method checks
+    for a request about every 50 ms. The context has no effect outside the main thread, or if Ctrl-C is ignored.
 
     Parameters
     ----------

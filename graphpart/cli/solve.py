@@ -1,33 +1,34 @@
 """Solve instances: print a table, or JSON, and write the labels with -o.
 
 A FILE may be a folder: its files with the suffix of a format are solved. With one FILE, -o, --initial and --checkpoint
-name a labels file. With several they name folders, in which the labels of FILE stand under its name with .labels added.
-Limits hold for each FILE. Ctrl-C ends the method, and its best result so far is printed and written; files not yet
+name a labels file. With several, they name folders, in which the labels of FILE have its name with .labels added.
+Limits apply to each FILE. Ctrl-C ends the method, and its best result so far is printed and written; files not yet
 begun are left out, and the exit status is then 130.
 
-With --time-limit, auto uses all of the time unless it proves its result optimal before: proofs get the first part, the
-search for something better the rest. Without it, auto ends by itself.
+With --time-limit, auto uses all of the time for search and proof, unless it proves its result optimal before. Without
+it, auto ends by itself.
 
-A CSV table with other columns than u,v,cost is read by naming them: --probability score --threshold 0.5 makes pairs
-with a score above 0.5 attract. Pairs that are not in the table cost 0, so joining them is free; --missing 0.5 makes
-each of them cost that instead, whatever the format, and is to be given to evaluate and verify, too.
+To read a CSV table with other columns than u,v,cost, name the columns: with --probability score --threshold 0.5, pairs
+with a score above 0.5 attract. A pair that is not in the table costs 0, so joining it is free. With --missing 0.5, each
+of these pairs costs 0.5 instead, for any format; give the same option to evaluate and verify.
 
---extend OLD takes a labels file with names of an old partition: new elements are placed, and the clusters that they
-touch may change; with --freeze, old clusters and their labels stay exactly. --doubts writes a table in CSV of what the
-result is least sure of, by how much the cost would rise were it decided otherwise: pairs, or variables of a factor
-graph; into a folder, also elements and clusters, or labels.
+--extend OLD takes a labels file, with names, of an old partition. New elements are added to it, and the clusters near
+them may change; with --freeze, old clusters and their labels stay exactly the same. --doubts writes a CSV table of the
+least certain decisions, with the amount by which the cost would rise if each were changed: pairs, or variables of a
+factor graph; into a folder, also elements and clusters, or labels.
 
-The gap is that between the cost and the proven lower bound, relative to the cost. --certificate writes a lower bound
-with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.
+The gap is the difference between the cost and the proven lower bound, relative to the cost. --certificate writes a
+lower bound with its proof, which graphpart verify checks. This bound is computed after the solution, in as much time as
+--time-limit allows.
 
 With --workers or --distributed, FILEs are Parquet files with columns u, v, cost (or as --left, --right and --cost name
-them), all of one problem, which is solved in parts by processes of limited memory; -o names a folder for its labels,
-which are Parquet files, too. With --work-folder, a run that ended early is gone on with.
+them). All of them make one problem, which is solved in parts by processes of limited memory; -o names a folder for its
+labels, which are Parquet files, too. With --work-folder, a run that ended early is continued.
 
-In a factor graph the labels of some variables can be given by --evidence FILE, in the format .evid of UAI; the others
-are then chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe or .map
-is in the format of UAI, too; --initial and graphpart evaluate take it as well. Where a method finds no labeling that
-all factors allow, a line on standard error says so, and the exit status is 1; -o then has its forbidden labels.
+For a factor graph, --evidence FILE gives the labels of some variables, in the format .evid of UAI. The labels of the
+others are chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe or .map
+is in the format of UAI, too; --initial and graphpart evaluate also take it. If a method finds no labeling that all
+factors allow, a line on standard error says so, and the exit status is 1; -o then has the forbidden labels.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Solve each file; one that fails does not lose the others."""
+    """Solve each file; if one fails, the others are solved all the same."""
     if distributed.wanted(args):
         return distributed.run(args)
     args.files = instances_in(args.files)
@@ -206,7 +207,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_extend(args: argparse.Namespace) -> None:
-    """Raise InvalidOption for what --extend does not go with."""
+    """Raise InvalidOption for options that cannot be combined with --extend."""
     if args.extend is None:
         if args.freeze:
             raise InvalidOption("--freeze is without --extend: expected both")
@@ -234,7 +235,7 @@ def solve(
 
 
 def check_shown(options: dict[str, Any], json: bool) -> None:
-    """Raise InvalidOption if an option asks for something that would not be printed."""
+    """Raise InvalidOption if an option requests something that would not be printed."""
     if options.get("messages"):
         raise InvalidOption("--option messages=true: the command line does not print messages, see crf.min_sum")
     if options.get(MIN_MARGINALS) and not json:

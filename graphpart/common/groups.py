@@ -1,4 +1,4 @@
-"""Elements or variables sorted by the component that they belong to: what splitting a problem begins with."""
+"""Elements or variables sorted by their components, as the first step of splitting a problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["group", "places_within"]
 
 
 def group(labels: NDArray[np.integer[Any]], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices sorted by label, ascending within each, and where each of the labels 0, ..., count - 1 begins.
+    """Indices sorted by label, ascending within each, and the start of each of the labels 0, ..., count - 1.
 
     Examples
     --------

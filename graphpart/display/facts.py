@@ -1,4 +1,4 @@
-"""What is known about a thing, by name: in two lines at a prompt, as aligned lines when printed, as HTML in notebooks.
+"""Facts about an object, by name: two lines at a prompt, aligned lines when printed, HTML in notebooks.
 
 Names that come from data are escaped in HTML, and shortened everywhere.
 """
@@ -30,7 +30,7 @@ class Facts(dict[str, Any]):
 
 
 class Shown(ABC):
-    """A class whose objects say of themselves a title and some facts.
+    """A base class of objects that are displayed by a title and some facts.
 
     The title makes the first line of the representation, further facts the second.
     """
@@ -39,10 +39,10 @@ class Shown(ABC):
 
     @abstractmethod
     def _title(self) -> str:
-        """What it is, in a few words."""
+        """The kind of the object, in a few words."""
 
     def _facts(self) -> dict[str, Any]:
-        """What else is worth knowing, by name, the most important first."""
+        """Further facts, by name, the most important first."""
         return {}
 
     def _preview(self) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:

@@ -161,7 +161,7 @@ def on_terminal(stream: TextIO | None) -> bool:
 
 
 class NotebookProgress:
-    """The same for one run, as a line below the cell of a notebook, where rich would need further packages."""
+    """The progress of one run as a line below the cell of a notebook, where rich would need further packages."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -204,7 +204,7 @@ def showing(what: str | None, callback: Callback | None) -> Iterator[Callback | 
     Parameters
     ----------
     what : str or None
-        Is worked on; None shows nothing.
+        The name of the work; with None, nothing is shown.
     callback : callable, optional
         Whose true return value stops the run.
     """

@@ -1,4 +1,4 @@
-"""Models of scikit-learn as sources of unary costs: one array (n, labels) from a fitted model and n observations.
+"""Unary costs from models of scikit-learn: an array (n, labels) from a fitted model and n observations.
 
 ==============================================  ====================================================
 fitted model                                    cost of label k for an observation x
@@ -48,7 +48,7 @@ def unary_costs(model: Any, X: ArrayLike) -> Array:
     Raises
     ------
     InvalidOption
-        If the model is none of those.
+        If the model is of another kind.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def tuned_naive_bayes(
     y : array_like, shape (n,)
         Classes.
     strengths : sequence of float
-        How often each outcome is pretended to have been seen besides.
+        The numbers of additional pretended observations of each outcome (Laplace smoothing) to try.
     held_out : float
         The share of observations, drawn with equal shares of classes, on which the accuracy is measured.
     seed : int, optional
@@ -132,7 +132,7 @@ def tuned_naive_bayes(
     model : sklearn.naive_bayes.BernoulliNB
         Fitted to all observations with the best strength; of equally good ones, the smallest.
     accuracies : dict
-        The accuracy on held-out data by strength.
+        The accuracy on held-out data for each strength.
     """
     try:
         from sklearn.model_selection import train_test_split

@@ -1,4 +1,4 @@
-"""What a report shows of a set partition problem and its subsets."""
+"""The contents of a report on a set partition problem and its subsets."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def partition_page(p: SetPartition, result: Result, doubts: Doubts | None, title
     doubts : Doubts or None
     title : str
     remarks : list of str
-        What is left out so far.
+        Sentences about what is left out.
     """
     labels = p.labels(result)
     first = np.unique(labels, return_index=True)[1]
@@ -283,7 +283,7 @@ def _least_sure(p: SetPartition, doubts: Doubts) -> list[Any]:
 
 
 def _pairs(p: SetPartition, remarks: list[str]) -> Any:
-    """The pairs one by one, for what is said of an element; those of a small problem are in the matrix."""
+    """The pairs one by one, for the text about an element; in a small problem, they are in the matrix."""
     if p.n <= EXACT_CELLS:
         return None
     if p.m > NEIGHBOURS:

@@ -1,5 +1,4 @@
-"""The state of a search on one factor graph. It can run in slices, and it can take labelings that other methods
-found."""
+"""The state of a search on one factor graph, which runs in slices and can take labelings of other methods."""
 
 from __future__ import annotations
 
@@ -153,8 +152,7 @@ class LabelingSearch:
             self.weight = min(self.model.penalty, START_WEIGHT * unit)
 
     def _first(self) -> list[Task]:
-        """Run message passing and expansions; in a large factor graph, one annealing of all variables instead of
-        expansions."""
+        """Run message passing, then expansions or, in a large factor graph, one annealing of all variables."""
         n, best = self.model.f.n, self.pool[0][1]
         work = LONG * self.operators.sweep
         tasks = []

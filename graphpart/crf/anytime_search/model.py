@@ -1,5 +1,4 @@
-"""The arrays of a factor graph that searches use: costs of single labels are separate, factors over the same variables
-are merged.
+"""The arrays of a factor graph that searches use: separate costs of single labels, merged factors.
 
 Variables with a single label are left out. A forbidden entry costs `penalty`, which is more than the energies of two
 allowed labelings can differ.
@@ -166,8 +165,7 @@ def _neighbours(
 
 
 def _scaled(f: FactorGraph) -> FactorGraph:
-    """The factor graph with costs multiplied by a power of 2, if they are too large or too small for sums or random
-    numbers."""
+    """The factor graph with costs times a power of 2, if they are too large or small for sums or random numbers."""
     finite = np.abs(f.tables[np.isfinite(f.tables)])
     total = float(finite.sum())
     if not total or SMALLEST < total < LARGEST:

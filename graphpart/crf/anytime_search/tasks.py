@@ -1,5 +1,4 @@
-"""The tasks of a round: annealing of single labels or of blocks, and minimisation over blocks of variables in which
-labelings differ.
+"""The tasks of a round: annealing of single labels or blocks, and blocks of variables in which labelings differ.
 
 All costs of time are estimates that do not look at the clock, so that a task ends with the same labels each time.
 """
@@ -85,8 +84,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a task: the best labels, the labels before they were fused with others, and whether the latter are
-    allowed."""
+    """The result of a task: the best labels, those before fusion with others, and whether the latter are allowed."""
 
     labels: Labels
     own: Labels
@@ -126,8 +124,7 @@ class Operators:
             return _Worker(self.model.blocks(self.room), self.model.annealing())
 
     def unit(self, labels: Labels) -> float:
-        """A typical cost of changing one label, as a unit of temperature: the weighted median, where costs are weighted
-        by themselves."""
+        """A typical cost of changing one label, as unit of temperature: the median, costs weighted by themselves."""
         worker = self._worker()
         costs = worker.annealing.changes(labels, self.model.penalty)
         self.idle.put(worker)
@@ -200,8 +197,7 @@ class Operators:
         return self._expand(ascent.labels, rng, stopping, None)
 
     def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping, iterations: int | None) -> Labels:
-        """Improve labels by so many expansions, or until none improves them. Does nothing if a factor has more than two
-        variables."""
+        """Improve labels by so many expansions, or until none helps; if factors are larger than pairs, do nothing."""
         try:
             moves = self.moves.get_nowait()
         except Empty:
@@ -283,8 +279,7 @@ class Operators:
         self, worker: _Worker, labels: Labels, other: Labels, limit: float, rng: np.random.Generator,
         stopping: Stopping,
     ) -> Labels:  # fmt: skip
-        """Combine two labelings: take the better one in each region where they differ, then minimise over blocks of
-        these variables."""
+        """Combine two labelings: the better one in each region where they differ, then blocks of these variables."""
         inside = np.flatnonzero(labels != other).astype(np.int32)
         if not len(inside):
             return labels

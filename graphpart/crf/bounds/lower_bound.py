@@ -1,4 +1,4 @@
-"""Lower bounds on the energy of factor graphs: one front door, one table of methods, a certificate for each answer."""
+"""Lower bounds on the energy of factor graphs: one function, a table of methods, a certificate for each bound."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def lower_bound(
     problem : FactorGraph or bipartite networkx.Graph
     method : str
         "negative-sum": the constant, the smallest sum of unary costs of each variable, and the smallest entry of each
-        other table. "message-passing" (also "trw-s", "srmp"): raised by sequential reweighted message passing, then by
+        other table. "message-passing" (also "trw-s", "srmp"): the bound is raised by sequential reweighted message passing, then by
         violated cycles; for any factor graph. "roof-duality" (also "qpbo"): the maximum flow of Hammer, Hansen &
         Simeone (1984), for variables with two labels and factors of at most two variables.
     time_limit : float, optional
-        Seconds, after which the best bound so far is returned. The certificate itself takes longer.
+        Seconds, after which the best bound so far is returned. Making the certificate takes additional time.
     max_iterations : int, optional
         Iterations of message passing, each of a pass forward and one in reverse.
     callback : callable, optional

@@ -1,4 +1,4 @@
-"""Brute force: all labelings, with pruning. The oracle that other algorithms are tested against."""
+"""Brute force: enumeration of all labelings, with pruning. Other algorithms are tested against it."""
 
 from __future__ import annotations
 
@@ -92,6 +92,6 @@ def brute_force(
 
 
 def labelings(f: FactorGraph) -> float:
-    """How many labelings there are, inf if more than a float can tell."""
+    """The number of labelings; inf if it is too large for a float."""
     with np.errstate(over="ignore"):
         return float(np.prod(f.domains, dtype=np.float64))

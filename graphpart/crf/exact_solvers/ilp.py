@@ -5,9 +5,10 @@
                 sum over z with z_v = y of m[f, z] = x[v, y]                 for every factor f, v in S(f), label y
                 x in {0, 1},  m in [0, 1]
 
-An entry z that is forbidden has no variable m[f, z]. Factors over the same variables are merged and unary ones absorbed
-first, and connected components are solved apart, each from the labeling that local search finds. First the relaxation
-0 <= x <= 1 is solved: its prices prove a lower bound, and often its solution is integer already.
+A forbidden entry z has no variable m[f, z]. First, factors over the same variables are merged and unary factors
+absorbed. Connected components are solved separately, each starting from the labeling that local search finds. The
+relaxation 0 <= x <= 1 is solved first: its dual multipliers prove a lower bound, and its solution is often integer
+already.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def ilp(
 def solve_component(
     f: FactorGraph, labels: NDArray[np.int32], solver: Any, stopping: Stopping, cost: float
 ) -> tuple[NDArray[np.int32], float, bool]:
-    """(labels, lower bound, whether they are optimal), from some labels; `cost` is for the callback."""
+    """Solve one component: (labels, lower bound, True if the labels are optimal). `cost` is for the callback."""
     from graphpart import milp
 
     best = f.evaluate_labels(labels)
@@ -156,11 +157,12 @@ def solve_component(
 def relaxation(
     f: FactorGraph, solver: Any, stopping: Stopping, cost: float, sets: list[NDArray[np.int64]]
 ) -> tuple[NDArray[np.int32], Floats, Floats] | None:
-    """Labels by rounding the relaxation, and its prices; None if it was not solved to the end.
+    """Labels by rounding the relaxation, and its dual multipliers; None if it was not solved to the end.
 
-    The prices are amounts that factors of at least two variables send to labels, in the order of `Certificate`: they
-    prove the best bound that such amounts can prove (Cooper, de Givry & Schiex 2007). Then the prices, not positive, of
-    sets of labels, by their places among the labels of all variables, of which one at most may be chosen.
+    The first multipliers are amounts that factors of at least two variables send to labels, in the order of
+    `Certificate`. They prove the best bound that such amounts can prove (Cooper, de Givry & Schiex 2007). They are
+    followed by the multipliers, not positive, of sets of labels of which at most one may be chosen; a set lists the
+    places of its labels among the labels of all variables.
     """
     from graphpart import milp
 
@@ -187,7 +189,8 @@ def relaxation(
 def _program(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:
     """(costs, rows, right-hand sides, constant, finite entries of factors with several variables).
 
-    Columns are first the labels of all variables, then those entries. Smallest entries of tables go into the constant.
+    The columns are the labels of all variables, then these entries. The smallest entry of each table is part of the
+    constant.
     """
     from scipy.sparse import csr_array
 
@@ -262,7 +265,7 @@ def _labels(f: FactorGraph, values: Floats) -> NDArray[np.int32]:
 
 
 def _values(f: FactorGraph, labels: NDArray[np.int32], entries: NDArray[np.int64]) -> Floats:
-    """The solution of the program that belongs to labels."""
+    """The solution of the program that corresponds to labels."""
     x = np.zeros(int(f.domains.sum()))
     x[np.cumsum(f.domains) - f.domains + labels] = 1.0
     selected = np.zeros(len(f.tables))

@@ -1,4 +1,4 @@
-"""What comes into a factor graph, checked: sizes of domains, names, scopes, tables."""
+"""Checks of the input of factor graphs: sizes of domains, names, scopes, tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Factor graphs from binary quadratic forms: matrices, dense or sparse, mappings from pairs, graphs.
 
-All entries of one pair add up, whichever of its variables stands first. All in arrays, without a Python loop over
-entries except where names of variables have to be looked up.
+All entries of one pair add up, whichever of its variables comes first. Entries are processed as arrays; there is a
+Python loop only if names of variables have to be looked up.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Graph = TypeVar("Graph", bound=FactorTables)
 
 
 class _Entries(NamedTuple):
-    """What a matrix or something like it holds."""
+    """The entries of a matrix, a mapping or a graph."""
 
     names: Sequence[Hashable]
     row: NDArray[np.int64]
