@@ -4,7 +4,7 @@
 runs while they last. Classes that people see import from here, and this room from none of them.
 """
 
-from graphpart.display.facts import Facts, Shown, number, plural
+from graphpart.display.facts import Facts, Shown, number, percent, plural
 from graphpart.display.frames import frame_of, series_of
 
-__all__ = ["Facts", "Shown", "frame_of", "number", "plural", "series_of"]
+__all__ = ["Facts", "Shown", "frame_of", "number", "percent", "plural", "series_of"]
