@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 from graphpart.stopping import Stopping
 
-LARGEST: int
+LARGEST_ROW: int
 
 class Annealing:
     def __init__(self, matrix: NDArray[np.int32], variates: NDArray[np.float32]) -> None: ...

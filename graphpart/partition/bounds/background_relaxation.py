@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.partition.bounds.background_packing import FEW, LARGEST, MADE, ImplicitPacking
+from graphpart.partition.bounds.background_packing import FEW, LARGEST_STAR, MADE, ImplicitPacking
 from graphpart.partition.bounds.message_passing import ROUNDS
 from graphpart.partition.bounds.relaxation import Relaxation, most, tightened
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
@@ -49,7 +49,7 @@ class ImplicitRelaxation(Relaxation):
         return numbers
 
     def _find(self, tolerance: float) -> Inequalities:
-        starts, elements, amounts = self.packing.pairs.violated_stars(self.y, tolerance, LARGEST, self.stopping)
+        starts, elements, amounts = self.packing.pairs.violated_stars(self.y, tolerance, LARGEST_STAR, self.stopping)
         stars = np.diff(starts) > 3
         found = Inequalities(
             np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)

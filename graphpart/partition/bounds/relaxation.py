@@ -50,7 +50,7 @@ VIOLATED, FINEST = 0.02, 1e-4  # by so much a point has to violate an inequality
 FEW = 0.01  # inequalities per variable; if no more are added, that is halved
 SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
 TRIANGLES, SETS, NEAR, WHEELS = 4.0, 0.2, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
-LARGEST = 12  # elements in a 2-partition
+LARGEST_TWO_PARTITION = 12  # elements in a 2-partition
 # 2-partitions from which others are searched in a round, steps from each, and how many may be added, per variable
 QUICKLY, THOROUGH = (200, 10, NEAR), (4000, 20, NEAR)
 DEEPLY = 4000, 3 * NEAR  # the same where steps are given
@@ -117,7 +117,7 @@ class Relaxation:
         self.rounds = 0
         self.violation = np.inf
         self.tolerance = VIOLATED
-        self.largest, self.patience = LARGEST, 0
+        self.largest, self.patience = LARGEST_TWO_PARTITION, 0
         self.far, self._turn = False, 0.0  # whether far cycles are sought, and whose turn it is, from 0 to 1
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -59,7 +59,8 @@ ITERATIONS = 50  # between two separations
 MOVE = 1.6  # of M, in multiples of Z - Y
 BALANCE, UNEQUAL, CHANGE = 20, 2.0, 1.3  # iterations between two looks at the penalty; a ratio that changes it; by that
 WIDEST = 1e4  # the penalty is at most so many times the mean cost, and at least its part
-SMALLEST, LARGEST, GROWTH = 8, 16, 2  # elements in a 2-partition, at first and at last, and by how much that grows
+SMALLEST_TWO_PARTITION, LARGEST_TWO_PARTITION = 8, 16  # elements of those looked for, at first and at last,
+GROWTH = 2  # and by how much that grows
 STEPS, MOST_STEPS = 100, 10_000  # of the search for each 2-partition; twice as many whenever all sizes had their turn
 AT_LEAST, SLOWER = 5, 0.25  # rounds with each size; the share of their mean gain that is too little
 NUMBERS = 1 << 23  # general 2-partitions have whole numbers up to that
@@ -83,7 +84,7 @@ class Semidefinite:
         self.M = np.eye(r.n)
         self.M[r.u, r.v] = self.M[r.v, r.u] = r.y
         self.iterations = 0
-        r.largest, r.patience = SMALLEST, STEPS
+        r.largest, r.patience = SMALLEST_TWO_PARTITION, STEPS
         self._since, self._begun = r.bound, r.rounds  # the bound and the number of rounds when `largest` last changed
 
     def round(self, iterations: int = ITERATIONS) -> None:
@@ -135,8 +136,8 @@ class Semidefinite:
         rounds = r.rounds - self._begun
         if rounds >= AT_LEAST and gained * rounds < SLOWER * (r.bound - self._since):
             r.largest += GROWTH
-            if r.largest > LARGEST:
-                r.largest, r.patience = SMALLEST, min(2 * r.patience, MOST_STEPS)
+            if r.largest > LARGEST_TWO_PARTITION:
+                r.largest, r.patience = SMALLEST_TWO_PARTITION, min(2 * r.patience, MOST_STEPS)
             self._since, self._begun = r.bound, r.rounds
         elif rounds == 1:
             self._since = r.bound
