@@ -194,7 +194,7 @@ def test_sweeps_end_at_the_projection():
         sizes = rng.integers(2, n + 1, 12)
         rows.add(Inequalities.of([(TWO_PARTITION, 1, rng.permutation(n)[:k].tolist()) for k in sizes]))
         given = 3.0 * rng.normal(size=m)
-        point, prices, rest = given.copy(), np.zeros(len(rows)), np.zeros(len(rows), np.uint8)
+        point, multipliers, rest = given.copy(), np.zeros(len(rows)), np.zeros(len(rows), np.uint8)
         lower, upper = np.zeros(m), (rng.random(m) < 0.9).astype(float)
         for _ in range(2000):
             _projection.sweep(
@@ -207,15 +207,15 @@ def test_sweeps_end_at_the_projection():
                 upper,
                 step,
                 point,
-                prices,
+                multipliers,
                 rest,
             )
         y = np.clip(point, lower, upper)
         room = rows.rhs - rows.left(y)
-        # The conditions for the nearest point: it is feasible, rows with a price are tight, and the rest is the box's.
-        assert room.min() > -1e-7 and prices.min() >= 0.0 and np.abs(room * prices * step).max() < 1e-6, case
-        assert np.allclose(point, given - step * rows.reduced(np.zeros(m), prices)), case
-    assert (prices > 0).any()
+        # The conditions for the nearest point: it is feasible, rows with a multiplier are tight, the rest is the box's.
+        assert room.min() > -1e-7 and multipliers.min() >= 0.0 and np.abs(room * multipliers * step).max() < 1e-6, case
+        assert np.allclose(point, given - step * rows.reduced(np.zeros(m), multipliers)), case
+    assert (multipliers > 0).any()
 
 
 def test_point_and_bound_meet_without_inequalities():

@@ -22,8 +22,8 @@ random; those that have lately found something better are taken more often. The 
 seed, the number of the round and of the task, and without a time limit none looks at the clock; so the result after a
 number of rounds is the same on any number of threads.
 
-Forbidden entries cost a price in annealing over single labels, which rises while what it finds is forbidden, and falls
-while it is not. Everywhere else they cost more than all that is allowed can.
+Forbidden entries cost a penalty in annealing over single labels, which rises while what it finds is forbidden, and
+falls while it is not. Everywhere else they cost more than all that is allowed can.
 
 Blocks are what finds the best known labelings of binary grids and pedigrees; annealing over single labels is what finds
 those of dense factor graphs, whose blocks are small. Blocks of which tables have two variables only, forests, end far

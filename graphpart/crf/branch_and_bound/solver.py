@@ -266,7 +266,7 @@ class BranchAndBound:
         return self._search(flat, np.concatenate([np.ldexp(messages, unit), more])), share
 
     def _linear(self, inner: Stopping) -> tuple[Search, float] | None:
-        """With the prices of the linear relaxation, which cost nothing at nodes."""
+        """With the multipliers of the linear relaxation, which cost nothing at nodes."""
         cliques = self._cliques
         p = self._problem if cliques is None else cliques.base
         if int(np.isfinite(p.tables).sum()) > RELAXED:
@@ -277,8 +277,8 @@ class BranchAndBound:
         found = relaxation(p, milp.pick_solver(), inner, self.cost + self.others, sets)
         if found is None:
             return None
-        labels, messages, prices = found
+        labels, messages, multipliers = found
         if cliques is not None:
-            messages = cliques.amounts(messages, prices)
+            messages = cliques.amounts(messages, multipliers)
         self.offer(improve(self.f, self._outside(labels), inner, "sweep")[0])
         return self._search(self._flat, messages), 0.0

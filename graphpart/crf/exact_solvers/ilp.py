@@ -7,7 +7,7 @@
 
 An entry z that is forbidden has no variable m[f, z]. Factors over the same variables are merged and unary ones absorbed
 first, and connected components are solved apart, each from the labeling that local search finds. First the relaxation
-0 <= x <= 1 is solved: its prices prove a lower bound, and often its solution is integer already.
+0 <= x <= 1 is solved: its multipliers prove a lower bound, and often its solution is integer already.
 """
 
 from __future__ import annotations
@@ -156,11 +156,11 @@ def solve_component(
 def relaxation(
     f: FactorGraph, solver: Any, stopping: Stopping, cost: float, sets: list[NDArray[np.int64]]
 ) -> tuple[NDArray[np.int32], Floats, Floats] | None:
-    """Labels by rounding the relaxation, and its prices; None if it was not solved to the end.
+    """Labels by rounding the relaxation, and its multipliers; None if it was not solved to the end.
 
-    The prices are amounts that factors of at least two variables send to labels, in the order of `Certificate`: they
-    prove the best bound that such amounts can prove (Cooper, de Givry & Schiex 2007). Then the prices, not positive, of
-    sets of labels, by their places among the labels of all variables, of which one at most may be chosen.
+    The multipliers are amounts that factors of at least two variables send to labels, in the order of `Certificate`:
+    they prove the best bound that such amounts can prove (Cooper, de Givry & Schiex 2007). Then the multipliers, not
+    positive, of sets of labels, by their places among the labels of all variables, of which one at most may be chosen.
     """
     from graphpart import milp
 
@@ -181,7 +181,8 @@ def relaxation(
     several = np.flatnonzero(np.diff(f.scope_start) > 1)
     _, scope = rows_of(f.scope_start, f.scope, several)
     count = f.n + int(f.domains[scope].sum())
-    return _labels(f, answer.values), program.prices[f.n : count], program.prices[len(program.prices) - len(sets) :]
+    multipliers = program.multipliers
+    return _labels(f, answer.values), multipliers[f.n : count], multipliers[len(multipliers) - len(sets) :]
 
 
 def _program(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:

@@ -1,8 +1,9 @@
 """The linear relaxation with a background: pairs that are not listed become variables when an inequality needs them.
 
 As in `relaxation`, but a pair without variable repels, and stays at 0: no inequality that holds asks for more. Where a
-point violates an inequality in which such a pair has a minus, the pair is made a variable (pricing): inequalities of
-stars, conflicted triangles among them, and of cycles that listed pairs close. The start is message passing.
+point violates an inequality in which such a pair has a minus, the pair is made a variable (column generation):
+inequalities of stars, conflicted triangles among them, and of cycles that listed pairs close. The start is message
+passing.
 """
 
 from __future__ import annotations

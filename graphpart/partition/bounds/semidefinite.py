@@ -6,7 +6,7 @@ the indicators of subsets, hence positive semidefinite. That is added to the lin
     minimise c y   subject to   inequalities a_k y <= b_k,   0 <= y <= 1,   Y positive semidefinite
 
 (Charikar, Guruswami & Wirth 2005 and Swamy 2004 round it to partitions, for y >= 0 alone).
-Prices are those l_k of the inequalities, and a positive semidefinite matrix S: every partition costs at least
+Multipliers are those l_k of the inequalities, and a positive semidefinite matrix S: every partition costs at least
 
     sum over pairs of min(0, c + sum_k l_k a_k - 2 S)  -  sum_k l_k b_k  -  trace(S).
 
@@ -15,7 +15,7 @@ alternating direction method of multipliers with penalty R has a matrix M, and i
 
 1. projects M onto the first set, Y = P(M), by its eigenvectors; S is R times what that adds, Y - M;
 2. comes nearer to the projection of ``2 Y - M``, less the costs divided by 2 R, onto the second set: by one pass over
-   the inequalities, each of which takes the price that is best while the others stay (Hildreth 1957). That is Z;
+   the inequalities, each of which takes the multiplier that is best while the others stay (Hildreth 1957). That is Z;
 3. moves M by a multiple of Z - Y.
 
 R rises where Z - Y is large, and falls where Z moves much. (For semidefinite relaxations in general: Povh, Rendl &
@@ -25,7 +25,7 @@ of 100 elements take 1 ms, and without inequalities 500 iterations give six digi
 What takes time is to find inequalities. On 100 elements with costs drawn from -100 to 100, whose triangles prove
 -33130 and whose best partition known costs -28800, positive semidefiniteness proves -35628; with triangles -34821;
 with odd wheels -32930; with 2-partitions of up to 6, 9 and 12 elements -32280, -32030 and -31880 (in up to a minute).
-Nearly all 2-partitions with a price have two elements more on one side than on the other: those with equal sides
+Nearly all 2-partitions with a multiplier have two elements more on one side than on the other: those with equal sides
 follow from positive semidefiniteness. With planted subsets and heavy noise, they have four to six more. So
 2-partitions are searched deeper than for the linear relaxation, small ones first, then larger ones as a size gains
 less, and longer when all sizes have had their turn. Numbers b other than -1, 0 and 1 (large ones are violated by every
@@ -88,14 +88,14 @@ class Semidefinite:
         self._since, self._begun = r.bound, r.rounds  # the bound and the number of rounds when `largest` last changed
 
     def round(self, iterations: int = ITERATIONS) -> None:
-        """Iterate, and offer the bound that the prices and S then prove."""
+        """Iterate, and offer the bound that the multipliers and S then prove."""
         with one_thread() if self.relaxation.n <= ALONE else nullcontext():
             self._round(iterations)
 
     def _round(self, iterations: int) -> None:
         r, rows = self.relaxation, self.relaxation.rows
         order, starts, middles, pairs = rows.by_length()
-        prices, rhs, row_steps = rows.prices[order], rows.rhs[order], 1.0 / rows.lengths[order]
+        multipliers, rhs, row_steps = rows.prices[order], rows.rhs[order], 1.0 / rows.lengths[order]
         rest = np.zeros(len(order), np.uint8)
         pull = rows.reduced(np.zeros(len(r.given)), rows.prices)
         M, z, diagonal = self.M, np.clip(r.y, r.lower, r.upper), np.arange(r.n)
@@ -106,7 +106,7 @@ class Semidefinite:
             y = Y[r.u, r.v]
             start = y + added[r.u, r.v] - step * (r.given + pull)
             point = start.copy()
-            _projection.sweep(starts, middles, pairs, rhs, row_steps, r.lower, r.upper, step, point, prices, rest)
+            _projection.sweep(starts, middles, pairs, rhs, row_steps, r.lower, r.upper, step, point, multipliers, rest)
             pull += (start - point) / step
             before, z = z, np.clip(point, r.lower, r.upper)
             M[r.u, r.v] += MOVE * (z - y)
@@ -124,7 +124,7 @@ class Semidefinite:
                 break
         r.rounds += 1
         r.y = z
-        rows.prices[order] = prices
+        rows.prices[order] = multipliers
         r.set_squares(*whole_numbers(factor(penalty * added)))
         known = r.bound
         r.offer(rows.prices)
@@ -172,7 +172,7 @@ def whole_numbers(F: Floats) -> tuple[NDArray[np.int32], float]:
 
 
 def solve_semidefinite(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
-    """Inequalities and prices that prove the bound of the relaxation, for a problem without required joins."""
+    """Inequalities and multipliers that prove the bound of the relaxation, for a problem without required joins."""
     relaxation = Relaxation(p, stopping, complete=True)
     relaxation.start(*pass_messages(p, stopping, 2))
     semidefinite = Semidefinite(relaxation)
