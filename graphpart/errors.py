@@ -1,7 +1,7 @@
-"""What can go wrong, each with its own exception.
+"""The exceptions and warnings of graphpart.
 
-Every exception raised on purpose derives from :class:`GraphPartError`, so one ``except`` clause catches them all;
-each also derives from the built-in exception that fits, so code that knows nothing of graphpart can handle it.
+Every exception that graphpart raises on purpose derives from :class:`GraphPartError`, so one ``except`` clause catches
+all of them. Each also derives from a built-in exception, so code that knows nothing of graphpart can handle it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def unknown(what: str, name: object, known: Iterable[str], also: Iterable[str] =
 
 
 def warn(text: str) -> None:
-    """Issue a :class:`GraphPartWarning` at the line, outside of this package, that led here."""
+    """Issue a :class:`GraphPartWarning` that points to the line of the caller outside of this package."""
     level = 1
     try:
         while sys._getframe(level).f_code.co_filename.startswith(PACKAGE):

@@ -50,12 +50,12 @@ class Method:
         callback: Callable[[float, float], object] | None = None,
         **options: Any,
     ) -> Result:
-        """Call the function with the options that are given; a seed is left out where nothing is random.
+        """Call the function with the given options; the seed is not passed to methods that draw no random numbers.
 
         Raises
         ------
         InvalidOption
-            If the method has no such option, or the seed is none.
+            If the method has no such option, or the seed is not a valid seed.
         """
         given = {"initial": initial, "max_iterations": max_iterations, "target": target}
         options |= {name: value for name, value in given.items() if value is not None}
@@ -180,7 +180,7 @@ def find_method(name: str, problem: str) -> Method:
     Raises
     ------
     InvalidOption
-        If there is none; the message lists those that there are.
+        If there is none; the message lists the names of all methods.
     """
     methods = {method.name: method for method in methods_for(problem)}
     return methods[find_name(name, methods, other_names(methods.values()))]

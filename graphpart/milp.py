@@ -1,9 +1,10 @@
 """Integer programs over 0/1 variables, through PuLP: the only place that knows PuLP and its solvers.
 
 A :class:`Program` minimises ``costs @ x`` subject to rows that may be added between solves, or dropped. Costs are
-scaled before a solver sees them: to whole numbers where they are multiples of one number, because solvers then know
-that a better solution is better by 1; else to a magnitude that fits the absolute tolerances of solvers. Lower bounds
-from relaxations do not rely on the solver: any multipliers of the rows prove one (`Program.proven`).
+scaled before they are passed to a solver. If they are multiples of one number, they become integers: solvers then know
+that a better solution is better by at least 1. Otherwise they are scaled to a magnitude that fits the absolute
+tolerances of solvers. Lower bounds from relaxations do not rely on the solver: `Program.proven` computes a valid bound
+from any multipliers of the rows.
 
 Imported only by functions that solve integer programs, so that ``import graphpart`` does not load PuLP.
 """

@@ -65,7 +65,7 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : Result
-        Its `history` is drawn, and ``info["bounds"]`` or else `lower_bound`.
+        Its `history` and its `bounds` are drawn.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -84,18 +84,13 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
         raise InvalidOption(f"the result of method {result.method} has no history: nothing to draw")
     if ax is None:
         ax = _pyplot().figure().add_subplot()
-    costs = _best_so_far(result.history, min)
-    ax.step(*zip(*costs, strict=True), where="post", label=f"cost {result.cost:.6g}", color="tab:blue")
-    bounds = list(result.info.get("bounds", ()))
-    if not bounds and math.isfinite(result.lower_bound):
-        bounds = [(result.seconds, result.lower_bound)]
-    if bounds and math.isfinite(result.lower_bound):
-        bounds = _best_so_far([*bounds, (max(result.seconds, bounds[-1][0]), result.lower_bound)], max)
-        marker = "o" if len(bounds) < 3 else None
+    ax.step(*zip(*result.history, strict=True), where="post", label=f"cost {result.cost:.6g}", color="tab:blue")
+    if math.isfinite(result.lower_bound):
+        bounds = [*result.bounds, (result.seconds, result.lower_bound)]
         ax.step(
             *zip(*bounds, strict=True),
             where="post",
-            marker=marker,
+            marker="o" if len(bounds) < 3 else None,
             label=f"lower bound {result.lower_bound:.6g}",
             color="tab:orange",
         )
@@ -109,8 +104,8 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
 def plot_partition(problem: Costs, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto") -> Axes:
     """Draw the costs of a set partition problem, ordered by cluster; see SetPartition.plot.
 
-    In a matrix, pairs without a cost are white; where elements share cells, these have the mean cost of their pairs. In
-    a graph, lines are solid where pairs attract and dashed where they repel.
+    In a matrix, pairs without a cost are white. If a cell stands for several pairs, it shows their mean cost. In a
+    graph, solid lines are pairs that attract, and dashed lines are pairs that repel.
     """
     if kind not in ("auto", "matrix", "graph"):
         raise InvalidOption(f"kind is {kind!r}: expected auto, matrix or graph")
@@ -213,7 +208,7 @@ def _draw_nodes(G: Any, position: Any, labels: Any, names: Any, ax: Axes) -> Non
 
 
 def check_picture(path: str) -> None:
-    """Raise before any work is done if a picture of this name could not be drawn: MissingDependency, InvalidOption."""
+    """Raise MissingDependency or InvalidOption, before any work is done, if a picture of this name cannot be drawn."""
     kinds = _pyplot().Figure().canvas.get_supported_filetypes()
     if Path(path).suffix.lower().removeprefix(".") not in kinds:
         raise InvalidOption(f"{path!r} is no name of a picture: expected one that ends in .{', .'.join(sorted(kinds))}")
@@ -229,15 +224,6 @@ def save_history(result: Result, path: str) -> None:
             figure.savefig(stream, format=Path(path).suffix.lower().removeprefix("."), bbox_inches="tight")
     finally:
         plt.close(figure)
-
-
-def _best_so_far(points: Any, better: Any) -> list[tuple[float, float]]:
-    """The points of a curve that never gets worse, without those that are not finite."""
-    curve: list[tuple[float, float]] = []
-    for seconds, value in points:
-        if math.isfinite(value):
-            curve.append((seconds, better(value, curve[-1][1]) if curve else value))
-    return curve or [(0.0, math.nan)]
 
 
 def _pyplot() -> Any:

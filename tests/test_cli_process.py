@@ -215,6 +215,19 @@ def test_a_line_per_second_on_a_terminal(tmp_path):
     assert re.search(r"[\r\n]\d s  cost -\S+  lower bound -\S+  gap \S+%  \d+ nodes, \d+ rounds, \d+ cuts", text)
 
 
+@pytest.mark.parametrize("width", [80, 140])
+def test_progress_shows_cost_bound_and_gap_and_fits_the_terminal(tmp_path, width):
+    path = tmp_path / f"{'a-rather-long-name-' * 4}.npz"
+    argv = [*GRAPHPART, "generate", "planted-partition", "--n", 120, "--subsets", 12, "--sigma", 3, "-o", path]
+    subprocess.run(list(map(str, argv)), check=True, timeout=100)
+    status, text = on_terminal([*GRAPHPART, "solve", path, "--time-limit", 2], width)
+    assert status == 0
+    lines = [line for line in re.split(r"[\r\n]+|(?=[\u2800-\u28ff] )", text) if re.search(r"\d:\d\d:\d\d", line)]
+    assert any(re.search(r"\.\.\..*  cost -\S+  bound -\S+  gap \S+%", line) for line in lines), text
+    assert all(len(line.rstrip()) <= width for line in lines)
+    assert not re.search(r"\d/1\b", text)  # one run is not "0 of 1 done"
+
+
 def test_errors_on_a_terminal_are_lines(triangles):
     status, text = on_terminal([*GRAPHPART, "solve", "missing.csv", triangles, "--method", "kernighan-lin"])
     assert status == 1

@@ -99,7 +99,7 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                     with batch.guard(file):
                         with Interrupt(progress.start(f"{file}  {method}")) as interrupt:
                             result = solve(
-                                problem, method, time_limit=args.time_limit, seed=args.seed, callback=interrupt.callback
+                                problem, method, time_limit=args.time_limit, seed=args.seed, callback=interrupt
                             )
                         facts = record(file, result)
                         best, gap = manifests.compare(file, problem, result.cost)

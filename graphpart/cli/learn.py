@@ -72,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
     if args.problem is not None and args.loss != "max-margin":
         raise InvalidOption("--problem is given: expected --loss max-margin")
     with Progress(3) as progress:
-        callback = progress.start("reading")
+        progress.start("reading")
         if args.loss == "max-margin":
             names, training, held_out = read_partitions(args)
         else:
-            names, training, held_out = read_samples(args, callback)
+            names, training, held_out = read_samples(args, progress)
         progress.advance()
         records = {}
         if held_out:
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def read_samples(args: argparse.Namespace, callback: Callback | None) -> tuple[list[str], Blocks, Blocks]:
+def read_samples(args: argparse.Namespace, progress: Progress) -> tuple[list[str], Blocks, Blocks]:
     """The names of the attributes, and blocks (attributes, decisions) of training and of held-out pairs."""
     import numpy as np
 
@@ -138,8 +138,7 @@ def read_samples(args: argparse.Namespace, callback: Callback | None) -> tuple[l
             if out.any():
                 held_out.append((X[out], y[out]))
             count += len(y)
-            if callback is not None:
-                callback(0.0, float(count))
+            progress.start(f"reading: {count} pairs")
         if not count:
             raise source.error(2, "no row follows the header: expected pairs to learn from")
     return names, training, held_out

@@ -171,7 +171,7 @@ def run(args: argparse.Namespace) -> int:
                 with Interrupt(progress.start(f"{file}  {args.method}")) as interrupt:
                     if checkpoint is not None:
                         options["checkpoint"] = checkpoint
-                    result = solve(problem, evidence, start, args, options, interrupt.callback)
+                    result = solve(problem, evidence, start, args, options, interrupt)
                 if output is not None:
                     with batch.guard(output):  # labels that cannot be written do not lose the row
                         write_labels(result, output)

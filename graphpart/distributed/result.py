@@ -19,7 +19,8 @@ class DistributedResult(Shown):
     ----------
     labels : str
         The folder of Parquet files with the columns ``id`` and ``label``: whole numbers from 0 on, equal for
-        elements of the same subset. Where identifiers are integers with gaps, labels may have gaps, too.
+        elements of the same subset. Where identifiers are integers with gaps, labels may have gaps, too. A folder that
+        neither `output` nor `work_folder` named is removed with this result, or when Python ends.
     cost : float
         The sum of the costs of pairs within subsets, from a pass over all pairs.
     lower_bound : float

@@ -24,7 +24,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -91,7 +93,8 @@ def solve(
     memory_limit : str or float
         Of each worker: ``"4GB"``, or bytes. How pairs are divided follows from it.
     output : path, optional
-        Folder for the labels, as Parquet files; default: ``labels`` in the work folder, or a new temporary folder.
+        Folder for the labels, as Parquet files; default: ``labels`` in the work folder. Without a work folder either,
+        the labels stand in a temporary folder, which is removed with the result, or when Python ends.
     work_folder : path, optional
         A folder that all workers reach, empty or of an earlier run with the same input and options, which is then gone
         on with. Default: a temporary folder, removed in the end.
@@ -146,10 +149,12 @@ def solve(
     temporary = work_folder is None
     at = tempfile.mkdtemp(prefix="graphpart-work-") if work_folder is None else os.path.abspath(os.fspath(work_folder))
     folder = Folder(at)
+    fleeting: str | None = None  # the folder of labels, if it lasts no longer than the result
+    result: DistributedResult | None = None
     try:
-        if output is None:
-            output = tempfile.mkdtemp(prefix="graphpart-labels-") if temporary else os.path.join(at, "labels")
-        target = os.path.abspath(os.fspath(output))
+        if output is None and temporary:
+            output = fleeting = tempfile.mkdtemp(prefix="graphpart-labels-")
+        target = os.path.abspath(os.path.join(at, "labels") if output is None else os.fspath(output))
         chosen: list[Any] = [method, {name: repr(value) for name, value in (options or {}).items()}]
         signature = {
             "columns": [named.u, named.v, named.cost],
@@ -173,7 +178,12 @@ def solve(
 
             engine = stack.enter_context(Engine(folder, client, workers, memory, stopping, report))
             run = Run(engine, folder, named, method, dict(options or {}), bound, blocks, memory, stopping)
-            return run.run(files, int(refine), target)
+            result = run.run(files, int(refine), target)
+            if fleeting is not None:
+                weakref.finalize(result, shutil.rmtree, fleeting, ignore_errors=True)
+            return result
     finally:
         if temporary:
             folder.delete()
+        if fleeting is not None and result is None:
+            shutil.rmtree(fleeting, ignore_errors=True)

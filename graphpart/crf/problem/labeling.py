@@ -46,8 +46,6 @@ def finish(
     if cost == math.inf:
         bad = _structure.first_forbidding(*f._flat(), labels)
         text = f"no allowed labeling was found: factor {bad} over {forbidden_by(f, bad)} forbids this one; {text}"
-    stopping.record(cost)
-    stopping.reraise()
     return result_of(LabelingResult, f, labels, cost, stopping, method, status, text, lower_bound, info)
 
 

@@ -30,7 +30,7 @@ from graphpart.partition.anytime_search.levels import polished, proposal_by_leve
 from graphpart.partition.anytime_search.parameters import FusionParameters
 from graphpart.partition.anytime_search.recombination import best_of_regions
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
-from graphpart.partition.local_search import _background_joining, _sparse_joining
+from graphpart.partition.local_search import _sparse_joining
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
@@ -182,14 +182,8 @@ def noisy_joining(p: SetPartition, strength: float, rng: np.random.Generator, st
     finite = np.isfinite(cost)
     mean = float(np.abs(cost[finite]).mean()) if finite.any() else 0.0
     noisy = cost + rng.standard_normal(p.m) * (strength * mean)
-    if p.background is not None:
-        w, limit = terms_of(p), Stopping(stopping.remaining)
-        return canonical(
-            _background_joining.join_with_background(
-                p.n, u, v, noisy, w.weights, w.partner, w.factor, p.tolerance, 0.0, limit
-            )
-        )
-    return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, p.tolerance, 0.0, Stopping(stopping.remaining)))
+    limit = Stopping(stopping.remaining)
+    return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, terms_of(p), p.tolerance, 0.0, limit))
 
 
 def fused(

@@ -4,26 +4,25 @@
     subject to  a_k y <= b_k   for inequalities that every partition satisfies (see `inequalities`)
                 0 <= y <= 1    for each pair
 
-Multipliers l_k >= 0 of any inequalities prove the bound of a `certificate`, whatever y is: no solver has to be
-believed, and every iterate has a bound. The iteration is that of Chambolle & Pock 2011 with the diagonal steps of Pock
-& Chambolle 2011, each step T reflected and drawn to the point z0 of the last restart: z_k+1 = (k+1)/(k+2) (2 T(z_k) -
-z_k) + z0/(k+2) (Halpern 1967; Lu & Yang 2024). The average over the steps since a restart, which Applegate et al. 2021
-take, needed about three times as many to prove the same. Each iteration is a pass over the terms of the inequalities.
-At each restart, violated inequalities are added, and those with multiplier 0 that are far from tight dropped. A pair in
-no inequality takes no part: its cost says what it is; nor does one that is fixed.
+Multipliers l_k >= 0 of any inequalities prove the bound of a `certificate`, whatever y is: no solver has
+to be trusted, and every iterate has a bound. The iteration is that of Chambolle & Pock 2011 with the diagonal steps of
+Pock & Chambolle 2011, each step T reflected and drawn to the point z0 of the last restart: z_k+1 = (k+1)/(k+2) (2
+T(z_k) - z_k) + z0/(k+2) (Halpern 1967; Lu & Yang 2024). Each iteration is a pass over the terms of the inequalities. At
+each restart, violated inequalities are added, and inequalities with multiplier 0 that are far from tight are dropped. A
+pair that is in no inequality takes no part in the iteration, since the sign of its cost determines its value; a pair
+that is fixed takes no part, either.
 
-Where all pairs are variables, the inequalities are triangles, then 2-partitions by local search (Grötschel &
-Wakabayashi 1989, 1990): from pairs of elements, and from those inequalities that have a multiplier, by a few steps of
-tabu search, at most 12 elements each, or as `largest` and `patience` say. Where these are exhausted, odd wheels (Chopra
-& Rao 1993). Where only pairs with a cost are, they are conflicted cycles found along shortest paths: near ones first,
-then, where these are few, far ones between the sets of elements that pairs with y = 1 connect, up to a twentieth as
-many as variables in a round.
+If all pairs are variables, the inequalities are triangles, then 2-partitions (Grötschel & Wakabayashi 1989, 1990),
+then, when none of these is violated any more, odd wheels (Chopra & Rao 1993). 2-partitions are found by a few steps of
+tabu search that starts from pairs of elements and from inequalities with a positive multiplier; they have at most 12
+elements each, or as `largest` and `patience` say. If only pairs with a cost are variables, the inequalities are
+conflicted cycles found along shortest paths. Cycles of near elements come first. If few of these are found, far cycles
+follow: pairs with y = 1 connect elements to sets, and paths lead from set to set. In each round, at most a twentieth as
+many far cycles as variables are added.
 
-On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality, so triangles
-alone, like message passing, prove no more than half the sum of negative costs; 2-partitions, those with several
-elements on both sides among them, make the difference. Local search from pairs finds few of those that are violated: on
-100 elements with costs drawn from -100 to 100, steps from those with a multiplier raised the bound from -33130 to
--32175.
+On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality. Triangles alone,
+like message passing, therefore prove no more than half the sum of negative costs, and 2-partitions are needed, also
+with several elements on both sides.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def _partings(
     merges, merge_costs = np.zeros((q.n, 2), np.int32), np.zeros(q.n)
     joins = 0
     if len(inside):
-        joined = _sparse_joining.join_sparse(q.n, u, v, cost, q.tolerance, 0.0, stopping, merges, merge_costs)
+        joined = _sparse_joining.join_sparse(q.n, u, v, cost, None, q.tolerance, 0.0, stopping, merges, merge_costs)
         joins = q.n - len(np.unique(joined))
     return _changes.partings(u, v, own, merges, merge_costs, joins, labels, sizes, splits, leaving, stopping)
 

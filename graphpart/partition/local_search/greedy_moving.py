@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _background_moves, _dense_moves, _sparse_moves
+from graphpart.partition.local_search import _dense_moves, _sparse_moves
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, move_to_any
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
@@ -90,9 +90,4 @@ def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         return _dense_moves.greedy_moving(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
     if any_subset_attracts(p):
         return move_to_any(p, labels, cost, stopping)
-    if p.background is not None:
-        w = terms_of(p)
-        return _background_moves.greedy_moving(
-            *p.rows(), labels, w.weights, w.partner, w.factor, p.magnitude, p.tolerance, cost, stopping
-        )
-    return _sparse_moves.greedy_moving(*p.rows(), labels, p.magnitude, p.tolerance, cost, stopping)
+    return _sparse_moves.greedy_moving(*p.rows(), labels, terms_of(p), p.magnitude, p.tolerance, cost, stopping)

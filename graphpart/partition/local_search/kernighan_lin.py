@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _background_moves, _dense_moves, _sparse_moves
+from graphpart.partition.local_search import _dense_moves, _sparse_moves
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
@@ -86,19 +86,15 @@ def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) ->
         return _dense_moves.kernighan_lin(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
     if any_subset_attracts(p):
         return improve_by_pairs(p, labels, stopping)
-    if p.background is not None:
-        return _with_background(p, labels, cost, stopping)
-    return _sparse_moves.kernighan_lin(*p.rows(), labels, p.magnitude, p.tolerance, cost, stopping)
+    return _by_listed_pairs(p, labels, cost, stopping)
 
 
-def _with_background(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
+def _by_listed_pairs(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
     """Sequences, each from a partition whose cost is computed anew, so that no rounding error is taken for a gain."""
-    w = terms_of(p)
+    rows, terms = p.rows(), terms_of(p)
     while True:
         found = canonical(
-            _background_moves.kernighan_lin_sequence(
-                *p.rows(), labels, w.weights, w.partner, w.factor, p.magnitude, p.tolerance, cost, stopping
-            )
+            _sparse_moves.kernighan_lin_sequence(*rows, labels, terms, p.magnitude, p.tolerance, cost, stopping)
         )
         before, after = cost, p.evaluate_labels(found)
         if after < before:

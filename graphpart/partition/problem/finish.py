@@ -43,7 +43,6 @@ def finish(
     If rounding made the labels worse than the start, the start is returned. Subsets are divided into their connected
     pieces, in O(n + m) (for a matrix O(n) if there are few zeros).
     """
-    stopping.reraise()
     given, labels = labels, canonical(labels)
     if cost is None or not np.array_equal(labels, given):
         cost = p.evaluate_labels(labels)
@@ -52,7 +51,6 @@ def finish(
     pieces = connected_subsets(p, np.ascontiguousarray(labels, np.int32))
     if pieces.max(initial=0) > labels.max(initial=0):
         labels = pieces
-    stopping.history.append((stopping.seconds, cost))
     return result_of(
         PartitionResult, p, labels, cost, stopping, method, stopping.reason or status, message, lower_bound, info
     )
