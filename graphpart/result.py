@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.display import Facts, Shown, frame_of, number, plural, series_of
+from graphpart.display import Facts, Shown, frame_of, number, percent, plural, series_of
 from graphpart.errors import InvalidOption
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["LabelingResult", "PartitionResult", "Result", "Status", "gap_text", "relative_gap"]
+__all__ = ["LabelingResult", "PartitionResult", "Result", "Status", "relative_gap"]
 
 
 class Status(StrEnum):
@@ -39,11 +39,6 @@ def relative_gap(cost: float, lower_bound: float) -> float:
     if difference <= 0:
         return 0.0
     return difference / abs(cost) if cost and difference < math.inf else math.inf
-
-
-def gap_text(gap: float) -> str:
-    """A gap in per cent; ``-`` when no bound is known."""
-    return f"{100 * gap:.3g}%" if math.isfinite(gap) else "-"
 
 
 ROWS = 10  # of clusters or labels that a notebook shows
@@ -116,7 +111,7 @@ class Result(Shown):
         facts: dict[str, Any] = {"method": self.method, **self._counts(), "cost": self.cost}
         if self.objective != self.cost:
             facts["objective"] = self.objective
-        facts |= {"lower bound": self.lower_bound, "gap": gap_text(self.gap), "status": str(self.status)}
+        facts |= {"lower bound": self.lower_bound, "gap": percent(self.gap), "status": str(self.status)}
         return Facts(facts | {"message": self.message, "iterations": self.iterations, "seconds": self.seconds})
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
@@ -151,7 +146,7 @@ class Result(Shown):
         return {"labels": len(self.labels)}
 
     def _facts(self) -> dict[str, Any]:
-        known = {} if self.lower_bound == -math.inf else {"lower bound": self.lower_bound, "gap": gap_text(self.gap)}
+        known = {} if self.lower_bound == -math.inf else {"lower bound": self.lower_bound, "gap": percent(self.gap)}
         return {"method": self.method, "status": str(self.status), **known, "seconds": float(f"{self.seconds:.3g}")}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from graphpart import display
 from graphpart.cli.console import emit, shown
 from graphpart.display.progress import Callback, Progress, on_terminal
 from graphpart.methods import METHODS
@@ -106,7 +107,7 @@ class Table:
 
 def percent(ratio: float | None) -> str | None:
     """A ratio for a table, ``0%`` only if it is exactly 0; None if it is not finite."""
-    return None if ratio is None or not math.isfinite(ratio) else f"{100 * ratio:.3g}%"
+    return None if ratio is None or not math.isfinite(ratio) else display.percent(ratio)
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["Facts", "Shown", "number", "plural", "table", "text_of"]
+__all__ = ["Facts", "Shown", "number", "percent", "plural", "table", "text_of"]
 
 LONGEST = 60  # letters of a name or value that are shown
 CELL = "text-align: left"
@@ -65,6 +65,23 @@ def number(value: float) -> str:
     if isinstance(value, float):
         return f"{value + 0.0:.10g}" if math.isfinite(value) else "-"
     return f"{value:,}".replace(",", " ") if abs(value) >= 10_000 else str(value)
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A share in per cent, in plain digits of which so many count; ``-`` for what is not known.
+
+    Examples
+    --------
+    >>> percent(0.0), percent(0.012345), percent(0.25, 2), percent(6.04, 2), percent(12.345)
+    ('0%', '1.23%', '25%', '600%', '1230%')
+    """
+    if not math.isfinite(share):
+        return "-"
+    text = f"{100 * share:.{digits}g}"
+    rounded = float(text)
+    if abs(rounded) < 100:
+        return f"{text}%"
+    return f"{number(round(rounded))}%" if abs(rounded) < 1e15 else f"{text}%"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphpart.display import Facts, Shown, number, plural
-from graphpart.result import Status, gap_text, relative_gap
+from graphpart.display import Facts, Shown, number, percent, plural
+from graphpart.result import Status, relative_gap
 
 __all__ = ["DistributedResult"]
 
@@ -89,7 +89,7 @@ class DistributedResult(Shown):
         return {
             "pairs": self.pairs,
             "lower bound": self.lower_bound,
-            "gap": gap_text(self.gap),
+            "gap": percent(self.gap),
             "status": str(self.status),
             "seconds": round(self.seconds, 3),
         }

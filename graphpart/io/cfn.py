@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.files.stream import LARGEST_COUNT
 from graphpart.files.text import numbers
 from graphpart.io._cfn import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
 from graphpart.machine import memory
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 START = re.compile(rb'(?:\s|#[^\n]*\n|//[^\n]*\n)*[{\[]\s*"?problem"?[\s:]*[{\[]')
 BOUND = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 NAME = re.compile(r"[^0-9+.\-\s/#\[\]{}\",:<>=][^\s/#\[\]{}\",:]*")
-LARGEST = 2**31 - 2  # labels, as in factor graphs
 EXACT = 15  # digits behind the point, up to which sums of costs are compared with the bound as whole numbers
 PRECISION = 2000  # digits of sums of costs between 1e-324 and 1e308, and of a bound of up to 1000 digits
 ROWS = 1 << 16  # costs written at a time
@@ -147,8 +147,8 @@ def _variables(tokens: Tokens, tagged: bool) -> tuple[list[str] | None, list[int
             labels.append(known)
             continue
         size = abs(int(tokens.word)) if _whole(tokens.word) and len(tokens.word) < 12 else 0
-        if not 1 <= size <= LARGEST:
-            raise tokens.wrong(f"the number of labels of a variable, from 1 to {LARGEST}, or their names")
+        if not 1 <= size <= LARGEST_COUNT:
+            raise tokens.wrong(f"the number of labels of a variable, from 1 to {LARGEST_COUNT}, or their names")
         domains.append(size)
         labels.append(None)
     return list(names) if named else None, domains, labels

@@ -27,7 +27,7 @@ from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency
 __all__ = ["fit_in_batches", "outlier_costs", "tuned_naive_bayes", "unary_costs"]
 
 Array = NDArray[np.float64]
-LARGEST = -float(np.log(np.finfo(np.float64).tiny))
+LARGEST_COST = -float(np.log(np.finfo(np.float64).tiny))
 
 
 def unary_costs(model: Any, X: ArrayLike) -> Array:
@@ -211,4 +211,4 @@ def _last(model: Any, attribute: str) -> bool:
 
 
 def _capped(costs: Array) -> Array:
-    return np.minimum(costs, LARGEST, out=costs)
+    return np.minimum(costs, LARGEST_COST, out=costs)

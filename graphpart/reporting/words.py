@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from graphpart.display import number, plural
+from graphpart.display import number, percent, plural
 from graphpart.result import Result, Status
 
 __all__ = ["above_best", "facts_of", "verdict"]
@@ -61,7 +61,7 @@ def above_best(result: Result) -> str:
     difference = result.cost - result.lower_bound
     if result.lower_bound <= 0 <= result.cost:  # the best possible may be 0
         return number(float(f"{_upwards(difference):.3g}"))
-    return f"{_upwards(100 * difference / abs(result.lower_bound)):.3g}%"
+    return percent(_upwards(100 * difference / abs(result.lower_bound)) / 100)
 
 
 def _upwards(value: float) -> float:
@@ -86,7 +86,7 @@ def facts_of(result: Result, counts: dict[str, int]) -> list[tuple[str, str]]:
         facts.append(("in the convention of the file", number(result.objective)))
     if math.isfinite(result.lower_bound):
         facts.append(("lower bound", number(result.lower_bound)))
-        facts.append(("gap, relative to the cost", f"{100 * result.gap:.3g}%"))
+        facts.append(("gap, relative to the cost", percent(result.gap)))
     facts.append(("method", result.method))
     facts.append(("ended because", ENDED[result.status]))
     facts.append(("iterations", number(result.iterations)))

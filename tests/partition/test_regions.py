@@ -123,7 +123,7 @@ def test_exact_finds_the_optimum_of_what_hangs_together_loosely(monkeypatch):
 
 @pytest.mark.parametrize("largest", [4, 400])
 def test_bounds_by_regions_are_valid(largest, monkeypatch):
-    """Whatever prices and partition they begin with; and so is what reduced costs then say of pairs outside."""
+    """Whatever multipliers and partition they begin with; and so is what reduced costs then say of pairs outside."""
     used_regions(monkeypatch)
     monkeypatch.setattr(regions_module, "LARGEST", largest)
     gained = improved = 0

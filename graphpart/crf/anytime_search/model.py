@@ -23,7 +23,7 @@ __all__ = ["Model"]
 Labels = NDArray[np.int32]
 TOLERANCE = 2.0**-44  # of the sum of what all tables can change,
 OUTLIER = 1000.0  # each of them at most so many times as much as a usual one
-SMALLEST, LARGEST = 2.0**-200, 2.0**200  # sums of costs that are left as they are; others are scaled
+SMALLEST_TOTAL, LARGEST_TOTAL = 2.0**-200, 2.0**200  # sums of costs that are left as they are; others are scaled
 
 
 class Model:
@@ -168,7 +168,7 @@ def _scaled(f: FactorGraph) -> FactorGraph:
     """The factor graph with costs times a power of 2, if they are too large or small for sums or random numbers."""
     finite = np.abs(f.tables[np.isfinite(f.tables)])
     total = float(finite.sum())
-    if not total or SMALLEST < total < LARGEST:
+    if not total or SMALLEST_TOTAL < total < LARGEST_TOTAL:
         return f
     _, exponent = math.frexp(total)
     tables = np.ldexp(f.tables, -exponent)

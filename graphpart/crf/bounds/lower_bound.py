@@ -63,9 +63,9 @@ def lower_bound(
     problem : FactorGraph or bipartite networkx.Graph
     method : str
         "negative-sum": the constant, the smallest sum of unary costs of each variable, and the smallest entry of each
-        other table. "message-passing" (also "trw-s", "srmp"): the bound is raised by sequential reweighted message passing, then by
-        violated cycles; for any factor graph. "roof-duality" (also "qpbo"): the maximum flow of Hammer, Hansen &
-        Simeone (1984), for variables with two labels and factors of at most two variables.
+        other table. "message-passing" (also "trw-s", "srmp"): the bound is raised by sequential reweighted message
+        passing, then by violated cycles; for any factor graph. "roof-duality" (also "qpbo"): the maximum flow of
+        Hammer, Hansen & Simeone (1984), for variables with two labels and factors of at most two variables.
     time_limit : float, optional
         Seconds, after which the best bound so far is returned. Making the certificate takes additional time.
     max_iterations : int, optional

@@ -53,15 +53,15 @@ class Cliques:
     variable: NDArray[np.int64]
     label: NDArray[np.int64]
 
-    def amounts(self, messages: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    def amounts(self, messages: NDArray[np.float64], multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Messages of `problem` from those of `base` and multipliers of the sets, which members pay to their set."""
         parts = [messages]
-        for price, row in zip(prices.tolist(), self.members, strict=True):
+        for multiplier, row in zip(multipliers.tolist(), self.members, strict=True):
             for position, place in enumerate(row.tolist()):
                 one = np.zeros(int(self.base.domains[self.variable[place]]))
-                one[self.label[place]] = -price
+                one[self.label[place]] = -multiplier
                 other = np.zeros(len(row) + 1)
-                other[position + 1] = price
+                other[position + 1] = multiplier
                 parts += [one, other]
         return np.concatenate(parts)
 

@@ -21,8 +21,8 @@ from graphpart.stopping import Stopping
 __all__ = ["FORBIDDEN", "Shrunk", "shrunk"]
 
 FORBIDDEN = 1 << 60  # an entry from here on forbids
-LARGEST = 20_000  # variables,
-MOST = 60_000  # and factors, up to which this is tried
+MOST_VARIABLES = 20_000  # variables,
+MOST_FACTORS = 60_000  # and factors, up to which this is tried
 NARY = 60  # variables of a factor: those with one label are left out where there are more
 FEW = 64  # entries of a table that are always few
 OPERATIONS = 2**16  # for the elimination of a variable
@@ -67,7 +67,7 @@ class Shrunk:
 
 def shrunk(f: FactorGraph, whole: Wholes, stopping: Stopping) -> Shrunk:
     """The factor graph with integer entries, made smaller where possible."""
-    small = f.n <= LARGEST and f.m <= MOST
+    small = f.n <= MOST_VARIABLES and f.m <= MOST_FACTORS
     if not small and np.diff(f.scope_start).max(initial=0) <= NARY:
         tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
         return Shrunk(FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables, None), 0, np.arange(f.n), [], f.n)

@@ -278,8 +278,8 @@ class BranchAndBound:
         found = relaxation(p, milp.pick_solver(), inner, self.cost + self.others, sets)
         if found is None:
             return None
-        labels, messages, prices = found
+        labels, messages, multipliers = found
         if cliques is not None:
-            messages = cliques.amounts(messages, prices)
+            messages = cliques.amounts(messages, multipliers)
         self.offer(improve(self.f, self._outside(labels), inner, "sweep")[0])
         return self._search(self._flat, messages), 0.0

@@ -32,7 +32,7 @@ from graphpart.stopping import Stopping
 __all__ = ["DEFAULT_MEMORY", "Messages", "Plan", "collect", "make_plan", "memory_of", "problem_of", "text_of"]
 
 DEFAULT_MEMORY = 2**30  # bytes
-LARGEST = 2**62 - 1  # entries of a message
+LARGEST_MESSAGE = 2**62 - 1  # entries of a message
 COUNTABLE = 2.0**55  # entries of all messages, up to which positions in memory are exact
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 SAFE = 2.0**1000  # sums of absolute entries up to which the least entries can be taken out of messages
@@ -151,7 +151,8 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
     Without a limit, returns the variable in whose bucket the message would have 2^62 entries or more, if there is one.
     """
     domains, scope_start, scope, _, _ = f._flat()
-    made = _plan.make_plan(domains, scope_start, scope, order, LARGEST if limit is None else limit, limit is not None)
+    entries = LARGEST_MESSAGE if limit is None else limit
+    made = _plan.make_plan(domains, scope_start, scope, order, entries, limit is not None)
     if isinstance(made, int):
         return made
     (axes_start, axes), (uses_start, uses), variable, size, parent, divided = made

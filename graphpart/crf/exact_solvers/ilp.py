@@ -183,7 +183,8 @@ def relaxation(
     several = np.flatnonzero(np.diff(f.scope_start) > 1)
     _, scope = rows_of(f.scope_start, f.scope, several)
     count = f.n + int(f.domains[scope].sum())
-    return _labels(f, answer.values), program.prices[f.n : count], program.prices[len(program.prices) - len(sets) :]
+    multipliers = program.multipliers
+    return _labels(f, answer.values), multipliers[f.n : count], multipliers[len(multipliers) - len(sets) :]
 
 
 def _program(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:

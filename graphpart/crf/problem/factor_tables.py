@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.crf.problem import _structure
-from graphpart.crf.problem.checks import LARGEST, integer_array, one_domain, real_array, sizes_of, unique_names
+from graphpart.crf.problem.checks import LARGEST_INDEX, integer_array, one_domain, real_array, sizes_of, unique_names
 from graphpart.crf.problem.layout import Layout, Scheme, layout_of, scheme_of
 from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
@@ -211,8 +211,8 @@ class FactorTables(Shown):
         if not constant > -math.inf:
             raise InvalidProblem(f"the constant is {constant}: expected a finite number")
         self._add_constant(float(constant), "the constant")
-        if len(scope_start) - 1 > LARGEST:
-            raise InvalidProblem(f"{len(scope_start) - 1} factors: expected at most {LARGEST}")
+        if len(scope_start) - 1 > LARGEST_INDEX:
+            raise InvalidProblem(f"{len(scope_start) - 1} factors: expected at most {LARGEST_INDEX}")
         start, f, what = _structure.table_starts(domains, scope_start, scope)
         if f >= 0:
             indices = tuple(scope[scope_start[f] : scope_start[f + 1]].tolist())

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.problem.checks import LARGEST, real_array
+from graphpart.crf.problem.checks import LARGEST_INDEX, real_array
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
@@ -133,8 +133,8 @@ def _entries(what: str, given: Any, weight: str) -> _Entries:
         _check_square(what, dense.shape)
         row, column = np.nonzero(dense)
         entries = _Entries(range(len(dense)), row, column, dense[row, column])
-    if len(entries.names) > LARGEST:
-        raise InvalidProblem(f"{what} has {len(entries.names)} variables: expected at most {LARGEST}")
+    if len(entries.names) > LARGEST_INDEX:
+        raise InvalidProblem(f"{what} has {len(entries.names)} variables: expected at most {LARGEST_INDEX}")
     bad = np.flatnonzero(~np.isfinite(entries.value))
     if len(bad):
         i, j = entries.names[entries.row[bad[0]]], entries.names[entries.column[bad[0]]]

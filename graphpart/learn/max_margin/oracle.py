@@ -5,7 +5,7 @@ oracle             answer
 =================  =====================================================================================================
 ``local-search``   a partition by Kernighan-Lin, the better one from greedy joining and from the truth; no bound
 ``exact``          the partition of least augmented cost by branch and cut, or the best found in the time, with a bound
-``relaxed``        decisions between 0 and 1: a point of the linear relaxation, with the bound that its prices prove
+``relaxed``        decisions between 0 and 1: a point of the linear relaxation, with the bound its multipliers prove
 =================  =====================================================================================================
 """
 

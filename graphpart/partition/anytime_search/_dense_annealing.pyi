@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 from graphpart.stopping import Stopping
 
-LARGEST: int
+LARGEST_ROW: int
 
 def aligned(count: int, value: int) -> NDArray[np.int32]: ...
 

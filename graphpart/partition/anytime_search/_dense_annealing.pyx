@@ -73,7 +73,7 @@ cdef extern from *:
     ) noexcept nogil
 
 
-LARGEST = 2**29         # sums of absolute costs of one element stay below
+LARGEST_ROW = 2**29         # sums of absolute costs of one element stay below
 cdef double HOTTEST = 2**25      # variates stay below 2**5
 cdef Py_ssize_t PADDING = 32     # GP_BLOCK
 cdef Py_ssize_t LINE = 64        # bytes of a line of the cache; where rows begin between two, a move takes half as long again
@@ -242,7 +242,7 @@ cdef class Annealing:
     Parameters
     ----------
     matrix : ndarray of int32, shape (n, n)
-        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST``.
+        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST_ROW``.
     variates : ndarray of float32, more than n and PADDING
         Exponential variates.
     """

@@ -12,7 +12,7 @@ def reordered(
     order: Any, starts: Any, middles: Any, pairs: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]: ...
 def left(starts: Any, middles: Any, pairs: Any, y: Any) -> NDArray[np.float64]: ...
-def add_rows(starts: Any, middles: Any, pairs: Any, prices: Any, out: Any) -> None: ...
+def add_rows(starts: Any, middles: Any, pairs: Any, multipliers: Any, out: Any) -> None: ...
 def reflect(
     starts: Any,
     middles: Any,
@@ -23,7 +23,7 @@ def reflect(
     pair_steps: Any,
     row_steps: Any,
     y: Any,
-    prices: Any,
+    multipliers: Any,
     reduced: Any,
     iterations: int,
     stopping: Stopping,

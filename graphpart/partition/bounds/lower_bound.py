@@ -21,6 +21,7 @@ from graphpart.partition.bounds import (
 from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import in_fitting_unit
 from graphpart.stopping import Stopping, interruptible
 
@@ -128,8 +129,8 @@ def lower_bound(
     p = as_problem(problem, background=True)
     method = find_name(method, BOUNDS, ALSO)
     stopping = Stopping(time_limit, None, None, callback)
-    blocks = p.blocks() if len(p.must_join) else None
-    q, exponent = p if blocks is None else p.contract(blocks), 0
+    contraction = Contraction(p)
+    q, exponent = contraction.problem, 0
     if method == "semidefinite" and q.n > EIGENVECTORS_UP_TO:
         raise InvalidOption(
             f"method is 'semidefinite', and the problem has {q.n} elements: expected at most {EIGENVECTORS_UP_TO} of "
@@ -145,6 +146,6 @@ def lower_bound(
         with np.errstate(over="ignore", under="ignore"):
             multipliers = np.ldexp(multipliers, exponent)
         multipliers[~np.isfinite(multipliers)] = 0.0
-    if blocks is not None:
-        found = found.renamed(np.unique(blocks, return_index=True)[1])
+    if contraction.problem is not p:
+        found = found.renamed(contraction.first)
     return certify(p, method, found, multipliers)

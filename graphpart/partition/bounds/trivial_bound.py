@@ -11,6 +11,7 @@ from graphpart.common.steps import sum_down
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.contraction import Contraction
 
 __all__ = ["lowered", "trivial_bound"]
 
@@ -26,8 +27,8 @@ def trivial_bound(p: SetPartition) -> float:
     if p.background is not None:
         return proven_bound(p, Inequalities.none(), np.zeros(0))
     if len(p.must_join):
-        blocks = p.blocks()
-        return lowered(p, p.evaluate_labels(blocks) + trivial_bound(p.contract(blocks)))
+        contraction = Contraction(p)
+        return lowered(p, contraction.constant + trivial_bound(contraction.problem))
     if p.m <= FEW:
         cost = p.pairs()[2]
         return sum_down(cost[cost < 0].tolist())

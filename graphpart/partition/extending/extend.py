@@ -37,6 +37,7 @@ from graphpart.partition.extending.old import (
 )
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.result import PartitionResult, Result, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -139,10 +140,10 @@ def extend(
         raise InvalidOption(f"freeze is {freeze!r}: expected True or False")
     labels, shown, named = old_labels(p, old)
     stopping = Stopping(time_limit, None, None, callback)
-    blocks = p.blocks()
-    q, inner = p, labels
-    if len(p.must_join):
-        q, inner = p.contract(blocks), labels_of_blocks(p, labels, blocks, bool(freeze))
+    contraction = Contraction(p)
+    q, blocks, inner = contraction.problem, contraction.sets, labels
+    if q is not p:
+        inner = labels_of_blocks(p, labels, blocks, bool(freeze))
     solver = Solver(method, seed, options, stopping)
     free = inner < 0
     if before is None and isinstance(old, Result):
@@ -159,10 +160,10 @@ def extend(
     status, bound = Status.FEASIBLE, -np.inf
     if not freeze and free.any() and not stopping.check(np.inf):
         found, status, bound = (improved_near if implicit else _near)(q, found, free, solver)
-    final = found[blocks]
+    final = contraction.lift(found)
     numbers = stable(final, labels, shown, bool(freeze))
     cost = p.evaluate_labels(numbers)
-    bound = bound + p.evaluate_labels(blocks) if len(p.must_join) else bound
+    bound = bound + contraction.constant
     stopping.iterations = solver.runs
     stopping.record(cost)
     stopping.reraise()

@@ -54,6 +54,7 @@ from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.labels import first_elements
 from graphpart.partition.reduction import _persistency
 from graphpart.partition.reduction._background_persistency import Joins
 from graphpart.stopping import Stopping
@@ -114,6 +115,10 @@ class PartitionReduction(Reduction[SetPartition]):
     """
 
     persistency: Persistency = field(repr=False)
+
+    def project(self, labels: Any) -> Labels:
+        """Canonical labels in the smaller problem from labels of all elements that agree with the joins."""
+        return canonical(np.asarray(labels)[first_elements(self.persistency.labels)])
 
     def lift(self, labels: Any) -> Labels:
         """Labels of all elements from a partition of the smaller problem."""
@@ -184,7 +189,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
 def _proof(
     blocks: Labels, joins: tuple[Any, Any, Any], cut: NDArray[np.int32], cut_criteria: tuple[str, ...], labels: Labels
 ) -> Persistency:
-    first = np.unique(blocks, return_index=True)[1].astype(np.int32)
+    first = first_elements(blocks).astype(np.int32)
     return Persistency(
         np.sort(np.stack([first[joins[0]], first[joins[1]]], 1), axis=1),
         tuple(CRITERIA[why] for why in joins[2].tolist()),
