@@ -2,8 +2,10 @@
 
 import gc
 import os
+import signal
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,13 @@ settings.register_profile(
 settings.load_profile("graphpart")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_are_heard() -> None:
+    """A shell ignores Ctrl-C for what it runs in the background; tests send it there, too."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,6 +52,22 @@ def run(capsys):
         return status, out, err
 
     return run
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[Callable[[float, float], None]]:
+    """A callback that lets Ctrl-C come while a run lasts: soon after the first call, however long that took."""
+    timers: list[threading.Timer] = []
+
+    def callback(seconds: float, cost: float) -> None:
+        if not timers:
+            timers.append(threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)))
+            timers[0].start()
+
+    yield callback
+    for timer in timers:
+        timer.cancel()
+        timer.join()
 
 
 @pytest.fixture

@@ -225,8 +225,8 @@ class TestProgress:
 
     def test_a_callback_still_stops_the_run(self):
         p = gp.generate.planted_partition(80, 6, sigma=2.0, seed=1).problem
-        r = gp.solve(p, "search", time_limit=60, progress=True, callback=lambda *_: True)
-        assert r.seconds < 30
+        r = gp.solve(p, "search", progress=True, callback=lambda *_: True)
+        assert r.status == "interrupted"
 
     def test_in_a_notebook(self, monkeypatch):
         shown = []

@@ -107,7 +107,7 @@ def test_problems_are_left(monkeypatch):
     monkeypatch.setattr(Search, "solve_rest", counted)
     for seed in range(8):
         p = gp.generate.grid(12, 12, long_range=0.3, reach=4, decimals=1, sigma=1.5, regions=5, seed=seed).problem
-        assert gp.partition.exact(p, time_limit=20).status == gp.Status.OPTIMAL
+        assert gp.partition.exact(p).status == gp.Status.OPTIMAL
     assert calls and min(calls) < 144
 
 

@@ -207,7 +207,7 @@ class TestFromPairs:
         n = 200_000
         tracemalloc.start()
         p = gp.SetPartition.from_pairs(n, np.stack([np.arange(n - 1), np.arange(1, n)], 1), np.ones(n - 1) * -1)
-        assert gp.solve(p, method="kernighan-lin", time_limit=60).subsets == 1
+        assert gp.solve(p, method="kernighan-lin").subsets == 1
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 400 * n
@@ -265,10 +265,12 @@ class TestRequirements:
     def test_nodes_as_numpy_integers_are_found_at_once(self):
         n = 10**6  # range.index looks at every element for an integer that is not Python's own
         pairs = np.arange(n - 2000, n).reshape(-1, 2)
-        started = time.perf_counter()
+        started = time.process_time()
+        range(n).index(np.int64(n - 1))
+        once, started = time.process_time() - started, time.process_time()
         p = gp.SetPartition.from_pairs(n, [], [], must_join=pairs)
         assert len(p.must_join) == 1000
-        assert time.perf_counter() - started < 10
+        assert time.process_time() - started < 200 * once  # there are 2000
 
     def test_mistakes(self):
         for pairs, message in (

@@ -254,7 +254,7 @@ def test_far_cycles_are_as_short_as_those_of_networkx(seed):
 def test_a_volume_is_proven():
     p, truth = gp.generate.volume(1500, seed=3)
     assert p.n == 1500 and len(np.unique(p.pairs()[2])) == 11 and len(np.unique(truth)) == 37
-    r = gp.partition.exact(p, time_limit=60)
+    r = gp.partition.exact(p)
     assert r.status == gp.Status.OPTIMAL
     assert r.cost <= gp.partition.kernighan_lin(p).cost
 

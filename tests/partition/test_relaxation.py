@@ -19,7 +19,7 @@ def test_it_is_never_behind_message_passing(family, seed):
         "editing": lambda: cluster_editing(40, 0.4, seed=seed).problem,
         "sparse": lambda: sparse_random(120, 300, seed=seed).problem,
     }[family]()
-    passed, lp = (gp.partition.lower_bound(p, method, time_limit=5) for method in ("message-passing", "lp"))
+    passed, lp = (gp.partition.lower_bound(p, method) for method in ("message-passing", "lp"))
     assert lp.bound >= passed.bound - p.n * p.tolerance
     lp.check(p, exact=True)
 
@@ -29,7 +29,7 @@ def test_heavy_noise_where_triangles_prove_half_the_negative_costs():
     p = planted_partition(60, 6, 2, seed=0).problem
     optimum = -303.6865110526018  # as branch and cut proves, and as the bound below confirms from one side
     negative = float(np.minimum(p.pairs()[2], 0).sum())
-    lp = gp.partition.lower_bound(p, "lp", time_limit=30)
+    lp = gp.partition.lower_bound(p, "lp")
     assert negative / 2 < -500 and optimum * 1.01 <= lp.bound <= optimum + 1e-6
     kinds = np.bincount(lp.inequalities.splits, lp.multipliers > 0)
     assert kinds[2:].sum() > 100  # 2-partitions with several elements on both sides prove it
