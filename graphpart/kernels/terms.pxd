@@ -75,6 +75,13 @@ cdef inline void terms_partners(const Terms* s, const int64_t* mine, int64_t* ou
         out[t] = mine[s.partner[t]]
 
 
+cdef inline void terms_without(const Terms* s, element_t a, element_t U, int64_t* out) noexcept nogil:
+    """The sums of a subset without one of its elements."""
+    cdef Py_ssize_t t
+    for t in range(s.k):
+        out[t] = s.total[U * s.k + t] - s.weights[a * s.k + t]
+
+
 cdef inline void terms_put(Terms* s, element_t a, element_t U) noexcept nogil:
     """Add the weights of an element to the sums of a subset."""
     cdef Py_ssize_t t
@@ -82,9 +89,19 @@ cdef inline void terms_put(Terms* s, element_t a, element_t U) noexcept nogil:
         s.total[U * s.k + t] += s.weights[a * s.k + t]
 
 
-cdef inline void terms_move(Terms* s, element_t a, element_t U, element_t W) noexcept nogil:
-    """Take the weights of an element from subset U to W."""
+cdef inline void terms_take(Terms* s, element_t a, element_t U) noexcept nogil:
+    """Subtract them from the sums of its subset."""
     cdef Py_ssize_t t
     for t in range(s.k):
         s.total[U * s.k + t] -= s.weights[a * s.k + t]
-        s.total[W * s.k + t] += s.weights[a * s.k + t]
+
+
+cdef inline void terms_move(Terms* s, element_t a, element_t U, element_t W) noexcept nogil:
+    terms_take(s, a, U)
+    terms_put(s, a, W)
+
+
+cdef inline void terms_clear(Terms* s, Py_ssize_t subsets) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(subsets * s.k):
+        s.total[i] = 0

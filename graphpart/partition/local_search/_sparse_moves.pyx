@@ -30,7 +30,7 @@ from graphpart.kernels.boxes cimport Boxes, boxes_best, boxes_build, boxes_climb
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.terms cimport (
-    TERMS, Terms, fixed_between, take_terms, terms_move, terms_partners, terms_put, terms_slope,
+    TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_partners, terms_put, terms_slope, terms_without,
 )
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -163,15 +163,14 @@ cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noex
 
 cdef fixed_t add_background(State* s, element_t a) noexcept nogil:
     """Add the background to the sums of the subsets linked to an element; what it pays in its own subset."""
-    cdef Py_ssize_t i, t, k = s.terms.k
+    cdef Py_ssize_t i, k = s.terms.k
     cdef element_t U, mine = s.label[a]
     cdef int64_t others[TERMS]
     for i in range(s.links):
         U = s.linked[i]
         if U != mine and s.sums[U] != NONE:
             s.sums[U] += background(s, a, &s.terms.total[U * k])
-    for t in range(k):
-        others[t] = s.terms.total[mine * k + t] - s.terms.weights[a * k + t]
+    terms_without(&s.terms, a, mine, others)
     s.looked[a] = s.moves
     return background(s, a, others)
 
@@ -297,8 +296,7 @@ cdef void start_terms(State* s) noexcept nogil:
     """Sums and rings of all subsets, before elements are looked at."""
     cdef Py_ssize_t i
     cdef element_t a
-    for i in range((s.n + 1) * s.terms.k):
-        s.terms.total[i] = 0
+    terms_clear(&s.terms, s.n + 1)
     for i in range(s.n + 1):
         s.first[i] = -1
         s.changed[i] = 0
