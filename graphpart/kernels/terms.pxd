@@ -1,8 +1,8 @@
 # The background of a problem (see partition/local_search/sums.py) beside listed pairs, as k >= 0 terms; 0 without one.
 #
 # Elements have k weights each, which are integers, so the sums of subsets are exact in any order. The background of two
-# sets is the sum over t of factor[t] * mine[partner[t]] * other[t] with their sums of weights: linear in either of them,
-# and the same, to the last bit, for (mine, other) as for (other, mine) where each is added in fixed point.
+# sets is the sum over t of factor[t] * mine[partner[t]] * other[t] with their sums of weights. It is linear in either of
+# them, and in fixed point the same to the last bit for (mine, other) as for (other, mine).
 from libc.stdint cimport int64_t
 
 from graphpart.kernels.fixed cimport fixed, fixed_t
@@ -21,7 +21,7 @@ cdef struct Terms:
 
 
 cdef inline list take_terms(Terms* s, terms, Py_ssize_t subsets):
-    """Point to (weights, partner, factor), None if there are none, and make room for sums; what has to be kept alive."""
+    """Point to (weights, partner, factor), or None, and make room for sums; returns what has to be kept alive."""
     cdef const int64_t[:, ::1] weights
     cdef const element_t[::1] partner
     cdef const double[::1] factor

@@ -18,7 +18,9 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport qsort
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
-from graphpart.kernels.terms cimport TERMS, Terms, fixed_between, take_terms, terms_move, terms_put, terms_take, terms_without
+from graphpart.kernels.terms cimport (
+    TERMS, Terms, fixed_between, take_terms, terms_move, terms_put, terms_take, terms_without,
+)
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 

@@ -30,7 +30,8 @@ from graphpart.kernels.boxes cimport Boxes, boxes_best, boxes_build, boxes_climb
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.terms cimport (
-    TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_partners, terms_put, terms_slope, terms_without,
+    TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_partners, terms_put, terms_slope,
+    terms_without,
 )
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -87,7 +88,7 @@ cdef struct State:
     # With terms, in sequences only:
     Boxes subsets               # sums of all subsets in use
     Boxes alone                 # weights of the elements that wait and are alone, each as its partner takes them
-    int64_t* asked              # the search for a far move in which an element was looked at; NULL if there are no boxes
+    int64_t* asked              # the search for a far move in which an element was looked at; NULL without boxes
     int64_t asks
 
 
@@ -598,7 +599,7 @@ cdef class _Arrays:
         double magnitude,
         bint sequences,
     ):
-        cdef Py_ssize_t n = starts.shape[0] - 1
+        cdef Py_ssize_t n = starts.shape[0] - 1, k
         cdef element_t[:, ::1] rings
         cdef int64_t[:, ::1] moves
         cdef element_t[::1] label, size, linked, saturated, place
@@ -637,9 +638,10 @@ cdef class _Arrays:
         self.kept += [rings, moves]
         self.s.first, self.s.after, self.s.ahead = &rings[0, 0], &rings[1, 0], &rings[2, 0]
         self.s.changed, self.s.looked, self.s.lowered = &moves[0, 0], &moves[1, 0], &moves[2, 0]
+        k = self.s.terms.k
         if sequences:
             self.s.asked = &moves[3, 0]
-            if not boxes_make(&self.s.subsets, n + 1, self.s.terms.k) or not boxes_make(&self.s.alone, n, self.s.terms.k):
+            if not boxes_make(&self.s.subsets, n + 1, k) or not boxes_make(&self.s.alone, n, k):
                 raise MemoryError()
 
     def __dealloc__(self):
@@ -662,7 +664,10 @@ def greedy_moving(
     double cost,
     Stopping stopping,
 ):
-    """Labels of the fixed point of greedy moving from canonical labels. `terms` is (weights, partner, factor), or None."""
+    """Labels of the fixed point of greedy moving from canonical labels.
+
+    `terms` is (weights, partner, factor) of a background, or None.
+    """
     if starts.shape[0] == 1:
         return labels
     cdef _Arrays arrays = _Arrays(starts, neighbours, costs, labels, terms, magnitude, False)

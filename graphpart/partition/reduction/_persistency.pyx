@@ -1,10 +1,12 @@
 """Kernel of persistency: criteria for pairs, applied to a fixed point with a work queue; then sets grown from elements.
 
-The statement of each criterion, and why it holds, is in `persistency.py`. With a background that repels, in channels (see
-_pair_criteria.pxd), there are joins of pairs and of sets only; joining elements adds their weights, and the background
-within a set follows from the weights of its members. What a weighted mean of moves loses at an element that is in neither
-row is the largest of three linear functions of its two backgrounds and 0. So over all such elements and channels it is
-at most the sum of what each channel alone would lose, which follows from the sum of their weights.
+The statement of each criterion, and why it holds, is in `persistency.py`.
+
+With a background that repels, in channels (see _pair_criteria.pxd), there are joins of pairs and of sets only. Joining
+elements adds their weights, and the background within a set follows from the weights of its members. What a weighted
+mean of moves loses at an element that is in neither row is the largest of three linear functions of its two backgrounds
+and 0. So over all such elements and channels it is at most the sum of what each channel alone would lose, which follows
+from the sum of their weights.
 """
 
 import numpy as np
@@ -102,7 +104,7 @@ cdef inline double attraction_of(Work* w, element_t a) noexcept nogil:
 
 
 cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
-    """What `judge_join` does, beside a background, which is in `cost`: for elements in either row, and for all others together."""
+    """`judge_join` with a background, which is part of `cost`: elements in either row, then all others together."""
     cdef Row* p = &g.rows[a]
     cdef Row* q = &g.rows[b]
     cdef double room = -cost
@@ -286,7 +288,7 @@ cdef inline void reach(Work* w, Set* s, element_t x) noexcept nogil:
 
 cdef inline double unlisted(Work* w, Set* s, element_t x) noexcept nogil:
     """The background of an element with the members that it has no listed pair with."""
-    return background(&w.scratch, x, w.scratch.mass) - s.known[x] if w.scratch.k else 0.0
+    return background(&w.scratch, x, w.scratch.mass) - s.known[x]
 
 
 cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
@@ -304,11 +306,14 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     s.outer_attraction += attraction_of(w, x) - 2 * s.attraction[x]
     s.outer_repulsion += row.repulsion - 2 * s.repulsion[x]
     s.outer_cuts += row.cuts - 2 * s.cuts[x]
-    s.inner_repulsion += s.repulsion[x] + max(unlisted(w, s, x), 0.0) if s.cuts[x] == 0 else INFINITY
-    s.weight += weight_of(&w.g, &w.scratch, x)
+    s.inner_repulsion += s.repulsion[x] if s.cuts[x] == 0 else INFINITY
+    s.weight += row.weight
     s.terms += row.terms + row.size
-    for i in range(k):
-        w.scratch.mass[i] += w.scratch.h[x * k + i]
+    if k:
+        s.inner_repulsion += max(unlisted(w, s, x), 0.0)
+        s.weight += background(&w.scratch, x, w.scratch.total)
+        for i in range(k):
+            w.scratch.mass[i] += w.scratch.h[x * k + i]
     for j in range(row.size):
         y, cost = row.to[j], row.cost[j]
         if cost == 0:
@@ -337,7 +342,7 @@ cdef inline double set_slack(Work* w, Set* s) noexcept nogil:
 
 cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept nogil:
     """The element whose inclusion lowers most, or raises least, what the set has to outweigh; -1 if there is none."""
-    cdef Py_ssize_t j, kept = 0
+    cdef Py_ssize_t j, kept = 0, k = w.scratch.k
     cdef element_t x, best = -1
     cdef double gain, most = -INFINITY
     cdef Row* row
@@ -351,7 +356,9 @@ cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept no
             continue
         row = &w.g.rows[x]
         if isolate:
-            gain = 2 * s.attraction[x] - attraction_of(w, x) - s.repulsion[x] - unlisted(w, s, x)
+            gain = 2 * s.attraction[x] - (pull_of(w, x) if k else row.attraction) - s.repulsion[x]
+            if k:
+                gain -= unlisted(w, s, x)
             if s.cuts[x]:
                 continue
         else:
@@ -445,6 +452,7 @@ cdef double cut_inside(Work* w, Set* s) noexcept nogil:
     cdef Py_ssize_t i, j, k = s.size
     cdef Row* row
     cdef element_t x
+    cdef double cost
     for i in range(k * k):
         s.matrix[i] = 0.0
     for i in range(k):
@@ -452,7 +460,8 @@ cdef double cut_inside(Work* w, Set* s) noexcept nogil:
         row = &w.g.rows[x]
         for j in range(row.size):
             if row.cost[j] < 0 and s.mark[row.to[j]] == 2 * s.stamp + 1:
-                s.matrix[i * k + s.place[row.to[j]]] = max(-between(w, x, row.to[j], row.cost[j]), 0.0)
+                cost = between(w, x, row.to[j], row.cost[j])
+                s.matrix[i * k + s.place[row.to[j]]] = -cost if cost < 0 else 0.0
     return minimum_cut(s.matrix, k, s.matrix + s.largest * s.largest)
 
 
@@ -521,7 +530,7 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
     """Apply all criteria to compressed rows, which are written to; ((a, b, why) of joins, (a, b, why) of cuts).
 
     Joins are a forest. Elements of cuts stand for all that is joined to them. `exact`: all sums of eighths of costs are.
-    `largest`: elements of a set that is grown. `channels`: (beta, g, h) of a background, of shapes (k,), (n, k), (n, k).
+    `largest`: elements of a set that is grown. `channels`: (beta, g, h) of a background: (k,), (n, k), (n, k).
     """
     cdef Work w
     cdef Set s
