@@ -1,8 +1,8 @@
 # The background of a problem (see partition/local_search/sums.py) beside listed pairs, as k >= 0 terms; 0 without one.
 #
 # Elements have k weights each, which are integers, so the sums of subsets are exact in any order. The background of two
-# sets is the sum over t of factor[t] * mine[partner[t]] * other[t] with their sums of weights: linear in either of them,
-# and the same, to the last bit, for (mine, other) as for (other, mine) where each is added in fixed point.
+# sets is the sum over t of factor[t] * mine[partner[t]] * other[t] with their sums of weights. It is linear in either of
+# them, and in fixed point the same to the last bit for (mine, other) as for (other, mine).
 from libc.stdint cimport int64_t
 
 from graphpart.kernels.fixed cimport fixed, fixed_t
@@ -21,7 +21,7 @@ cdef struct Terms:
 
 
 cdef inline list take_terms(Terms* s, terms, Py_ssize_t subsets):
-    """Point to (weights, partner, factor), None if there are none, and make room for sums; what has to be kept alive."""
+    """Point to (weights, partner, factor), or None, and make room for sums; returns what has to be kept alive."""
     cdef const int64_t[:, ::1] weights
     cdef const element_t[::1] partner
     cdef const double[::1] factor
@@ -75,6 +75,13 @@ cdef inline void terms_partners(const Terms* s, const int64_t* mine, int64_t* ou
         out[t] = mine[s.partner[t]]
 
 
+cdef inline void terms_without(const Terms* s, element_t a, element_t U, int64_t* out) noexcept nogil:
+    """The sums of a subset without one of its elements."""
+    cdef Py_ssize_t t
+    for t in range(s.k):
+        out[t] = s.total[U * s.k + t] - s.weights[a * s.k + t]
+
+
 cdef inline void terms_put(Terms* s, element_t a, element_t U) noexcept nogil:
     """Add the weights of an element to the sums of a subset."""
     cdef Py_ssize_t t
@@ -82,9 +89,19 @@ cdef inline void terms_put(Terms* s, element_t a, element_t U) noexcept nogil:
         s.total[U * s.k + t] += s.weights[a * s.k + t]
 
 
-cdef inline void terms_move(Terms* s, element_t a, element_t U, element_t W) noexcept nogil:
-    """Take the weights of an element from subset U to W."""
+cdef inline void terms_take(Terms* s, element_t a, element_t U) noexcept nogil:
+    """Subtract them from the sums of its subset."""
     cdef Py_ssize_t t
     for t in range(s.k):
         s.total[U * s.k + t] -= s.weights[a * s.k + t]
-        s.total[W * s.k + t] += s.weights[a * s.k + t]
+
+
+cdef inline void terms_move(Terms* s, element_t a, element_t U, element_t W) noexcept nogil:
+    terms_take(s, a, U)
+    terms_put(s, a, W)
+
+
+cdef inline void terms_clear(Terms* s, Py_ssize_t subsets) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(subsets * s.k):
+        s.total[i] = 0

@@ -8,9 +8,9 @@ does, so that it may be outdated in the same way. Costs known at the start are s
 later wait in a heap.
 
 A background that repels, as k > 0 terms (see kernels/terms.pxd), is added to the cost between two subsets. Only subsets
-that a stored pair links can then be worth a join. It only grows when subsets do: so what waits in the queue is still not
-above the cost, and corrected when it comes first; and where two pairs become one, their cost has fallen only if the sum
-of what is stored has.
+that a stored pair links can then be worth a join. The background never falls when subsets grow. So what waits in the
+queue is still not above the cost, and is corrected when it comes first. Where two pairs become one, their cost falls
+only if the sum of what is stored does.
 
 All of this is memory latency. So what the joins of the pairs ahead in the sorted list will read is prefetched step by
 step: the pair, its elements, the subsets that they are part of by then, their tables, those of neighbours; in the heap,
@@ -385,7 +385,7 @@ cdef inline element_t find(Table* of, element_t a) noexcept nogil:
 
 
 cdef inline double background(Tables* s, const Pair* pair) noexcept nogil:
-    """What the terms add to the cost of a pair; rounded in the same order whenever it is computed, so it never falls."""
+    """What the terms add to the cost of a pair; added in the same order each time, so that it never falls."""
     cdef Py_ssize_t k = s.terms.k
     return terms_between(
         &s.terms, s.terms.total + find(s.of, pair.u) * k, s.terms.total + find(s.of, pair.v) * k)
@@ -623,7 +623,7 @@ def join_sparse(
         raised = np.array(cost)
         for k in range(m):
             raised[k] += terms_between(
-                &tables.terms, &tables.terms.weights[u[k] * tables.terms.k], &tables.terms.weights[v[k] * tables.terms.k])
+                &tables.terms, tables.terms.total + u[k] * tables.terms.k, tables.terms.total + v[k] * tables.terms.k)
         between = raised
     for k in range(m):
         attractive += between[k] < -tolerance

@@ -30,7 +30,8 @@ from graphpart.kernels.boxes cimport Boxes, boxes_best, boxes_build, boxes_climb
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.terms cimport (
-    TERMS, Terms, fixed_between, take_terms, terms_move, terms_partners, terms_put, terms_slope,
+    TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_partners, terms_put, terms_slope,
+    terms_without,
 )
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -87,7 +88,7 @@ cdef struct State:
     # With terms, in sequences only:
     Boxes subsets               # sums of all subsets in use
     Boxes alone                 # weights of the elements that wait and are alone, each as its partner takes them
-    int64_t* asked              # the search for a far move in which an element was looked at; NULL if there are no boxes
+    int64_t* asked              # the search for a far move in which an element was looked at; NULL without boxes
     int64_t asks
 
 
@@ -163,15 +164,14 @@ cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noex
 
 cdef fixed_t add_background(State* s, element_t a) noexcept nogil:
     """Add the background to the sums of the subsets linked to an element; what it pays in its own subset."""
-    cdef Py_ssize_t i, t, k = s.terms.k
+    cdef Py_ssize_t i, k = s.terms.k
     cdef element_t U, mine = s.label[a]
     cdef int64_t others[TERMS]
     for i in range(s.links):
         U = s.linked[i]
         if U != mine and s.sums[U] != NONE:
             s.sums[U] += background(s, a, &s.terms.total[U * k])
-    for t in range(k):
-        others[t] = s.terms.total[mine * k + t] - s.terms.weights[a * k + t]
+    terms_without(&s.terms, a, mine, others)
     s.looked[a] = s.moves
     return background(s, a, others)
 
@@ -297,8 +297,7 @@ cdef void start_terms(State* s) noexcept nogil:
     """Sums and rings of all subsets, before elements are looked at."""
     cdef Py_ssize_t i
     cdef element_t a
-    for i in range((s.n + 1) * s.terms.k):
-        s.terms.total[i] = 0
+    terms_clear(&s.terms, s.n + 1)
     for i in range(s.n + 1):
         s.first[i] = -1
         s.changed[i] = 0
@@ -600,7 +599,7 @@ cdef class _Arrays:
         double magnitude,
         bint sequences,
     ):
-        cdef Py_ssize_t n = starts.shape[0] - 1
+        cdef Py_ssize_t n = starts.shape[0] - 1, k
         cdef element_t[:, ::1] rings
         cdef int64_t[:, ::1] moves
         cdef element_t[::1] label, size, linked, saturated, place
@@ -639,9 +638,10 @@ cdef class _Arrays:
         self.kept += [rings, moves]
         self.s.first, self.s.after, self.s.ahead = &rings[0, 0], &rings[1, 0], &rings[2, 0]
         self.s.changed, self.s.looked, self.s.lowered = &moves[0, 0], &moves[1, 0], &moves[2, 0]
+        k = self.s.terms.k
         if sequences:
             self.s.asked = &moves[3, 0]
-            if not boxes_make(&self.s.subsets, n + 1, self.s.terms.k) or not boxes_make(&self.s.alone, n, self.s.terms.k):
+            if not boxes_make(&self.s.subsets, n + 1, k) or not boxes_make(&self.s.alone, n, k):
                 raise MemoryError()
 
     def __dealloc__(self):
@@ -664,7 +664,10 @@ def greedy_moving(
     double cost,
     Stopping stopping,
 ):
-    """Labels of the fixed point of greedy moving from canonical labels. `terms` is (weights, partner, factor), or None."""
+    """Labels of the fixed point of greedy moving from canonical labels.
+
+    `terms` is (weights, partner, factor) of a background, or None.
+    """
     if starts.shape[0] == 1:
         return labels
     cdef _Arrays arrays = _Arrays(starts, neighbours, costs, labels, terms, magnitude, False)

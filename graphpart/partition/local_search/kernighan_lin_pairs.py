@@ -150,7 +150,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return pairs.labels
-        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, LONGEST, hub, *terms_of(p)[:3])
+        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, LONGEST, hub, terms_of(p))
     divided = False
     while True:
         before = pairs.cost
@@ -198,7 +198,7 @@ def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> P
     cost = p.evaluate_labels(labels)
     if p.cost is None:
         return Pairs(p.matrix, None, labels, p.magnitude, p.tolerance, cost, patience or SWITCHES)
-    terms = tuple(terms_of(p)[:3])
+    terms = terms_of(p)
     if patience is not None:
         return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n

@@ -56,7 +56,6 @@ from graphpart.partition.problem import Labels, SetPartition, as_problem, canoni
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.labels import first_elements
 from graphpart.partition.reduction import _persistency
-from graphpart.partition.reduction._background_persistency import Joins
 from graphpart.stopping import Stopping
 
 __all__ = ["PartitionReduction", "Persistency", "persistency", "reduce"]
@@ -209,10 +208,10 @@ def _with_background(p: SetPartition, q: SetPartition, blocks: Labels, stopping:
             beta.append(abs(b))
             g.append(np.abs(first))
             h.append(np.abs(second))
-    joins = Joins(
-        starts, neighbours.copy(), costs.copy(), np.array(beta), np.array(g).T.copy(), np.array(h).T.copy(),
-        common_step(q) > 0, SMALL_SETS,
-    ).run(stopping)  # fmt: skip
+    joins, _ = _persistency.persistent(
+        q.n, starts, neighbours.copy(), costs.copy(), common_step(q) > 0, SMALL_SETS, stopping,
+        (beta, np.stack(g, 1), np.stack(h, 1)),
+    )  # fmt: skip
     labels = connected(q.n, joins[0], joins[1])[blocks]
     small = p.contract(labels)
     component = small.components()[labels]
