@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.display import number, plural
 from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
@@ -50,7 +51,7 @@ def partition_page(p: SetPartition, result: Result, doubts: Doubts | None, title
         What is left out so far.
     """
     labels = p.labels(result)
-    first = np.unique(labels, return_index=True)[1]
+    first = first_of(labels)
     shown = result.labels[first].astype(np.int64) if len(result.labels) == p.n else np.arange(len(first))
     sizes = np.bincount(labels, minlength=len(shown))
     by_size = np.argsort(-sizes, kind="stable")

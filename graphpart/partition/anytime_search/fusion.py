@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.credit import Credit
 from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import POLISH
@@ -201,7 +202,7 @@ def fused(
     if small.background is not None and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
         small = small.to_dense()
     annealer.spent += ARRAYS * 4 * (p.n + p.m)
-    first = np.unique(blocks, return_index=True)[1]
+    first = first_of(blocks)
     mine, theirs = canonical(labels[first]), canonical(proposal[first])
     if small.n < 2:
         return labels

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.kernels import _pairs
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.problem import Labels, SetPartition, canonical
@@ -38,7 +39,7 @@ def recombined(
     """
     blocks = agreement(x, y)
     small = Annealer(annealer.p.contract(blocks))
-    labels = canonical(x[np.unique(blocks, return_index=True)[1]])
+    labels = canonical(x[first_of(blocks)])
     labels = small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, stopping)[blocks]
     annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (len(blocks) + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)

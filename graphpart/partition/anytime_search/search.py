@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.common.groups import first_of
 from graphpart.common.rounds import Saver, check_seed_and_threads
 from graphpart.machine import processors
 from graphpart.partition.anytime_search.checkpoint import saved
@@ -111,7 +112,7 @@ def search(
     start = (joined(p, stopping) if p.background is None else p.blocks()) if given is None else given
     blocks = p.blocks()
     q = _small_as_matrix(p.contract(blocks)) if len(p.must_join) else p
-    labels = canonical(start[np.unique(blocks, return_index=True)[1]]) if q is not p else start
+    labels = canonical(start[first_of(blocks)]) if q is not p else start
     within = p.evaluate_labels(blocks) if q is not p else 0.0
     cut = cut_huge(q)  # such that tolerances and temperatures do not follow what nobody will pay
     if np.isfinite(cut.evaluate_labels(labels)):

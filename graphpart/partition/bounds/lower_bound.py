@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.errors import InvalidOption
 from graphpart.partition.bounds import (
     background_packing,
@@ -144,5 +145,5 @@ def lower_bound(
             multipliers = np.ldexp(multipliers, exponent)
         multipliers[~np.isfinite(multipliers)] = 0.0
     if blocks is not None:
-        found = found.renamed(np.unique(blocks, return_index=True)[1])
+        found = found.renamed(first_of(blocks))
     return certify(p, method, found, multipliers)

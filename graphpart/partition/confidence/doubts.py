@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.columns import Columns, named
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
@@ -156,7 +157,7 @@ def doubts(
     blocks = p.blocks()
     q, first = p, np.arange(p.n)
     if len(p.must_join):
-        q, first = p.contract(blocks), np.unique(blocks, return_index=True)[1]
+        q, first = p.contract(blocks), first_of(blocks)
     inner = canonical(labels[first])
     found = cheapest_changes(q, inner, method != "local-search", stopping)
     if method == "exact" or (method == "auto" and time_limit is not None):
@@ -341,7 +342,7 @@ def _cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
 
 def _shown_labels(names: Sequence[Hashable], result: Any, labels: Labels) -> NDArray[np.int64]:
     """The label that a result gives to each cluster; else 0, 1, ..."""
-    first = np.unique(labels, return_index=True)[1]
+    first = first_of(labels)
     if isinstance(result, Result) and (result.nodes is names or result.nodes == names):
         return result.labels[first].astype(np.int64)
     return np.arange(len(first))

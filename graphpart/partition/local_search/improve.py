@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.common.groups import first_of
 from graphpart.common.local_search import improved
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import cut_huge
@@ -69,7 +70,7 @@ def improve(
 
     blocks = p.blocks() if len(p.must_join) else None
     q = p if blocks is None else p.contract(blocks)
-    first = None if blocks is None else np.unique(blocks, return_index=True)[1]
+    first = None if blocks is None else first_of(blocks)
 
     def once(labels: Labels) -> Labels:
         if first is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from graphpart.common.groups import first_of
 from graphpart.common.finishing import result_of
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import canonical
@@ -94,7 +95,7 @@ def _is_open(p: SetPartition, labels: Labels) -> bool:
     """Whether joining two subsets, or moving an element to a subset that it has a pair with or out, lowers the cost."""
     if len(p.must_join):  # what must be together moves together
         blocks = p.blocks()
-        p, labels = p.contract(blocks), canonical(labels[np.unique(blocks, return_index=True)[1]])
+        p, labels = p.contract(blocks), canonical(labels[first_of(blocks)])
     if joins_help(p, labels):
         return True
     k = int(labels.max(initial=0)) + 1

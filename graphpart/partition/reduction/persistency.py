@@ -49,6 +49,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
@@ -184,7 +185,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
 def _proof(
     blocks: Labels, joins: tuple[Any, Any, Any], cut: NDArray[np.int32], cut_criteria: tuple[str, ...], labels: Labels
 ) -> Persistency:
-    first = np.unique(blocks, return_index=True)[1].astype(np.int32)
+    first = first_of(blocks).astype(np.int32)
     return Persistency(
         np.sort(np.stack([first[joins[0]], first[joins[1]]], 1), axis=1),
         tuple(CRITERIA[why] for why in joins[2].tolist()),
