@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.display import number, plural
 from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
-from graphpart.partition.problem.labels import first_elements
 from graphpart.reporting.grids import grid_of
 from graphpart.reporting.layout import discs, springs
 from graphpart.reporting.page import Page, Table, column
@@ -51,7 +51,7 @@ def partition_page(p: SetPartition, result: Result, doubts: Doubts | None, title
         Sentences about what is left out.
     """
     labels = p.labels(result)
-    first = first_elements(labels)
+    first = first_of(labels)
     shown = result.labels[first].astype(np.int64) if len(result.labels) == p.n else np.arange(len(first))
     sizes = np.bincount(labels, minlength=len(shown))
     by_size = np.argsort(-sizes, kind="stable")

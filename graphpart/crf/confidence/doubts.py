@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
+from graphpart.common.groups import first_of
 from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import min_marginals
 from graphpart.crf.bucket_elimination.plan import memory_of
@@ -247,7 +248,7 @@ def _tables(
         "method": NAMES[exactly[owner[order]].astype(np.intp)],
     }
     # The first row of each variable, in the order of all rows.
-    first = order[np.sort(np.unique(owner[order], return_index=True)[1])]
+    first = order[np.sort(first_of(owner[order]))]
     single = np.flatnonzero(f.domains == 1)
     variable = np.concatenate([owner[first], single])
     of_variables = {

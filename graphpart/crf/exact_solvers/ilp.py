@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
@@ -260,7 +261,7 @@ def _labels(f: FactorGraph, values: Floats) -> NDArray[np.int32]:
     largest = np.maximum.reduceat(values[: int(f.domains.sum())], first)
     hit = np.flatnonzero(values[: int(f.domains.sum())] == np.repeat(largest, f.domains))
     variable = np.repeat(np.arange(f.n), f.domains)[hit]
-    at = np.unique(variable, return_index=True)[1]
+    at = first_of(variable)
     labels: NDArray[np.int32] = (hit[at] - first).astype(np.int32)
     return labels
 

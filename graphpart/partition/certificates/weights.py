@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.steps import step_of
 from graphpart.partition.certificates import _inequalities
 from graphpart.partition.problem import SetPartition
-from graphpart.partition.problem.labels import first_elements
 
 __all__ = ["Weights", "steps_of_background"]
 
@@ -45,7 +45,7 @@ class Weights:
         assert p.background is not None
         self.beta = p.background.beta
         self.single = np.array([x is y for x, y in p.background.vectors], np.uint8)
-        first = np.arange(p.n) if blocks is None else first_elements(blocks)
+        first = np.arange(p.n) if blocks is None else first_of(blocks)
         sides = [np.array([pair[side] for pair in p.background.vectors]).T[first] for side in (0, 1)]
         self.low = [np.ascontiguousarray(side) for side in sides]
         self.high = [side.copy() for side in self.low]

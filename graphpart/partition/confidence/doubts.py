@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
+from graphpart.common.groups import first_of
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.exact_solvers.exact import solve_exactly
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import without_background
-from graphpart.partition.problem.labels import first_elements
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
 
@@ -340,7 +340,7 @@ def _cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
 
 def _shown_labels(names: Sequence[Hashable], result: Any, labels: Labels) -> NDArray[np.int64]:
     """The label that a result gives to each cluster; else 0, 1, ..."""
-    first = first_elements(labels)
+    first = first_of(labels)
     if isinstance(result, Result) and (result.nodes is names or result.nodes == names):
         return result.labels[first].astype(np.int64)
     return np.arange(len(first))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import is_named
+from graphpart.common.groups import first_of
 from graphpart.errors import InvalidPartition
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.labels import places_of
@@ -145,7 +146,7 @@ def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) 
         rows = np.arange(len(mine))
         first = np.zeros(len(mine), np.int8)
         for ends in (mine, theirs):
-            first[np.unique(ends, return_index=True)[1]] += 1
+            first[first_of(ends)] += 1
         taken = rows[first == 2]
         number[mine[taken]] = shown[theirs[taken]]
         left = ~np.isin(mine, mine[taken]) & ~np.isin(theirs, theirs[taken])

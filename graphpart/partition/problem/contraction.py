@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.problem.labels import canonical, first_elements
+from graphpart.common.groups import first_of
+from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels
 from graphpart.partition.problem.set_partition import SetPartition
 
@@ -50,7 +51,7 @@ class Contraction:
     @cached_property
     def first(self) -> NDArray[np.int64]:
         """See the attributes."""
-        return first_elements(self.sets)
+        return first_of(self.sets)
 
     @cached_property
     def constant(self) -> float:

@@ -26,17 +26,6 @@ def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
     return out
 
 
-def first_elements(labels: Labels) -> NDArray[np.int64]:
-    """The smallest element of each subset, from canonical labels. O(n)
-
-    Examples
-    --------
-    >>> first_elements(np.array([0, 1, 0, 2, 1], np.int32)).tolist()
-    [0, 1, 3]
-    """
-    return np.flatnonzero(np.diff(np.maximum.accumulate(labels), prepend=-1))
-
-
 def agreement(x: Labels, y: Labels) -> Labels:
     """Canonical labels of the largest sets of elements that are together in both partitions. O(n log n)"""
     return canonical(x * np.int64(len(x)) + y)

@@ -49,12 +49,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
-from graphpart.partition.problem.labels import first_elements
 from graphpart.partition.reduction import _persistency
 from graphpart.stopping import Stopping
 
@@ -117,7 +117,7 @@ class PartitionReduction(Reduction[SetPartition]):
 
     def project(self, labels: Any) -> Labels:
         """Canonical labels in the smaller problem from labels of all elements that agree with the joins."""
-        return canonical(np.asarray(labels)[first_elements(self.persistency.labels)])
+        return canonical(np.asarray(labels)[first_of(self.persistency.labels)])
 
     def lift(self, labels: Any) -> Labels:
         """Labels of all elements from a partition of the smaller problem."""
@@ -188,7 +188,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
 def _proof(
     blocks: Labels, joins: tuple[Any, Any, Any], cut: NDArray[np.int32], cut_criteria: tuple[str, ...], labels: Labels
 ) -> Persistency:
-    first = first_elements(blocks).astype(np.int32)
+    first = first_of(blocks).astype(np.int32)
     return Persistency(
         np.sort(np.stack([first[joins[0]], first[joins[1]]], 1), axis=1),
         tuple(CRITERIA[why] for why in joins[2].tolist()),
