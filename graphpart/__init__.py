@@ -38,7 +38,7 @@ if _TYPE_CHECKING:
     from graphpart.partition.problem.networks import from_cpm, from_editing, from_modularity
     from graphpart.reporting import report
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 __all__ = [
     "CyclicGraph",

@@ -46,18 +46,18 @@ def lowered(p: SetPartition, bound: float) -> float:
         return bound
     most = _attraction(p)
     total = 0.0
-    for block in _blocks(p):
-        total += float(np.minimum(np.abs(block), most).sum())
+    for tile in _tiles(p):
+        total += float(np.minimum(np.abs(tile), most).sum())
     return bound - 2.0**-46 * total
 
 
 def _attraction(p: SetPartition) -> float:
     """The sum of what attracts, as NumPy adds."""
-    total = sum(float(np.minimum(block, 0.0).sum()) for block in _blocks(p))
+    total = sum(float(np.minimum(tile, 0.0).sum()) for tile in _tiles(p))
     return -total / 2 if p.matrix is not None else -total
 
 
-def _blocks(p: SetPartition) -> Iterator[NDArray[np.float64]]:
+def _tiles(p: SetPartition) -> Iterator[NDArray[np.float64]]:
     """All costs, some at a time; those of a matrix twice."""
     if p.matrix is None:
         assert p.cost is not None

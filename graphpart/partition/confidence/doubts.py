@@ -188,9 +188,9 @@ def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
     )
 
 
-def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, blocks: Labels, n: int) -> NDArray[np.int64] | None:
-    """The pairs asked for, as keys of pairs of blocks."""
-    return None if asked is None else _keys(blocks[asked[:, 0]], blocks[asked[:, 1]], n)
+def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, classes: Labels, n: int) -> NDArray[np.int64] | None:
+    """The pairs asked for, as keys of pairs of classes."""
+    return None if asked is None else _keys(classes[asked[:, 0]], classes[asked[:, 1]], n)
 
 
 def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
@@ -302,7 +302,7 @@ def _tables(
 
 
 def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Rises, and whether they are exact, of pairs of blocks; inf for those within a block."""
+    """Rises, and whether they are exact, of pairs of classes; inf for those within a class."""
     rises, exactly = np.full(len(a), np.inf), np.ones(len(a), bool)
     apart = a != b
     qu, qv, _ = q.pairs()

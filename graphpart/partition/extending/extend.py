@@ -30,7 +30,7 @@ from graphpart.partition.extending.old import (
     check_cuts,
     conflicts,
     in_cut_clusters,
-    labels_of_blocks,
+    labels_of_classes,
     message_of,
     old_labels,
     stable,
@@ -141,19 +141,19 @@ def extend(
     labels, shown, named = old_labels(p, old)
     stopping = Stopping(time_limit, None, None, callback)
     contraction = Contraction(p)
-    q, blocks, inner = contraction.problem, contraction.sets, labels
+    q, classes, inner = contraction.problem, contraction.sets, labels
     if q is not p:
-        inner = labels_of_blocks(p, labels, blocks, bool(freeze))
+        inner = labels_of_classes(p, labels, classes, bool(freeze))
     solver = Solver(method, seed, options, stopping)
     free = inner < 0
     if before is None and isinstance(old, Result):
         before = old.problem
     if freeze:
-        check_cuts(p, inner[blocks])
+        check_cuts(p, inner[classes])
     else:
         if before is not None:
-            free[blocks[changed_since(p, before)]] = True
-        free[blocks[conflicts(p, labels, blocks)]] = True
+            free[classes[changed_since(p, before)]] = True
+        free[classes[conflicts(p, labels, classes)]] = True
         inner = np.where(in_cut_clusters(q, inner), -1, inner).astype(np.int32)
     implicit = q.background is not None
     found = place_new(explicit_near(q, inner, inner < 0) if implicit else q, inner, solver)

@@ -39,7 +39,8 @@ class Contraction:
     >>> c = Contraction(p)
     >>> c.problem.n, c.constant, c.first.tolist()
     (3, 5.0, [0, 2, 3])
-    >>> c.project([0, 0, 0, 1]).tolist(), c.lift(c.project([0, 0, 0, 1])).tolist()
+    >>> labels = c.project(np.array([0, 0, 0, 1]))
+    >>> labels.tolist(), c.lift(labels).tolist()
     ([0, 0, 1], [0, 0, 0, 1])
     """
 
