@@ -1,7 +1,7 @@
 """A problem without background that has the same optima, as far as it does not take too much memory.
 
-Where the background repels, no optimum joins elements that no path of attracting pairs connects, so that only the pairs
-within the components of attracting pairs have to be listed.
+If the background repels, no optimum joins elements that no path of attracting pairs connects. So only the pairs within
+the components of attracting pairs have to be listed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ LARGEST = 5000  # of a problem that is made a matrix for what needs one: 200 MB,
 def explicit(p: SetPartition) -> SetPartition | None:
     """A problem with the same elements, requirements and optima that has no background; None if it would be too large.
 
-    Costs of partitions that join nothing across components of attracting pairs are equal, and it evaluates all others
-    as the given problem does, too. O(n + m + pairs within components)
+    Partitions that join no elements of different components of attracting pairs cost the same in both problems, and all
+    others are evaluated as in the given problem, too. O(n + m + pairs within components)
     """
     background = p.background
     if background is None:
