@@ -40,7 +40,7 @@ def explicit(p: SetPartition) -> SetPartition | None:
 
 
 def listed_within(p: SetPartition, component: Labels | None = None) -> SetPartition | None:
-    """The same with all pairs within components of attracting pairs, which are listed, for a background that repels.
+    """The problem with all pairs within components of attracting pairs listed, for a background that repels.
 
     `component`: canonical labels of sets that consist of such components, within which all pairs are listed.
     """

@@ -115,7 +115,7 @@ def _without(labels: NDArray[np.integer[Any]], left_out: NDArray[np.bool_]) -> L
 
 
 def _labels_of_result(p: PairCosts, result: Result) -> Labels:
-    """Of a result for other elements: those with the same name; -1 where there is none."""
+    """Labels from a result for other elements, by name; -1 for elements that it does not have."""
     place = places_of(p, result.nodes)
     known = place >= 0
     if p.n and len(known) and not known.any():
