@@ -1,10 +1,11 @@
 """The set partition problem and its algorithms.
 
-`problem` is the room that all others build on; `local_search`, `anytime_search` and `exact_solvers` find partitions;
-`bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all;
-`confidence` says how sure a partition is; `extending` takes an old one to a problem that has changed.
+All other rooms build on `problem`. `local_search`, `anytime_search` and `exact_solvers` find partitions. `bounds` and
+`certificates` prove lower bounds. `reduction` finds pairs that are known beforehand. `auto` chooses among all of these.
+`confidence` says how certain each decision of a partition is. `extending` adapts an old partition to a problem that has
+changed.
 
-They are imported when they are first used, so that `import graphpart` stays quick.
+The rooms are imported when they are first used, so that `import graphpart` is fast.
 """
 
 import sys

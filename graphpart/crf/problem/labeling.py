@@ -112,7 +112,7 @@ class LabelVectors(Mapping[Hashable, NDArray[np.float64]]):
 
 
 def places(f: FactorGraph) -> NDArray[np.int64]:
-    """Where the labels of each variable stand in one flat vector, shape (n + 1,)."""
+    """The positions of the labels of each variable in one flat vector, shape (n + 1,)."""
     start = np.zeros(f.n + 1, np.int64)
     np.cumsum(f.domains, out=start[1:])
     return start
