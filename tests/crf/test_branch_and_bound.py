@@ -330,7 +330,7 @@ def test_the_result_tells_how_it_ended():
     assert stopped.lower_bound < stopped.cost and stopped.info["open"] > 0
     assert gp.crf.exact(f, target=stopped.cost).status == "target"
     assert gp.crf.exact(f, initial=stopped, max_iterations=0).cost <= stopped.cost
-    times, bounds = zip(*stopped.info["bounds"], strict=True)
+    times, bounds = zip(*stopped.bounds, strict=True)
     assert list(bounds) == sorted(bounds) and list(times) == sorted(times)
     with pytest.raises(gp.InvalidOption):
         gp.crf.exact(f, max_iterations=-1)
