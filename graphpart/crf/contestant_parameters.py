@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from graphpart.crf.branch_and_bound.contestant import BranchingParameters
 
 __all__ = ["ContestantParameters"]
 
@@ -27,13 +29,7 @@ class ContestantParameters:
     first_round: float = 0.75  #: share of the time that is left, that this may take at most
     rounds: int = 40  #: rounds of search where there is no time limit,
     idle: int = 6  #: of which so many in a row may find nothing
-    shrinking: float = 1.2e-7  #: to prepare branch and bound
-    preparation: float = 0.1  #: share of the time that is left for message passing before branch and bound
-    first_nodes: float = 0.15  #: share of the time that is left for the first nodes
-    renewing: float = 0.4  #: share of the time that is left, in parts of which a better bound at the root is looked for
-    nodes: int = 20_000  #: where there is no time limit, at most,
-    branched_in_all: float = 2.0**32  #: and this many entries of all tables times nodes
-    branched: float = 2.0**20  #: entries of all tables for each second that is left, up to which it is tried
     relaxed: float = 2.0**21  #: the same for mini-buckets
     relaxing: float = 0.1  #: share of the time that is left for mini-buckets
     memory: int = 2**29  #: bytes for them
+    branching: BranchingParameters = field(default_factory=BranchingParameters)  #: of branch and bound

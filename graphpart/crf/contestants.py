@@ -1,7 +1,7 @@
 """Who takes part in the race on a hard component (see `common/race.py`): each knows how to go on where it was.
 
-`Passing` raises a bound and rounds to labelings, `Expanding` and `Searching` improve labelings, `Branching` proves, and
-`Relaxing`, mini-buckets, looks for an allowed labeling where none is known. None begins what cannot end in the time
+`Passing` raises a bound and rounds to labelings, `Expanding` and `Searching` improve labelings, and `Relaxing`,
+mini-buckets, looks for an allowed labeling where none is known; `Branching` stands in `branch_and_bound`. None begins what cannot end in the time
 that is left: what its first step takes is estimated from the sizes of the tables.
 """
 
@@ -16,70 +16,29 @@ from graphpart.common.steps import round_up
 from graphpart.crf.anytime_search import tasks
 from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.bounds.message_passing import Ascent
-from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered, relaxed
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.contestant_parameters import ContestantParameters
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import Expansions, random_expansions
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.contestant import Contestant
 from graphpart.stopping import Stopping
 
-__all__ = ["Branching", "Expanding", "Passing", "Relaxing", "Searching"]
+__all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 
 Labels = NDArray[np.int32]
 
 
-class _OnOne:
-    """What all contestants on one factor graph have in common.
-
-    Attributes
-    ----------
-    certified : float
-        A bound that holds in exact arithmetic; `bound` may be larger by rounding.
-    ended : bool
-        Whether it can do no more, whatever time there is.
-    starved : bool
-        Whether its next step would not end in the time that there was.
-    """
-
-    name = ""
-    proves = False
-
-    def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
-        self.f, self.labels, self.cost, self.parameters = f, labels, cost, parameters
-        self.bound = self.certified = -math.inf
-        self.ended = self.starved = False
-
-    @property
-    def done(self) -> bool:
-        """Whether it can do no more, for now."""
-        return self.ended or self.starved
-
-    def offer(self, labels: Labels, cost: float) -> None:
-        """Take over a labeling that is better than its own."""
-        if cost < self.cost:
-            self.labels, self.cost = labels, cost
-
-    def _take(self, labels: Labels, cost: float) -> None:
-        """The labels that a part of it has found, if they are better."""
-        if cost < self.cost:
-            self.labels, self.cost = labels.copy(), cost
-
-    def _affords(self, seconds: float, stopping: Stopping) -> bool:
-        """Whether what takes so many seconds ends in time; if not, it is done."""
-        self.starved = self.starved or (stopping.remaining is not None and seconds > stopping.remaining)
-        return not self.starved
-
-
-class Passing(_OnOne):
+class Passing(Contestant):
     """Message passing in whole iterations, with tightening once the bound hardly rises without it."""
 
     name = "message passing"
     proves = True
 
     def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
-        super().__init__(f, labels, cost, parameters)
+        super().__init__(f, labels, cost)
+        self.parameters = parameters
         self.ascent: Ascent | None = None
         self._each = parameters.iteration * len(f.tables)  # seconds for an iteration
         self._resting = math.inf  # the cost with which it ended; it goes on with a better one
@@ -95,14 +54,14 @@ class Passing(_OnOne):
         """A turn; without `until` as many iterations as the size of the tables allows."""
         tables, parameters = len(self.f.tables), self.parameters
         if self.ascent is None:
-            if not self._affords((parameters.preparing + parameters.certifying) * tables + self._each, stopping):
+            if not self.affords((parameters.preparing + parameters.certifying) * tables + self._each, stopping):
                 return
             self.ascent = Ascent(self.f, stopping.child(), self.labels, tightening=until is None)
         if until is None:
             self._in_whole(self.ascent, stopping)
         else:
             self._in_time(self.ascent, stopping, until)
-        self._take(self.ascent.labels, self.ascent.cost)
+        self.take(self.ascent.labels, self.ascent.cost)
         self.bound = self.ascent.passes.bound
         if self.ascent.closed():
             self.certify()
@@ -121,7 +80,7 @@ class Passing(_OnOne):
 
     def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
         count = 1
-        while self._affords(self._each, stopping) and not stopping.check(self.cost):
+        while self.affords(self._each, stopping) and not stopping.check(self.cost):
             ascent.stopping = stopping.child(iterations=count)
             began, before = stopping.seconds, ascent.iterations
             why = ascent.run()
@@ -131,7 +90,7 @@ class Passing(_OnOne):
                 if ascent.tightening or ascent.closed():
                     self._rest()
                     return
-                if not self._affords(self.parameters.tightening * len(self.f.tables), stopping):
+                if not self.affords(self.parameters.tightening * len(self.f.tables), stopping):
                     return
                 ascent.tightening = True
             left = until - stopping.seconds
@@ -153,7 +112,7 @@ class Passing(_OnOne):
             self.certified = max(self.certified, round_up(self.ascent.passes.proven(), self.ascent.step))
 
 
-class Expanding(_OnOne):
+class Expanding(Contestant):
     """Expansions, in whole moves, until none improves; where all factors have at most two variables."""
 
     name = "expansion"
@@ -161,14 +120,15 @@ class Expanding(_OnOne):
     def __init__(
         self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters, rng: np.random.Generator
     ) -> None:
-        super().__init__(f, labels, cost, parameters)
+        super().__init__(f, labels, cost)
+        self.parameters = parameters
         self.rng = rng
         self._moves: Expansions | None = None
         self._each = parameters.move * len(f.tables)
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` all moves that improve."""
-        if not self._affords(self._each, stopping):
+        if not self.affords(self._each, stopping):
             return
         if self._moves is None:
             moves = Moves(*self.f._flat())
@@ -177,17 +137,17 @@ class Expanding(_OnOne):
                 return
             moves.prepare()
             self._moves = random_expansions(self.f, moves, self.labels, self.rng)
-        while not self._moves.done and self._affords(self._each, stopping) and not stopping.check(self.cost):
+        while not self._moves.done and self.affords(self._each, stopping) and not stopping.check(self.cost):
             began = stopping.seconds
             self._moves.run(stopping.child(iterations=None if until is None else 1))
             self._each = max(stopping.seconds - began, self._each / 2)
             if until is not None and stopping.seconds >= until:
                 break
         self.ended = self._moves.done
-        self._take(self._moves.labels, self.f.evaluate_labels(self._moves.labels))
+        self.take(self._moves.labels, self.f.evaluate_labels(self._moves.labels))
 
 
-class Searching(_OnOne):
+class Searching(Contestant):
     """Search in whole rounds: what is stopped within one is lost for the most part."""
 
     name = "search"
@@ -195,7 +155,8 @@ class Searching(_OnOne):
     def __init__(
         self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters, seed: int
     ) -> None:
-        super().__init__(f, labels, cost, parameters)
+        super().__init__(f, labels, cost)
+        self.parameters = parameters
         self.seed = seed
         self.portfolio: Portfolio | None = None
 
@@ -217,7 +178,7 @@ class Searching(_OnOne):
                 self.portfolio.run(stopping.child(iterations=1))
                 if stopping.seconds >= until:
                     break
-        self._take(self.portfolio.labels, self.portfolio.cost)
+        self.take(self.portfolio.labels, self.portfolio.cost)
 
     def _first_round(self) -> float:
         """Seconds that preparation and the first round take, about."""
@@ -228,56 +189,15 @@ class Searching(_OnOne):
         return self.parameters.modelling * len(f.tables) + self.parameters.sweeps * sweep
 
 
-class Branching(_OnOne):
-    """Branch and bound. Its preparation counts as a part of the first turn.
-
-    Attributes
-    ----------
-    nodes : int
-        Of a turn without a time at which it ends.
-    tree : BranchAndBound or None
-    """
-
-    name = "branch and bound"
-    proves = True
-
-    def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
-        super().__init__(f, labels, cost, parameters)
-        self.nodes = max(1, min(parameters.nodes, int(parameters.branched_in_all / max(1, len(f.tables)))))
-        self.tree: BranchAndBound | None = None
-
-    def offer(self, labels: Labels, cost: float) -> None:
-        """Take over a labeling that is better than its own."""
-        super().offer(labels, cost)
-        if self.tree is not None:
-            self.tree.offer(labels)
-
-    def run(self, stopping: Stopping, until: float | None) -> None:
-        """A turn; without `until` so many nodes."""
-        parameters, remaining = self.parameters, stopping.remaining
-        if self.tree is None:
-            if not self._affords(parameters.shrinking * len(self.f.tables), stopping):
-                return
-            share = None if remaining is None else parameters.preparation * remaining
-            self.tree = BranchAndBound(self.f, self.labels, stopping.child(share))
-            if until is not None and remaining is not None:
-                until = max(until, stopping.seconds + parameters.first_nodes * remaining)
-        if until is None:
-            self.ended = self.tree.run(stopping, self.nodes)
-        else:
-            renewing = stopping.child(parameters.renewing * (stopping.remaining or 0.0))
-            self.ended = self.tree.run(stopping.child(until - stopping.seconds), -1, renewing)
-        self._take(self.tree.labels, self.tree.cost)
-        self.bound = self.certified = self.tree.bound
-        if self.tree.proven:
-            self.bound = self.cost
-
-
-class Relaxing(_OnOne):
+class Relaxing(Contestant):
     """Elimination, by mini-buckets if need be, once: it may find an allowed labeling where nothing else has."""
 
     name = "elimination"
     proves = True
+
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
+        super().__init__(f, labels, cost)
+        self.parameters = parameters
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Its only turn."""
@@ -290,11 +210,11 @@ class Relaxing(_OnOne):
         order = find_order(self.f, None, inner, parameters.memory)
         if order.plan is not None and order.memory <= parameters.memory:
             found = eliminated(self.f, order, inner)
-            self._take(found.labels, self.f.evaluate_labels(found.labels))
+            self.take(found.labels, self.f.evaluate_labels(found.labels))
             self.bound = self.certified = found.bound
             if found.proven:
                 self.certified = lowered(self.f, found.bound, 3 * (self.f.m + self.f.n))
         else:
             best = relaxed(self.f, order, parameters.memory, inner)
-            self._take(best.labels, best.cost)
+            self.take(best.labels, best.cost)
             self.bound = self.certified = best.bound

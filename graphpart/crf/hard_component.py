@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.race import Race
+from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.contestant_parameters import ContestantParameters
-from graphpart.crf.contestants import Branching, Expanding, Passing, Relaxing, Searching
+from graphpart.crf.contestants import Expanding, Passing, Relaxing, Searching
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import trivial_bound
@@ -62,7 +63,7 @@ class HardComponent:
         labels, cost = improve(f, labels, stopping.child(), "sweep")
         seed = int(rng.integers(2**31))
         self.passing = Passing(f, labels, cost, parameters)
-        self.branching, relaxing = Branching(f, labels, cost, parameters), Relaxing(f, labels, cost, parameters)
+        self.branching, relaxing = Branching(f, labels, cost, parameters.branching), Relaxing(f, labels, cost, parameters)
         expanding, searching = Expanding(f, labels, cost, parameters, rng), Searching(f, labels, cost, parameters, seed)
         self.contestants = (self.passing, relaxing, expanding, searching, self.branching)
         self.race = Race([self.passing], labels, cost, self.least, told=told)
@@ -81,7 +82,7 @@ class HardComponent:
         seconds = parameters.nominal if remaining is None else remaining
         for one in self.contestants:
             one.starved = False
-        self.branching.starved = self.branching.tree is None and tables > parameters.branched * seconds
+        self.branching.starved = self.branching.tree is None and tables > parameters.branching.branched * seconds
         if not self._all:
             race = self.race
             self.race = Race(self.contestants, race.labels, race.cost, race.bound, told=self.told)

@@ -11,6 +11,7 @@ from strategies_crf import random_factor_graph
 
 import graphpart as gp
 from graphpart.crf import auto, brute_force, graph_cut, icm, reduce
+from graphpart.crf.branch_and_bound.contestant import BranchingParameters
 from graphpart.crf.problem.derive import merge
 from graphpart.crf.problem.labeling import trivial_bound
 
@@ -54,7 +55,7 @@ def test_every_way_against_enumeration(monkeypatch, seconds, passing):
     monkeypatch.setattr(AUTO, "FEW", 0)
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
     monkeypatch.setattr(AUTO._Solver, "_by_graph_cut", lambda self, part: None)
-    few = HARD.ContestantParameters(rounds=2, nodes=20, memory=100)
+    few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=20), memory=100)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     if not passing:
         monkeypatch.setattr(CONTESTANTS.Ascent, "run", lambda self: "stopped")
@@ -105,8 +106,8 @@ def test_messages():
 
 def test_without_a_time_limit_no_clock_counts(monkeypatch):
     """Bound and labels are good, and the same again."""
-    f = frustrated(40, labels=4)
-    few = HARD.ContestantParameters(rounds=3, nodes=100, passed=2.0**24)
+    f = frustrated(24, labels=6)
+    few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=50), passed=2.0**20)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     r, again = auto(f, seed=1), auto(f, seed=1)
     assert r.status == gp.Status.FEASIBLE and r.message.startswith("ended: 1 cyclic component by bound and local search")
@@ -117,7 +118,7 @@ def test_without_a_time_limit_no_clock_counts(monkeypatch):
 
 def test_asking_for_what_is_known_changes_nothing(monkeypatch):
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
-    few = HARD.ContestantParameters(rounds=1, nodes=10)
+    few = HARD.ContestantParameters(rounds=1, branching=BranchingParameters(nodes=10))
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     solvers = []
     solve = AUTO._Solver.solve

@@ -24,7 +24,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,12 +31,11 @@ from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
+from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.branch_and_bound.solver import BranchAndBound
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step
-from graphpart.crf.contestant_parameters import ContestantParameters
-from graphpart.crf.contestants import Branching
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, split
@@ -191,7 +189,7 @@ class _Run:
         if part.search is None:
             if self._eliminate(part, share):
                 return
-            parameters = replace(ContestantParameters(), preparation=PREPARATION * share)
+            parameters = BranchingParameters(preparation=PREPARATION * share)
             part.search = Branching(part.f, part.labels, part.cost, parameters)
         search = part.search
         search.nodes = min(FIRST << part.turns, self.stopping.max_iterations - self.nodes)
