@@ -56,9 +56,10 @@ MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
 ORDER = 0.5  # seconds for an order of elimination,
 ORDER_SHARE = 0.05  # or this share of what is left,
 ORDERING = 2e-7  # of which so many for each factor are needed at least
-REDUCED = 2**20  # entries of all tables that are reduced, for each second that is left,
+REDUCED = 2**18  # entries of all tables that are reduced, for each second that is left,
 QUICK = 0.1  # in this share of the time,
-MAPPED = 0.2  # and by improving mappings in this share of the time that is left for a component,
+MAPPING = 2**20  # so many by improving mappings,
+MAPPED = 0.2  # in this share of the time that is left for a component,
 MAPPED_GAP = 0.05  # if message passing has left at most this share of its gap,
 WORTH = 0.9  # which is of use if at most this share of the entries of all tables is left
 BEGINNING = 0.3  # share of the time of a component before it is seen whether mappings reduce it
@@ -225,7 +226,7 @@ class _Solver:
                     return Known(found.labels, cost, cost, roundings)
                 bound = max(bound, found.bound)
                 first = found.labels if cost < part.evaluate_labels(first) else first
-        if not smaller and self._affordable(part) and not self.stopping.check(math.inf):
+        if not smaller and self._affordable(part, REDUCED) and not self.stopping.check(math.inf):
             small = self._smaller(part, QUICK_STEPS, QUICK * self._seconds)
             if small is not None:
                 return self._of_reduced(small, start, bound, merged)
@@ -244,7 +245,7 @@ class _Solver:
             within = self._within(one, seconds)
             one.hard = hard = HardComponent(one.part, one.labels, within, self.rng, lambda *_: self._tell())
             known = len(self.open)
-            if self._affordable(one.part):
+            if self._affordable(one.part, MAPPING):
                 hard.begin(within.child(BEGINNING * seconds if self._limited else None))
                 if not hard.proven and hard.open_share <= MAPPED_GAP:
                     self._map(one, hard, MAPPED * (within.remaining if within.remaining is not None else seconds))
@@ -293,8 +294,8 @@ class _Solver:
         remaining = self.stopping.remaining
         return NOMINAL if remaining is None else remaining
 
-    def _affordable(self, part: FactorGraph) -> bool:
-        return len(part.tables) < REDUCED * self._seconds
+    def _affordable(self, part: FactorGraph, each: int) -> bool:
+        return len(part.tables) < each * self._seconds
 
     def _smaller(self, part: FactorGraph, steps: Any, seconds: float) -> LabelingReduction | None:
         """The reduced factor graph, if it is smaller."""

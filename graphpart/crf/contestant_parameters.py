@@ -26,7 +26,9 @@ class ContestantParameters:
     move: float = 2e-8  #: for an expansion, until one was measured
     modelling: float = 5e-8  #: to prepare search
     sweeps: float = 400.0  #: sweeps of annealing that take as long as the first round of search
-    first_round: float = 0.75  #: share of the time that is left, that this may take at most
+    first_round: float = 0.1  #: share of the time that is left that this may take without further ado,
+    large_round: float = 0.75  #: and if message passing has come to rest
+    hard: float = 0.01  #: with more than this share of the gap left
     rounds: int = 40  #: rounds of search where there is no time limit,
     idle: int = 6  #: of which so many in a row may find nothing
     relaxed: float = 2.0**21  #: the same for mini-buckets

@@ -8,6 +8,7 @@ that is left: what its first step takes is estimated from the sizes of the table
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +103,11 @@ class Passing(Contestant):
         self.ended, self._resting = True, self.cost
 
     @property
+    def rests(self) -> bool:
+        """Whether the bound hardly rises without tightening, or there is no time for more."""
+        return self.done or (self.ascent is not None and self.ascent.tightening)
+
+    @property
     def closed(self) -> bool:
         """Whether the certified bound meets the cost, up to rounding."""
         return self.ascent is not None and self.cost - self.certified <= self.ascent.tolerance
@@ -159,14 +165,18 @@ class Searching(Contestant):
         self.parameters = parameters
         self.seed = seed
         self.portfolio: Portfolio | None = None
+        self.waits: Callable[[], bool] = lambda: False
+
+    @property
+    def done(self) -> bool:
+        """Whether it can do no more, for now: it may have to wait for somebody."""
+        return self.ended or self.starved or (self.portfolio is None and self.waits())
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` so many rounds, fewer if some in a row find nothing."""
         parameters = self.parameters
         if self.portfolio is None:
-            remaining = stopping.remaining
-            if remaining is not None and self._first_round() > parameters.first_round * remaining:
-                self.starved = True
+            if not self.affords(self.first_round() / parameters.large_round, stopping):
                 return
             self.portfolio = Portfolio(self.f, self.labels, self.seed, prepared=True)
         self.portfolio.offer(self.labels, self.cost)
@@ -180,7 +190,7 @@ class Searching(Contestant):
                     break
         self.take(self.portfolio.labels, self.portfolio.cost)
 
-    def _first_round(self) -> float:
+    def first_round(self) -> float:
         """Seconds that preparation and the first round take, about."""
         f = self.f
         links = float((np.diff(f.scope_start) ** 2).sum())

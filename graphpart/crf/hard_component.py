@@ -65,6 +65,7 @@ class HardComponent:
         self.passing = Passing(f, labels, cost, parameters)
         self.branching, relaxing = Branching(f, labels, cost, parameters.branching), Relaxing(f, labels, cost, parameters)
         expanding, searching = Expanding(f, labels, cost, parameters, rng), Searching(f, labels, cost, parameters, seed)
+        self.searching = searching
         self.contestants = (self.passing, relaxing, expanding, searching, self.branching)
         self.race = Race([self.passing], labels, cost, self.least, told=told)
         self._all = self._running = False
@@ -83,12 +84,20 @@ class HardComponent:
         for one in self.contestants:
             one.starved = False
         self.branching.starved = self.branching.tree is None and tables > parameters.branching.branched * seconds
+        large = remaining is not None and self.searching.first_round() > parameters.first_round * remaining
+        self.searching.waits = self._no_search if large else lambda: False
         if not self._all:
             race = self.race
             self.race = Race(self.contestants, race.labels, race.cost, race.bound, told=self.told)
             self.race.prover, self._all = race.prover, True
         kept = 0.0 if remaining is None else min(parameters.certifying * tables, remaining / 4)
         self._run(stopping.child(None if remaining is None else remaining - kept))
+
+    def _no_search(self) -> bool:
+        """Whether a search that takes much of the time is of no use: message passing still finds more, or almost all."""
+        race = self.race
+        hard = race.cost - race.bound > self.parameters.hard * (race.cost - self.least)
+        return not (self.passing.rests and hard)
 
     def _run(self, stopping: Stopping) -> None:
         self._running = True
