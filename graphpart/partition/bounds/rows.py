@@ -67,7 +67,7 @@ class Rows:
         self.m = m
 
     def add(self, found: Inequalities, multipliers: Floats | None = None) -> int:
-        """Add new inequalities, with multipliers or 0; return their number. Multipliers of the same inequality add up."""
+        """Add new inequalities, with multipliers or 0; return their number. Multipliers of the same one add up."""
         starts, keys, signs, rhs = found.terms(self.n)
         pairs = self._positions(keys).astype(np.int32)  # which may make variables, and grow
         middles, pairs, hashes = _primal_dual.arrange(starts, pairs, signs, self._words)
