@@ -25,8 +25,9 @@ of 100 elements take 1 ms, and without inequalities 500 iterations give six digi
 
 Most of the time is spent on finding inequalities. Nearly all 2-partitions with a positive multiplier have two elements
 more on one side than on the other, since those with equal sides follow from positive semidefiniteness; with planted
-subsets and heavy noise, they have four to six more. Therefore 2-partitions are searched more thoroughly than for the linear
-relaxation: small ones first, larger ones when a size gains less, and with more steps when all sizes have been searched.
+subsets and heavy noise, they have four to six more. Therefore 2-partitions are searched more thoroughly than for the
+linear relaxation: small ones first, larger ones when a size gains less, and with more steps when all sizes have been
+searched.
 
 No computed eigenvalue has to be trusted. If S = F F', the columns of F, rounded to integers b times a power of two, are
 **general 2-partition** inequalities (see `inequalities`), which every partition satisfies. So a certificate consists of
