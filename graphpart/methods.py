@@ -85,7 +85,7 @@ def _function(where: str) -> Callable[..., Any]:
 LOCAL = frozenset({"initial", "max_iterations", "target"})
 
 METHODS: tuple[Method, ...] = (
-    Method("auto", "partition", "graphpart.partition.auto:auto",
+    Method("auto", "partition", "graphpart.partition.default:auto",
            "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"})),
     Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL),
@@ -93,7 +93,7 @@ METHODS: tuple[Method, ...] = (
            "apply the best move of one element, while it lowers the cost", LOCAL),
     Method("kernighan-lin", "partition", "graphpart.partition.local_search.kernighan_lin:kernighan_lin",
            "sequences of moves, cut back to their best prefix", LOCAL),
-    Method("exact", "partition", "graphpart.partition.exact:exact",
+    Method("exact", "partition", "graphpart.partition.proving:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True),
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
@@ -105,7 +105,7 @@ METHODS: tuple[Method, ...] = (
            anytime=True),
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100),
-    Method("brute-force", "partition", "graphpart.partition.exact_solvers.brute_force:brute_force",
+    Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=14),
     Method("auto", "crf", "graphpart.crf.auto:auto",
            "what is exact where the structure allows it; else bounds, moves and search",

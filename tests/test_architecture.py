@@ -54,6 +54,7 @@ ROOMS = {
         "problem",
         "certificates",
         "bounds",
+        "enumeration",
         "reduction",
         "local_search",
         "exact_solvers",

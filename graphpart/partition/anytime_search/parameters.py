@@ -97,7 +97,6 @@ class PortfolioParameters:
     pool: int = 12  #: partitions kept,
     large: int = 100_000  #: and no more than there are pairs for each element, if there are more elements than this
     patience: int = 12  #: rounds without improvement, after which a run without any limit ends
-    brute_force: int = 10  #: elements up to which enumeration takes no time
     chains: float = 12.0  #: neighbours on average, up to which pairwise Kernighan-Lin is the stronger start
     whole: int = (
         300_000  #: elements, beyond which there is annealing of regions only, where elements have few neighbours

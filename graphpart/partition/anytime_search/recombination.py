@@ -39,7 +39,8 @@ def recombined(
     blocks = agreement(x, y)
     small = Annealer(annealer.p.contract(blocks))
     labels = canonical(x[np.unique(blocks, return_index=True)[1]])
-    labels = small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, stopping)[blocks]
+    apart = stopping.child(plus=np.inf)  # what the two agree on costs something, too
+    labels = small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, apart)[blocks]
     annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (len(blocks) + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)
 

@@ -77,7 +77,7 @@ def search(
     -------
     PartitionResult
         With status ``optimal`` if no pair that repels is joined and none that attracts is cut, or if there are at most
-        10 elements; else ``feasible`` or why the search was stopped. `iterations` counts rounds; `history` has the best
+        14 elements; else ``feasible`` or why the search was stopped. `iterations` counts rounds; `history` has the best
         cost over time.
 
     Raises

@@ -16,6 +16,8 @@ Memory is in proportion to the listed pairs: of others, not more than some times
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -124,15 +126,17 @@ class ImplicitPacking:
         if float((shared * worth).sum()) > self.value:
             self.amounts = shared
 
-    def improve(self, rounds: int) -> None:
-        """Message passing: share and pack in turn, until that gains little."""
+    def improve(self, rounds: int) -> Iterator[float]:
+        """Message passing: share and pack in turn, until that gains little; what each round has gained."""
         for _ in range(rounds):
             if not len(self.amounts) or self.stopping.check(np.inf):
                 break
             before = self.value
             self.share()
             self.pack()
-            if self.value - before <= LITTLE * before:
+            gained = self.value - before
+            yield gained
+            if gained <= LITTLE * before:
                 break
 
     def _add(
@@ -159,5 +163,6 @@ def pass_messages_implicit(p: SetPartition, stopping: Stopping, rounds: int = RO
     """See `message_passing.pass_messages`, of which this is the form for problems with a background."""
     packing = ImplicitPacking(p, stopping)
     packing.pack()
-    packing.improve(rounds)
+    for _ in packing.improve(rounds):
+        pass
     return packing.rows, packing.amounts

@@ -72,7 +72,8 @@ def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Ineq
     """See `relaxation.solve_relaxation`, of which this is the form for problems with a background."""
     packing = ImplicitPacking(p, stopping)
     packing.pack()
-    packing.improve(ROUNDS)
+    for _ in packing.improve(ROUNDS):
+        pass
     relaxation = ImplicitRelaxation(packing, stopping)
     relaxation.start(packing.rows, packing.amounts)
     return tightened(relaxation, stopping)

@@ -23,7 +23,7 @@ from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["improve", "repels", "with_huge_costs_cut"]
+__all__ = ["fixed_point", "improve", "repels", "with_huge_costs_cut"]
 
 Kernel = Callable[[SetPartition, Labels, Stopping], Labels]
 
@@ -67,20 +67,34 @@ def improve(
         p = as_problem(p)
     start = default(p, stopping) if initial is None else start_of(p, initial)
 
-    blocks = p.blocks() if len(p.must_join) else None
-    q = p if blocks is None else p.contract(blocks)
-    first = None if blocks is None else np.unique(blocks, return_index=True)[1]
-
-    def once(labels: Labels) -> Labels:
-        if first is None:
-            return canonical(with_huge_costs_cut(p, labels, stopping, kernel))
-        return canonical(with_huge_costs_cut(q, canonical(labels[first]), stopping, kernel)[blocks])
-
     def run(labels: Labels, _: float) -> Labels:
-        return settled(p, once(labels), once, stopping)
+        return fixed_point(p, labels, kernel, stopping)
 
     labels, cost = improved(start, p.evaluate_labels, run, stopping)
     return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM, cost=cost)
+
+
+def fixed_point(p: SetPartition, labels: Labels, kernel: Kernel, stopping: Stopping) -> Labels:
+    """Labels that a kernel does not improve, and whose subsets are connected; of a problem of any form."""
+    if not len(p.must_join):
+
+        def once(labels: Labels) -> Labels:
+            return canonical(with_huge_costs_cut(p, labels, stopping, kernel))
+
+        return settled(p, once(labels), once, stopping)
+    blocks = p.blocks()
+    q, first = p.contract(blocks), np.unique(blocks, return_index=True)[1]
+    # The kernel knows nothing of what required joins cost.
+    inner = stopping.child(iterations=stopping.max_iterations - stopping.iterations, plus=p.evaluate_labels(blocks))
+
+    def contracted(labels: Labels) -> Labels:
+        return canonical(with_huge_costs_cut(q, canonical(labels[first]), inner, kernel)[blocks])
+
+    found = settled(p, contracted(labels), contracted, inner)
+    stopping.iterations += inner.iterations
+    if inner.reason is not None:
+        stopping.stop(inner.reason)
+    return found
 
 
 def with_huge_costs_cut(p: SetPartition, labels: Labels, stopping: Stopping, kernel: Kernel) -> Labels:
