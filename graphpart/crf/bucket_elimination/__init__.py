@@ -2,9 +2,9 @@
 
 `order.py` finds in which order to eliminate variables, and says width and memory before anything is allocated;
 `plan.py` says which tables are summed where. `elimination.py` minimises, `inference.py` has min-marginals, marginals,
-log Z and samples, `best.py` the m best labelings. The kernels: `_neighbours`, `_order`, `_plan`, `_schedule`, then
-`_collect` (sums and minima towards the roots), `_distribute` (back from them) and `_descend` (labels, variable by
-variable), which share `_blocks`.
+log Z and samples, `best.py` the m best labelings. The kernels: `_neighbours`, `_order`, `_plan`, then `_messages`
+(sums and minima towards the roots, and back from them) and `_descend` (labels, variable by variable), which share
+`_blocks`.
 """
 
 from graphpart.crf.bucket_elimination.best import Labelings, m_best

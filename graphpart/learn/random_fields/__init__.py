@@ -1,7 +1,7 @@
 """Conditional random fields: parameters of factor templates learned from labelled structures.
 
 `structures` are what is given, `templates` the shared parameters, `objective` the likelihood and the pseudolikelihood
-of labels with their gradients (kernels `_forest`, `_pseudolikelihood`), which `descent` minimises; `max_margin` is for
+of labels with their gradients (kernel `_losses`), which `descent` minimises; `max_margin` is for
 `frank_wolfe` and the solvers of `inference`. `model` is the face, `files` writes and reads it, `labels` turns labels of
 any type into indices.
 """

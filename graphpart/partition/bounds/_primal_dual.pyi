@@ -1,6 +1,6 @@
 from typing import Any
-
 import numpy as np
+
 from numpy.typing import NDArray
 
 def arrange(
@@ -15,3 +15,16 @@ def reflect(*args: Any) -> int: ...
 def compressed(
     starts: Any, middles: Any, pairs: Any, place: Any, y: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
+def project(
+    starts: Any,
+    middles: Any,
+    pairs: Any,
+    rhs: Any,
+    row_steps: Any,
+    lower: Any,
+    upper: Any,
+    step: float,
+    point: Any,
+    prices: Any,
+    rest: Any,
+) -> None: ...

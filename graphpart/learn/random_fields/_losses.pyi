@@ -1,4 +1,5 @@
 import numpy as np
+
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -29,4 +30,15 @@ def sum_product_log(
     roots: Ints,
     expected: Floats,
     back: bool,
+) -> float: ...
+def incidence(n: int, pairs: Ints) -> tuple[NDArray[np.int64], Ints]: ...
+def losses(
+    scores: Floats,
+    pair_scores: Floats,
+    tie: Ints,
+    pairs: Ints,
+    start: NDArray[np.int64],
+    row: Ints,
+    labels: Ints,
+    derivative: Floats,
 ) -> float: ...
