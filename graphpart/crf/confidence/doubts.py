@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import first_of
 from graphpart.common.columns import Columns, named
+from graphpart.common.groups import first_of
 from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import min_marginals
 from graphpart.crf.bucket_elimination.plan import memory_of
