@@ -41,6 +41,7 @@ class Blocks:
         cost: float,
         stopping: Stopping,
     ) -> tuple[I32, float]: ...
+
 def energy(
     domains: I32,
     first: I64,

@@ -1,5 +1,4 @@
 import numpy as np
-
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import first_of
 from graphpart.common.credit import Credit
+from graphpart.common.groups import first_of
 from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import POLISH
 from graphpart.partition.anytime_search.levels import polished, proposal_by_levels

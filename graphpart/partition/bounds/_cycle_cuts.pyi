@@ -1,5 +1,4 @@
 import numpy as np
-
 from numpy.typing import NDArray
 
 from graphpart.stopping import Stopping
@@ -19,10 +18,6 @@ def cycles(
     reach: int,
     stopping: Stopping,
 ) -> tuple[_Offsets, _Elements, _Floats, _Offsets]: ...
-_Offsets = NDArray[np.int64]
-_Elements = NDArray[np.int32]
-_Floats = NDArray[np.float64]
-
 def far_cycles(
     cluster: _Elements,
     within: _Offsets,

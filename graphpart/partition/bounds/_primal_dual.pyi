@@ -1,6 +1,6 @@
 from typing import Any
-import numpy as np
 
+import numpy as np
 from numpy.typing import NDArray
 
 def arrange(

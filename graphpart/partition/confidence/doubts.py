@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import first_of
 from graphpart.common.columns import Columns, named
+from graphpart.common.groups import first_of
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.exact_solvers.exact import solve_exactly

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import first_of
 from graphpart.common.columns import is_named
+from graphpart.common.groups import first_of
 from graphpart.errors import InvalidPartition
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.labels import places_of

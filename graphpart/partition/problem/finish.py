@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.common.groups import first_of
 from graphpart.common.finishing import result_of
+from graphpart.common.groups import first_of
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels
