@@ -26,7 +26,7 @@ def naive_order(n, pairs, rank):
 
 @pytest.mark.parametrize(("n", "m"), [(1, 0), (2, 1), (40, 60), (60, 90), (200, 210)])
 def test_heap_and_hash_set(n, m):
-    # The heap holds all variables, whose keys fall and rise; the set of pairs begins small and grows with each new pair.
+    # The heap holds all variables, whose keys fall and rise; the set of pairs begins small and grows with each new one.
     rng = np.random.default_rng(n)
     a, b = np.triu_indices(n, 1)
     chosen = rng.permutation(len(a))[:m]
