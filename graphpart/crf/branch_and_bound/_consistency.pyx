@@ -11,11 +11,10 @@ eliminated (Larrosa 2000): two neighbours get a factor over both.
 from libc.stdint cimport int32_t, int64_t
 
 from graphpart.crf.branch_and_bound._store cimport (
-    NARY, Store, View, add_unary, clear, cost_of, entry, forbid, is_live, queue_ac, queue_dac, queue_eac, queue_nc,
-    queue_out, remove, save, send, turn, view_of,
+    NARY, Store, View, add_unary, clear, cost_of, eliminate, entry, forbid, is_live, join, queue_ac, queue_dac, queue_eac,
+    queue_nc, queue_out, remove, save, send, turn, view_of,
 )
 from graphpart.crf.branch_and_bound._factors cimport first_of, has_support, project
-from graphpart.crf.branch_and_bound._elimination cimport eliminate, join
 from graphpart.stopping cimport Stopping
 
 cdef enum:
