@@ -45,8 +45,12 @@ def saved(
             stream.write(json.dumps({"lower_bound": bound, "problem": problem}).encode() + b"\n")
     if bound >= result.cost and result.status != Status.OPTIMAL:
         message = "proven optimal (by the bound of the checkpoint)"
-        return replace(result, lower_bound=result.cost, status=Status.OPTIMAL, message=message)
-    return replace(result, lower_bound=min(bound, result.cost))
+        bounds = (*result.bounds, (result.seconds, result.cost))
+        return replace(result, lower_bound=result.cost, bounds=bounds, status=Status.OPTIMAL, message=message)
+    if bound <= result.lower_bound:
+        return result
+    bound = min(bound, result.cost)
+    return replace(result, lower_bound=bound, bounds=(*result.bounds, (result.seconds, bound)))
 
 
 def _read(path: str, problem: str) -> float:

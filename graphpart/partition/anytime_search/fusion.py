@@ -121,6 +121,7 @@ class FusionRounds:
             if len(task.elements) < 2:
                 return Found(labels, RUN, arm=task.arm)
             p, labels = p.restrict(task.elements), canonical(labels[task.elements])
+            stopping = stopping.child(plus=np.inf)
         annealer = Annealer(p) if p is not self.annealer.p else self.annealer.copy()
         rng = np.random.default_rng(task.seed)
         for other in task.others:
@@ -183,8 +184,8 @@ def noisy_joining(p: SetPartition, strength: float, rng: np.random.Generator, st
     finite = np.isfinite(cost)
     mean = float(np.abs(cost[finite]).mean()) if finite.any() else 0.0
     noisy = cost + rng.standard_normal(p.m) * (strength * mean)
-    limit = Stopping(stopping.remaining)
-    return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, terms_of(p), p.tolerance, 0.0, limit))
+    apart = stopping.child(plus=np.inf)  # other costs
+    return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, terms_of(p), p.tolerance, 0.0, apart))
 
 
 def fused(
@@ -201,7 +202,8 @@ def fused(
     if small.n < 2:
         return labels
     other = Annealer(small)
-    found = other.run(mine, sweeps, other.temperatures(mine, heat), seed, stopping)
+    apart = stopping.child(plus=np.inf)  # what the two agree on costs something, too
+    found = other.run(mine, sweeps, other.temperatures(mine, heat), seed, apart)
     annealer.spent += other.spent
     return canonical(contraction.lift(best_of_regions(small, best_of_regions(small, mine, theirs), found)))
 
@@ -222,7 +224,7 @@ def polished_changes(annealer: Annealer, before: Labels, labels: Labels, stoppin
     annealer.spent += POLISH * (q.n + q.m) + ARRAYS * (p.n + p.m)
     mine = canonical(labels[elements])
     whole = labels.astype(np.int64)
-    whole[elements] = p.n + best_of_regions(q, mine, polished(q, mine, stopping, thorough))
+    whole[elements] = p.n + best_of_regions(q, mine, polished(q, mine, stopping.child(plus=np.inf), thorough))
     return canonical(whole)
 
 

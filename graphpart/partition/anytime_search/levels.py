@@ -7,7 +7,6 @@ import numpy as np
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.multilevel import improve_by_levels
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["has_small_subsets", "iteration", "polished", "proposal_by_levels"]
@@ -42,9 +41,4 @@ def iteration(
     p: SetPartition, labels: Labels, stopping: Stopping, state: np.random.Generator, shuffled: bool = False
 ) -> Labels:
     """One iteration over all levels, which does not count as one of the search."""
-    part = Stopping(stopping.remaining, 1, None, stopping.callback)
-    labels = improve_by_levels(p, labels, part, state, shuffled=shuffled)
-    if part.reason not in (None, Status.ITERATION_LIMIT):
-        stopping.stop(part.reason)
-    part.reraise()
-    return labels
+    return improve_by_levels(p, labels, stopping.child(iterations=1), state, shuffled=shuffled)

@@ -104,7 +104,6 @@ class PortfolioParameters:
     pool: int = 12  #: most partitions in the pool;
     large: int = 100_000  #: with more elements than this, at most as many as there are pairs per element
     patience: int = 12  #: rounds without improvement, after which a run without any limit ends
-    brute_force: int = 10  #: elements up to which the problem is solved by enumeration
     chains: float = 12.0  #: average neighbours up to which the start is made by pairwise Kernighan-Lin
     whole: int = 300_000  #: most elements for annealing of the whole problem, if elements have few neighbours
     polish: float = 8.0  #: average neighbours below which pairwise Kernighan-Lin improves results of annealing

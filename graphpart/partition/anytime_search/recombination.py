@@ -39,7 +39,8 @@ def recombined(
     """
     contraction = Contraction(annealer.p, agreement(x, y))
     small, labels = Annealer(contraction.problem), contraction.project(x)
-    labels = contraction.lift(small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, stopping))
+    apart = stopping.child(plus=np.inf)  # the small problem does not know what required joins cost
+    labels = contraction.lift(small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, apart))
     annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (annealer.p.n + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)
 

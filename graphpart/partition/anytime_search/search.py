@@ -78,7 +78,7 @@ def search(
     -------
     PartitionResult
         With status ``optimal`` if all attracting pairs are joined and all repelling pairs cut, or if there are at most
-        10 elements; else ``feasible`` or the reason why the search was stopped. `iterations` counts rounds; `history`
+        14 elements; else ``feasible`` or the reason why the search was stopped. `iterations` counts rounds; `history`
         has the best cost over time.
 
     Raises

@@ -1,4 +1,4 @@
-"""The start of the search for problems with a background.
+"""The start of the search: local search, and more of it for problems with a background.
 
 One iteration of multilevel moves from single elements, which takes little time, shows whether subsets are large or
 small. If communities are large, as for modularity, the start is the result of multilevel moves, fused with some more
@@ -18,14 +18,31 @@ from graphpart.partition.anytime_search.levels import has_small_subsets, iterati
 from graphpart.partition.anytime_search.recombination import best_of_regions
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import repels
+from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
+from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.multilevel import improve_by_levels
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
 
-__all__ = ["start_with_background"]
+__all__ = ["improved_start", "start_with_background"]
 
 HEAT, SWEEPS = 0.01, 100  # of annealing at the start
 FUSIONS, SMALL_HEAT, SMALL_SWEEPS = 3, 0.3, 200  # partitions made anew; annealing of what two of them agree on
+
+
+def improved_start(
+    p: SetPartition, labels: Labels, alone: bool, stopping: Stopping, seed: int, chains: float
+) -> Labels:
+    """What local search makes of canonical labels, which are all elements `alone`, or given.
+
+    Where elements have at most `chains` neighbours on average, pairwise Kernighan-Lin, which ends lower there.
+    """
+    if p.background is not None:
+        return start_with_background(p, labels, alone, stopping, np.random.default_rng(seed))
+    if alone:
+        labels = canonical(joined(p, stopping))
+    by_pairs = not p.is_dense and 2 * p.m <= chains * p.n
+    return (improve_by_pairs if by_pairs else improve_by_sequences)(p, labels, stopping)
 
 
 def start_with_background(
@@ -43,12 +60,12 @@ def start_with_background(
                 break
             other = proposal_by_levels(p, stopping, state)
             draw = int(state.integers(2**62))
-            found = fused(annealer, best, other, SMALL_HEAT, SMALL_SWEEPS, draw, Stopping(stopping.remaining))
+            found = fused(annealer, best, other, SMALL_HEAT, SMALL_SWEEPS, draw, stopping.child(plus=np.inf))
             best = best_of_regions(p, best, polished(p, found, stopping))
         return best
     if alone and repels(p):
         other = iteration(p, canonical(joined(p, stopping)), stopping, state)
         best = min(best, other, key=p.evaluate_labels)
     temperatures = annealer.temperatures(best, HEAT)
-    found = annealer.run(best, SWEEPS, temperatures, int(state.integers(2**62)), Stopping(stopping.remaining))
+    found = annealer.run(best, SWEEPS, temperatures, int(state.integers(2**62)), stopping.child())
     return min(best, found, key=p.evaluate_labels)

@@ -1,7 +1,7 @@
 """Kernel of packing with a background: stars and cycles along listed pairs, closed by pairs that need not be listed.
 
-A pair that is not listed is made when an inequality first uses it: it gets a number, after those of the listed pairs,
-and its capacity is the background. Memory is in proportion to listed pairs and those that were made.
+A pair that is not listed is added when an inequality first uses it: it gets a number, after those of the listed pairs,
+and its capacity is the background. Memory is in proportion to the listed and the added pairs.
 """
 
 import numpy as np

@@ -15,6 +15,8 @@ Memory is in proportion to the number of listed pairs: at most some times as man
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -123,15 +125,17 @@ class ImplicitPacking:
         if float((shared * worth).sum()) > self.value:
             self.amounts = shared
 
-    def improve(self, rounds: int) -> None:
-        """Message passing: redistribute and pack in turn, until this gains little."""
+    def improve(self, rounds: int) -> Iterator[float]:
+        """Message passing: redistribute and pack in turn, until this gains little; yields the gain of each round."""
         for _ in range(rounds):
             if not len(self.amounts) or self.stopping.check(np.inf):
                 break
             before = self.value
             self.share()
             self.pack()
-            if self.value - before <= LITTLE * before:
+            gained = self.value - before
+            yield gained
+            if gained <= LITTLE * before:
                 break
 
     def _add(
@@ -158,5 +162,6 @@ def pass_messages_implicit(p: SetPartition, stopping: Stopping, rounds: int = RO
     """The form of `message_passing.pass_messages` for problems with a background."""
     packing = ImplicitPacking(p, stopping)
     packing.pack()
-    packing.improve(rounds)
+    for _ in packing.improve(rounds):
+        pass
     return packing.rows, packing.amounts

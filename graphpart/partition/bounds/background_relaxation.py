@@ -73,7 +73,8 @@ def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Ineq
     """The form of `relaxation.solve_relaxation` for problems with a background."""
     packing = ImplicitPacking(p, stopping)
     packing.pack()
-    packing.improve(ROUNDS)
+    for _ in packing.improve(ROUNDS):
+        pass
     relaxation = ImplicitRelaxation(packing, stopping)
     relaxation.start(packing.rows, packing.amounts)
     return tightened(relaxation, stopping)

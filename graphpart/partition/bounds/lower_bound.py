@@ -141,7 +141,7 @@ def lower_bound(
     if q.background is None:
         q, exponent = in_fitting_unit(q)
     found, multipliers = (BOUNDS if q.background is None else WITH_BACKGROUND)[method](q, stopping)
-    stopping.reraise()
+    stopping.reraise()  # no result follows that would
     if exponent:
         with np.errstate(over="ignore", under="ignore"):
             multipliers = np.ldexp(multipliers, exponent)

@@ -17,6 +17,8 @@ message passing makes of the mean.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +28,7 @@ from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
 
-__all__ = ["pass_messages"]
+__all__ = ["pass_messages", "rounds_of_messages"]
 
 Floats = NDArray[np.float64]
 SWEEPS = 20  # between two packings
@@ -43,7 +45,18 @@ def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> 
     -----
     One sweep is linear in the number of pairs of all cycles (times the length of the cycles).
     """
-    first = pack(p, stopping)
+    found = Inequalities.none(), np.zeros(0)
+    for found in rounds_of_messages(p, stopping, rounds):
+        pass
+    return found
+
+
+def rounds_of_messages(
+    p: SetPartition, stopping: Stopping, rounds: int = ROUNDS, first: tuple[Inequalities, Floats] | None = None
+) -> Iterator[tuple[Inequalities, Floats]]:
+    """The same after each step: first a packing, if it is not given, then rounds, each with a better bound."""
+    first = pack(p, stopping) if first is None else first
+    yield first
     rows, amounts = first
     averaged = False
     if p.matrix is not None and p.n <= FEW and not stopping.check(np.inf):
@@ -68,11 +81,12 @@ def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> 
         rest[rest <= CRUMB * capacity] = 0.0
         more, more_amounts = _pack_rest(p, u, v, np.copysign(rest, cost), stopping)
         rows, amounts = rows + more, np.concatenate([amounts, more_amounts])
-        if float(more_amounts.sum()) + float(amounts[: len(worth)] @ worth) - before <= LITTLE * before:
+        gained = float(more_amounts.sum()) + float(amounts[: len(worth)] @ worth) - before
+        yield rows, amounts
+        if gained <= LITTLE * before:
             break
     if averaged and _value(p.n, rows, amounts) < _value(p.n, *first):
-        return first
-    return rows, amounts
+        yield first
 
 
 def _worth(starts: NDArray[np.int64], signs: NDArray[np.int8], rhs: Floats) -> Floats:

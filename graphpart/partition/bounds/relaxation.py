@@ -27,6 +27,8 @@ with several elements on both sides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
-__all__ = ["Relaxation", "is_best_complete", "most", "solve_relaxation", "tightened"]
+__all__ = ["Relaxation", "is_best_complete", "most", "rounds_of", "solve_relaxation", "tightened"]
 
 Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
@@ -358,6 +360,13 @@ def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities,
 
 def tightened(relaxation: Relaxation, stopping: Stopping) -> tuple[Inequalities, Floats]:
     """Rounds of a relaxation, until no inequality is violated, or the bound does not rise any more."""
+    for _ in rounds_of(relaxation, stopping):
+        pass
+    return relaxation.best
+
+
+def rounds_of(relaxation: Relaxation, stopping: Stopping) -> Iterator[float]:
+    """The rounds of `tightened`: yields the bound after each."""
     idle = 0
     while not stopping.check(np.inf):
         before, tolerance = relaxation.bound, relaxation.tolerance
@@ -369,6 +378,6 @@ def tightened(relaxation: Relaxation, stopping: Stopping) -> tuple[Inequalities,
             relaxation.tolerance = FINEST
         idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
         settled = tolerance == FINEST and relaxation.violation <= VIOLATED
+        yield relaxation.bound
         if idle >= (IDLE if settled else PATIENCE):
             break
-    return relaxation.best

@@ -21,7 +21,7 @@ from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
-from graphpart.partition.exact_solvers.exact import solve_exactly
+from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import without_background
@@ -228,25 +228,23 @@ def _solve_others(
             parts[mine[0]] = elements, part, own, part.evaluate_labels(own)
         elements, part, own, now = parts[mine[0]]
         a, b = np.searchsorted(elements, [u[k], v[k]]).tolist()
-        solved = _solved(part, a, b, bool(own[a] == own[b]), stopping)
-        if solved.cost - now < found.pairs[k]:
-            found.pairs[k] = solved.cost - now
-        if solved.status == Status.OPTIMAL:
+        cost, proven = _solved(part, a, b, bool(own[a] == own[b]), stopping)
+        if cost - now < found.pairs[k]:
+            found.pairs[k] = cost - now
+        if proven:
             found.pairs_exact[k] = True
 
 
-def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> Result:
-    """The best partition with a pair decided otherwise."""
+def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> tuple[float, bool]:
+    """What the best partition with a pair decided otherwise costs, and whether that is proven."""
     pu, pv, costs = part.pairs()
     required: dict[str, Any] = {"must_cut" if joined else "must_join": [(a, b)]}
     changed = SetPartition.of_pairs(range(part.n), pu, pv, costs, **required)
-    callback = stopping.callback
-    return solve_exactly(
-        changed,
-        None,
-        stopping.remaining,
-        callback=callback and (lambda _, cost: callback(stopping.seconds, cost)),
-    )
+    blocks = changed.blocks()
+    q = changed.contract(blocks)
+    one = BranchAndCut(q, np.arange(q.n, dtype=np.int32))
+    one.run(stopping.child(plus=math.inf), None)
+    return changed.evaluate_labels(one.labels[blocks]), one.bound >= one.cost
 
 
 # --------------------------------------------------------------------------------------------------------------- tables

@@ -93,12 +93,7 @@ def greedy_joining(
 
 def joined(p: SetPartition, stopping: Stopping) -> Labels:
     """The fixed point of greedy joining from singletons, where other methods start; joins are not iterations."""
-    before = Stopping(stopping.remaining, None, None, stopping.callback)
-    labels = join(p, p.blocks(), before)
-    if before.reason is not None:
-        stopping.stop(before.reason)
-    before.reraise()
-    return labels
+    return join(p, p.blocks(), stopping.child())
 
 
 def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:

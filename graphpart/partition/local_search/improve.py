@@ -26,7 +26,7 @@ from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["improve", "repels", "with_huge_costs_cut"]
+__all__ = ["fixed_point", "improve", "repels", "with_huge_costs_cut"]
 
 Kernel = Callable[[SetPartition, Labels, Stopping], Labels]
 
@@ -71,17 +71,29 @@ def improve(
         p = as_problem(p)
     start = default(p, stopping) if initial is None else start_of(p, initial)
 
-    contraction = Contraction(p)
-
-    def once(labels: Labels) -> Labels:
-        found = with_huge_costs_cut(contraction.problem, contraction.project(labels), stopping, kernel)
-        return canonical(contraction.lift(found))
-
     def run(labels: Labels, _: float) -> Labels:
-        return settled(p, once(labels), once, stopping)
+        return fixed_point(p, labels, kernel, stopping)
 
     labels, cost = improved(start, p.evaluate_labels, run, stopping)
     return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM, cost=cost)
+
+
+def fixed_point(p: SetPartition, labels: Labels, kernel: Kernel, stopping: Stopping) -> Labels:
+    """Labels that a kernel does not improve, and whose subsets are connected; for a problem of any form."""
+    contraction, inner = Contraction(p), stopping
+    if contraction.problem is not p:  # the kernel does not know what required joins cost
+        inner = stopping.child(iterations=stopping.max_iterations - stopping.iterations, plus=contraction.constant)
+
+    def once(labels: Labels) -> Labels:
+        found = with_huge_costs_cut(contraction.problem, contraction.project(labels), inner, kernel)
+        return canonical(contraction.lift(found))
+
+    found = settled(p, once(labels), once, inner)
+    if inner is not stopping:
+        stopping.iterations += inner.iterations
+        if inner.reason is not None:
+            stopping.stop(inner.reason)
+    return found
 
 
 def with_huge_costs_cut(p: SetPartition, labels: Labels, stopping: Stopping, kernel: Kernel) -> Labels:

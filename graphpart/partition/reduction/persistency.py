@@ -64,7 +64,7 @@ from graphpart.partition.problem.derived import connected
 from graphpart.partition.reduction import _persistency
 from graphpart.stopping import Stopping
 
-__all__ = ["PartitionReduction", "Persistency", "persistency", "reduce"]
+__all__ = ["PartitionReduction", "Persistency", "persistency", "reduce", "reduced"]
 
 CRITERIA = ("", "edge", "neighbourhood", "pair", "triangle", "subgraph", "cut-set", "node", "component")
 COMPONENT = CRITERIA.index("component")
@@ -175,8 +175,11 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     >>> r.problem.n, r.constant, r.lift([0, 1, 2]).tolist()
     (3, -5.0, [0, 0, 1, 2])
     """
-    p = as_problem(problem, background=True)
-    stopping = Stopping(time_limit, None, None, None)
+    return reduced(as_problem(problem, background=True), Stopping(time_limit))
+
+
+def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
+    """See `reduce`."""
     classes = p.blocks()
     q = p.contract(classes) if len(p.must_join) else p
     if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
