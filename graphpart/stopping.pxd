@@ -1,18 +1,26 @@
 cdef class Stopping:
-    cdef readonly double started          # monotonic clock, seconds
+    cdef readonly double started          # monotonic clock, seconds; of the whole run
     cdef readonly double deadline         # the same clock; inf without a time limit
     cdef readonly double target
+    cdef readonly double plus             # cost of what a child does not know of; inf if its costs tell nothing
+    cdef readonly double incumbent        # the least cost so far, of the whole problem; the root's
+    cdef readonly double bound            # the largest lower bound so far, of the whole problem; the root's
     cdef readonly long long max_iterations
     cdef readonly object callback
     cdef readonly list history
+    cdef readonly list bounds
     cdef readonly object reason           # a Status, or None while the run may go on
+    cdef readonly Stopping parent         # None for the root
     cdef object pending                   # an exception that the callback raised
     cdef public long long iterations
-    cdef long countdown
-    cdef double looked                    # when signals and the callback were last served
+    cdef unsigned long thread             # in which signals and the callback are served: that of the root
+    cdef long countdown, quiet            # polls that only count: until the next look, and between two looks
+    cdef double looked                    # when the clock was last looked at,
+    cdef double served                    # when signals and the callback were last served
     cdef bint stopped
 
     cdef bint look(self, double cost) noexcept nogil
+    cdef void serve(self, double time, double cost) noexcept nogil
 
     # True once the run has to end. Cheap enough for an inner loop: most calls only count down.
     cdef inline bint poll(self, double cost) noexcept nogil:

@@ -1,9 +1,14 @@
-"""One protocol by which every long run ends early: time, iterations, target, Ctrl-C.
+"""One protocol by which every long run ends early, and the one record of what it has reached.
 
-An algorithm receives one :class:`Stopping`, calls `step` once per iteration (and `check` inside long iterations), ends
-in good order as soon as either says so, and returns the best it has; `Stopping.reason` then says why. A kernel calls
-the C methods `tick` and `poll` instead, without holding the GIL; about every 50 ms they take the GIL to serve signals
-and the callback.
+A front door (`solve`, or a method by its name) makes one :class:`Stopping`, the root. An algorithm calls `step` once per
+iteration (and `check` inside long iterations), ends in good order as soon as either says so, and returns the best it
+has; `Stopping.reason` then says why. A kernel calls the C methods `tick` and `poll` instead, without holding the GIL.
+
+Whatever runs inside gets a child (`Stopping.child`), which may have less time and other iterations. A child has the clock,
+the interruption and the callback of its root, so nothing that runs inside has a callback of its own. The root keeps the
+record: the incumbent (the least cost so far) and the bound (the largest lower bound so far), both of the whole problem.
+About every 50 ms the root serves signals and the callback, which sees the incumbent only; so the costs that it sees never
+rise. Only the thread that made the root serves and records; what polls in other threads just learns that it has to end.
 """
 
 from libc.math cimport INFINITY
@@ -19,14 +24,19 @@ from graphpart.errors import InvalidOption
 from graphpart.kernels.clock cimport seconds as now
 from graphpart.result import Result, Status
 
+cdef extern from "Python.h" nogil:
+    unsigned long PyThread_get_thread_ident()
+
 cdef bint interrupted = False  # Ctrl-C came while an interruptible method ran
 
 cdef double SERVICE = 0.05     # seconds between two looks at signals and callback
-cdef long QUIET = 256          # polls that only count
+cdef double SELDOM = 5e-3      # seconds between two looks at the clock: above it fewer polls only count,
+cdef double OFTEN = 1e-3       # below it more,
+cdef long LONGEST = 4096       # up to so many
 
 
 cdef class Stopping:
-    """When to end a run early, and the record of its costs.
+    """When to end a run early, and the record of its costs and bounds.
 
     Parameters
     ----------
@@ -37,8 +47,22 @@ cdef class Stopping:
     target : float, optional
         End as soon as the cost is at most this.
     callback : callable, optional
-        ``callback(seconds, cost)``, called about every 50 ms and after every recorded cost; a true return value
-        ends the run, an exception ends it and is raised to the caller.
+        ``callback(seconds, cost)``, called about every 50 ms and after every better cost, with the least cost so far
+        (inf if none is known); a true return value ends the run, an exception ends it and is raised to the caller. If
+        it has an attribute `on_bound`, ``callback.on_bound(seconds, bound)`` is called after every better lower bound.
+
+    Attributes
+    ----------
+    history : list of (float, float)
+        (seconds, cost) pairs; the costs fall.
+    bounds : list of (float, float)
+        (seconds, lower bound) pairs; the bounds rise.
+    incumbent, bound : float
+        The last of each: inf and -inf if there is none.
+    reason : Status or None
+        Why the run has to end; None while it may go on.
+    iterations : int
+        Calls of `step`.
 
     Raises
     ------
@@ -50,10 +74,18 @@ cdef class Stopping:
     >>> stopping = Stopping(max_iterations=2)
     >>> stopping.step(5.0), stopping.step(3.0), str(stopping.reason)
     (False, True, 'iteration_limit')
+
+    A child for a part of the problem, the rest of which costs 10:
+
+    >>> whole = Stopping()
+    >>> part = whole.child(iterations=1, plus=10.0)
+    >>> part.record(-4.0)
+    >>> whole.incumbent, part.step(-4.0), whole.check(6.0)
+    (6.0, True, False)
     """
 
     def __init__(self, time_limit=None, max_iterations=None, target=None, callback=None):
-        self.started = now()
+        self.started = self.looked = self.served = now()
         self.deadline = INFINITY
         if time_limit is not None:
             self.deadline = self.started + _limit("time_limit", time_limit)
@@ -66,17 +98,60 @@ cdef class Stopping:
         if callback is not None and not callable(callback):
             raise InvalidOption(f"callback is {callback!r}: expected a callable taking (seconds, cost)")
         self.callback = callback
-        self.history = []
-        self.reason = None
-        self.pending = None
-        self.iterations = 0
-        self.countdown = 0
-        self.looked = self.started
-        self.stopped = False
+        self.thread = PyThread_get_thread_ident()
+        self.plus = 0.0
+        self.incumbent, self.bound = INFINITY, -INFINITY
+        self.history, self.bounds = [], []
+
+    def child(self, seconds=None, iterations=None, plus=0.0):
+        """What runs inside gets this: the same clock, interruption, callback and record, and narrower limits.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            From now on; what is left of the time of this object if that is less.
+        iterations : int, optional
+            Iterations of the child, which are not those of this object.
+        plus : float
+            What this object's costs are above those of the child: the cost of all that the child does not know of. With
+            inf, the child's costs tell nothing about the whole (they have another unit, or belong to another problem):
+            they are neither recorded nor compared with the target.
+
+        Returns
+        -------
+        Stopping
+            It ends when this object ends, for the same reason. When it ends by its own limits, this object goes on.
+        """
+        cdef Stopping one = Stopping.__new__(Stopping)
+        one.parent, one.thread = self, self.thread
+        one.started, one.served = self.started, self.served
+        one.looked = now()
+        one.deadline = self.deadline
+        if seconds is not None:
+            one.deadline = min(self.deadline, one.looked + max(0.0, <double>seconds))
+        one.max_iterations = 2**62
+        if iterations is not None:
+            one.max_iterations = min(2**62, <object>iterations)
+        one.plus = plus
+        one.target = self.target - one.plus if self.target > -INFINITY and one.plus < INFINITY else -INFINITY
+        one.incumbent, one.bound = INFINITY, -INFINITY
+        root = self.root
+        one.callback, one.history, one.bounds = root.callback, root.history, root.bounds
+        if self.stopped:
+            one.stop(self.reason)
+        return one
+
+    @property
+    def root(self):
+        """The object that the front door made."""
+        cdef Stopping one = self
+        while one.parent is not None:
+            one = one.parent
+        return one
 
     @property
     def seconds(self):
-        """Seconds since this object was created."""
+        """Seconds since the whole run began."""
         return now() - self.started
 
     @property
@@ -85,21 +160,42 @@ cdef class Stopping:
         return None if self.deadline == INFINITY else max(0.0, self.deadline - now())
 
     def record(self, double cost):
-        """Append (seconds, cost) to the history and tell the callback."""
-        cdef double seconds = now() - self.started
-        self.history.append((seconds, cost))
-        if self.callback is not None:
-            self._call(seconds, cost)
+        """Take note of a cost that was reached: if no cost was less, it joins the history, and the callback is called."""
         if cost <= self.target:
             self.stop(Status.TARGET)
+        if self.parent is not None:
+            self.parent.record(cost + self.plus)
+        elif PyThread_get_thread_ident() == self.thread and cost < self.incumbent:
+            self._note(cost)
+            self._call(now() - self.started)
+
+    def raise_bound(self, double bound):
+        """Take note that no solution of the whole problem costs less than `bound`: if this is better, it joins `bounds`."""
+        cdef Stopping root = self.root
+        if PyThread_get_thread_ident() != root.thread or not bound > root.bound or bound == INFINITY:
+            return
+        root.bound = bound
+        seconds = now() - root.started
+        root.bounds.append((seconds, bound))
+        tell = getattr(root.callback, "on_bound", None)
+        if tell is not None:
+            tell(seconds, bound)
 
     def check(self, double cost):
-        """True once the run has to end. For Python code: looks at clock, signals and limits at every call."""
-        self.countdown = 0
-        self.looked = -INFINITY
+        """True once the run has to end. For Python code: looks at clock, signals and limits at every call.
+
+        Raises what the callback has raised.
+        """
+        cdef Stopping one = self
         cdef bint ended
+        while one is not None:
+            one.countdown = 0
+            one.served = -INFINITY
+            one = one.parent
         with nogil:
             ended = self.look(cost)
+        if ended:
+            self.reraise()
         return ended
 
     def step(self, double cost):
@@ -114,56 +210,94 @@ cdef class Stopping:
         self.stopped = True
         self.countdown = 0
 
+    def ended(self, double cost, double bound):
+        """The history and the bounds of a run that ends with a cost and a lower bound, which come last.
+
+        Rounding may have made a running cost less than the cost computed from the problem, and a running bound larger
+        than the one that is proven: both are cut to what holds in the end.
+        """
+        self.reraise()
+        seconds = self.seconds
+        return _monotone(self.history, seconds, cost, max), _monotone(self.bounds, seconds, bound, min)
+
     def reraise(self):
         """Raise what the callback raised, if it did. Called once the kernel has ended in good order."""
-        if self.pending is not None:
-            error, self.pending = self.pending, None
+        cdef Stopping root = self.root
+        if root.pending is not None:
+            error, root.pending = root.pending, None
             raise error
 
     cdef bint look(self, double cost) noexcept nogil:
-        cdef double time
+        cdef double time, since
         if self.stopped:
+            return True
+        if self.parent is not None and self.parent.look(cost + self.plus):
+            with gil:
+                self.stop(self.parent.reason)
             return True
         if interrupted:
             with gil:
                 self.stop(Status.INTERRUPTED)
             return True
-        self.countdown = QUIET
         if cost <= self.target or self.iterations >= self.max_iterations:
             with gil:
                 self.stop(Status.TARGET if cost <= self.target else Status.ITERATION_LIMIT)
             return True
         time = now()
+        since = time - self.looked
+        self.looked = time
+        if since > SELDOM:
+            self.quiet //= 2
+        elif since < OFTEN and self.quiet < LONGEST:
+            self.quiet = 2 * self.quiet + 1
+        self.countdown = self.quiet
         if time >= self.deadline:
             with gil:
                 self.stop(Status.TIME_LIMIT)
             return True
-        if time - self.looked >= SERVICE:
-            self.looked = time
-            with gil:
-                self._serve(time - self.started, cost)
+        if self.parent is None and time - self.served >= SERVICE and PyThread_get_thread_ident() == self.thread:
+            self.serve(time, cost)
         return self.stopped
 
-    def _serve(self, double seconds, double cost):
-        try:
-            PyErr_CheckSignals()
-        except KeyboardInterrupt:
-            self.stop(Status.INTERRUPTED)
-        if cost == INFINITY and self.history:    # a part that knows nothing of the whole
-            cost = self.history[len(self.history) - 1][1]
-        self.history.append((seconds, cost))
-        if self.callback is not None:
-            self._call(seconds, cost)
+    cdef void serve(self, double time, double cost) noexcept nogil:
+        self.served = time
+        with gil:
+            try:
+                PyErr_CheckSignals()
+            except KeyboardInterrupt:
+                self.stop(Status.INTERRUPTED)
+            if cost < self.incumbent:
+                self._note(cost)
+            self._call(time - self.started)
 
-    def _call(self, double seconds, double cost):
+    def _note(self, double cost):
+        self.incumbent = cost
+        self.history.append((now() - self.started, cost))
+
+    def _call(self, double seconds):
+        if self.callback is None:
+            return
         try:
-            if self.callback(seconds, cost):
+            if self.callback(seconds, self.incumbent):
                 self.stop(Status.INTERRUPTED)
         except KeyboardInterrupt:
             self.stop(Status.INTERRUPTED)
         except BaseException as error:  # raised again by reraise, outside the kernel
             self.pending = error
             self.stop(Status.INTERRUPTED)
+
+
+def _monotone(record, seconds, last, limit):
+    """The record with its values cut to the last one, each only once, and then the last one."""
+    if not math.isfinite(last):
+        return ()
+    kept, before = [], None
+    for when, value in record:
+        value = limit(value, last)
+        if value != before:
+            kept.append((when, value))
+            before = value
+    return (*kept, (seconds, last))
 
 
 def interruptible(method):

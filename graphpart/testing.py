@@ -1,4 +1,4 @@
-"""Conformance checks that any solver of set partition problems can join, ours and yours.
+"""Conformance checks for solvers of set partition problems, those of graphpart and your own.
 
 ``check_method(solver)`` runs a solver on small problems of all kinds, degenerate and random, and asserts what every
 solver of graphpart promises: see the ``_check_...`` functions, one promise each.
@@ -42,7 +42,7 @@ def check_method(method: str | Solver, *, exact: bool | None = None, seed: int =
     ----------
     method : str or callable
         A name in `graphpart.methods.METHODS`, or a function ``solver(problem, ...)`` that returns a PartitionResult.
-        The options `initial` and `time_limit` are checked if it takes them.
+        The options `initial` and `time_limit` are checked if the solver takes them.
     exact : bool, optional
         Whether the solver has to prove optimality when it has the time; default: what the table says, else False.
     seed : int
@@ -58,7 +58,7 @@ def check_method(method: str | Solver, *, exact: bool | None = None, seed: int =
     solver: Solver
     if isinstance(method, str):
         row = find_method(method, "partition")
-        solver, name = row.function, method
+        solver, name = row.function, row.name
         exact = row.exact if exact is None else exact
     else:
         solver, name = method, getattr(method, "__name__", repr(method))

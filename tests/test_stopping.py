@@ -102,10 +102,89 @@ def test_exception_of_the_callback_waits_for_reraise():
 
     stopping = gp.Stopping(callback=callback)
     stopping.record(1.0)
-    assert stopping.check(1.0)
+    assert stopping.reason is gp.Status.INTERRUPTED
     with pytest.raises(ZeroDivisionError):
-        stopping.reraise()
+        stopping.check(1.0)
     stopping.reraise()  # once only
+
+
+def test_a_child_has_the_clock_the_callback_and_the_record_of_its_root():
+    seen = []
+    root = gp.Stopping(callback=lambda seconds, cost: seen.append((seconds, cost)))
+    part = root.child(plus=10.0)
+    inner = part.child(plus=-3.0)
+    inner.record(5.0)  # 12 for the whole
+    inner.record(6.0)  # worse: nobody hears of it
+    part.record(1.5)
+    root.child(plus=math.inf).record(-1e9)  # says nothing about the whole
+    assert [cost for _, cost in seen] == [cost for _, cost in root.history] == [12.0, 11.5]
+    assert root.incumbent == 11.5 and inner.history is root.history
+    assert abs(inner.seconds - root.seconds) < 1.0 and inner.root is root
+
+
+def test_a_child_ends_with_its_root_and_not_the_other_way():
+    root = gp.Stopping(target=-5)
+    part = root.child(iterations=1, plus=2.0)
+    assert part.step(0.0) and part.reason is gp.Status.ITERATION_LIMIT
+    assert root.reason is None and not root.check(0.0)
+    part = root.child(seconds=0.0)
+    assert part.check(0.0) and part.reason is gp.Status.TIME_LIMIT
+    part, other = root.child(plus=2.0), root.child()
+    assert part.target == -7.0
+    assert part.check(-7.0)  # -5 for the whole
+    assert root.reason is other.root.reason is gp.Status.TARGET
+    assert other.check(0.0) and other.reason is gp.Status.TARGET
+    assert root.child().check(0.0)
+
+
+def test_a_child_has_no_more_time_than_its_root():
+    root = gp.Stopping(time_limit=100)
+    assert root.child().deadline == root.child(1000.0).deadline == root.deadline
+    assert root.child(1.0).remaining <= 1.0 and gp.Stopping().child().remaining is None
+    assert root.child(-1.0).remaining == 0
+
+
+def test_other_threads_end_runs_and_record_nothing():
+    from concurrent.futures import ThreadPoolExecutor
+
+    seen = []
+    root = gp.Stopping(target=-5, callback=lambda seconds, cost: seen.append(cost))
+    part = root.child()
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(part.record, -4.0).result()
+        executor.submit(root.raise_bound, -9.0).result()
+        assert executor.submit(part.check, -5.0).result()
+    assert root.reason is gp.Status.TARGET
+    assert seen == root.history == root.bounds == []
+
+
+def test_bounds_rise_and_a_callback_may_hear_of_them():
+    class Listener(list):
+        def __call__(self, seconds, cost):
+            pass
+
+        def on_bound(self, seconds, bound):
+            self.append(bound)
+
+    listener = Listener()
+    root = gp.Stopping(callback=listener)
+    for bound in (-9.0, -11.0, -math.inf, -8.0, math.inf):
+        root.child(plus=1.0).raise_bound(bound)
+    assert listener == [bound for _, bound in root.bounds] == [-9.0, -8.0]
+    assert root.bound == -8.0
+
+
+def test_the_record_ends_with_the_result():
+    root = gp.Stopping()
+    for cost in (3.0, 1.0, 0.5):
+        root.record(cost)
+    for bound in (-3.0, 0.75, 0.8):
+        root.raise_bound(bound)
+    history, bounds = root.ended(0.75, 0.7)  # rounding had made the one smaller and the other larger
+    assert [cost for _, cost in history] == [3.0, 1.0, 0.75, 0.75]
+    assert [bound for _, bound in bounds] == [-3.0, 0.7, 0.7]
+    assert history[-1][0] == bounds[-1][0] >= history[-2][0]
+    assert root.ended(0.75, -math.inf)[1] == ()
 
 
 @pytest.mark.parametrize(

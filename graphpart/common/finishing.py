@@ -26,7 +26,7 @@ MESSAGES = {
 
 
 class Problem(Protocol):
-    """What a result needs to know of a problem."""
+    """The attributes of a problem that a result uses."""
 
     @property
     def nodes(self) -> Sequence[Hashable]: ...
@@ -51,21 +51,26 @@ def result_of(
 ) -> Kind:
     """A result of a kind, for labels whose cost was recomputed; the labels are frozen.
 
-    A lower bound above the cost, which only rounding can make, becomes the cost.
+    A lower bound above the cost, which only rounding can make, becomes the cost. History and bounds end with these two.
     """
     labels.flags.writeable = False
+    lower_bound = min(lower_bound, cost)
+    stopping.record(cost)
+    stopping.raise_bound(lower_bound)
+    history, bounds = stopping.ended(cost, lower_bound)
     return kind(
         labels=labels,
         cost=cost,
         objective=problem.objective(cost),
-        lower_bound=min(lower_bound, cost),
+        lower_bound=lower_bound,
         status=status,
         message=message or MESSAGES[status],
         iterations=stopping.iterations,
         seconds=stopping.seconds,
         method=method,
         nodes=problem.nodes,
-        history=tuple(stopping.history),
+        history=history,
+        bounds=bounds,
         info=info or {},
         problem=problem,
     )

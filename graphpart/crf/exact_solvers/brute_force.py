@@ -1,4 +1,4 @@
-"""Brute force: all labelings, with pruning. The oracle that other algorithms are tested against."""
+"""Brute force: enumeration of all labelings, with pruning. Other algorithms are tested against it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from graphpart.crf.exact_solvers import _brute_force
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
 from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.methods import ENUMERATED_BITS
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["brute_force", "labelings"]
 
-LARGEST = 2**22  # labelings
+LARGEST_COUNT = 2**ENUMERATED_BITS  # labelings
 
 
 @interruptible
@@ -28,6 +29,8 @@ def brute_force(
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
     """Minimise the energy by enumeration.
+
+    Also known as ``enumeration``.
 
     Parameters
     ----------
@@ -64,9 +67,9 @@ def brute_force(
     stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
     count = labelings(f)
-    if count > LARGEST:
+    if count > LARGEST_COUNT:
         how_many = f"{count:.6g}" if count < math.inf else "more than 1e308"
-        raise InvalidProblem(f"{how_many} labelings: expected at most {LARGEST} for brute force")
+        raise InvalidProblem(f"{how_many} labelings: expected at most {LARGEST_COUNT} for brute force")
     least, _ = least_entries(f)
     last = np.maximum.reduceat(f.scope, f.scope_start[:-1]) if f.m else np.zeros(0, np.int32)
     due = np.argsort(last, kind="stable").astype(np.int32)
@@ -89,6 +92,6 @@ def brute_force(
 
 
 def labelings(f: FactorGraph) -> float:
-    """How many labelings there are, inf if more than a float can tell."""
+    """The number of labelings; inf if it is too large for a float."""
     with np.errstate(over="ignore"):
         return float(np.prod(f.domains, dtype=np.float64))

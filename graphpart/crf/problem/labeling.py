@@ -1,4 +1,4 @@
-"""What the algorithms on factor graphs share: from labels to a result, and vectors with an entry for each label."""
+"""Functions that algorithms on factor graphs share: results from labels, and vectors with an entry for each label."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def finish(
     lower_bound: float = -math.inf,
     info: dict[str, Any] | None = None,
 ) -> LabelingResult:
-    """A result for labels, with the cost recomputed; `status` holds unless the run was stopped early.
+    """A result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
 
-    Where the labels are forbidden, whatever the method, the message starts with "no allowed labeling was found", and
-    the status of a run that was not stopped is `not_found`.
+    If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods, and the status
+    of a run that was not stopped is `not_found`.
     """
     cost = f.evaluate_labels(labels)
     status = status if status == Status.OPTIMAL else stopping.reason or status
@@ -46,8 +46,6 @@ def finish(
     if cost == math.inf:
         bad = _structure.first_forbidding(*f._flat(), labels)
         text = f"no allowed labeling was found: factor {bad} over {forbidden_by(f, bad)} forbids this one; {text}"
-    stopping.record(cost)
-    stopping.reraise()
     return result_of(LabelingResult, f, labels, cost, stopping, method, status, text, lower_bound, info)
 
 
@@ -73,9 +71,9 @@ def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:
 
 
 def trivial_bound(f: FactorGraph) -> float:
-    """A lower bound on the energy: the constant plus the smallest entry of each table, less what rounding may add.
+    """A lower bound on the energy: the constant plus the smallest entry of each table, less the error of rounding.
 
-    The sum carries the rounding of each addition along; if all terms are multiples of ``2**-20`` it is exact.
+    The sum keeps track of the rounding error of each addition; if all terms are multiples of ``2**-20`` it is exact.
     """
     least, total = least_entries(f)
     absolute = abs(f.constant) + float(np.abs(least).sum())

@@ -214,7 +214,7 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
             rows[np.searchsorted(mine, ends[here, one]), ends[here, other]] = lowered_at[here, 2]
         sums[mine] = np.abs(rows).sum(axis=1)
     largest = float(sums.max(initial=0.0))
-    room = _dense_annealing.LARGEST - n  # every cost may be rounded up by a half
+    room = _dense_annealing.LARGEST_ROW - n  # every cost may be rounded up by a half
     exponent = math.frexp(room)[1] - math.frexp(largest)[1] - 1 if largest > 0 else 0
     scale = math.ldexp(1.0, max(-1000, min(1000, exponent)))
     integers = np.empty((n, n), np.int32)

@@ -35,6 +35,7 @@ from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import SMALL
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
@@ -190,19 +191,18 @@ def fused(
 ) -> Labels:
     """The best of what can be made of two partitions; no worse than the first."""
     p = annealer.p
-    blocks = agreement(labels, proposal)
-    small = p.contract(blocks)
+    contraction = Contraction(p, agreement(labels, proposal))
+    small = contraction.problem
     if small.background is not None and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
         small = small.to_dense()
     annealer.spent += ARRAYS * 4 * (p.n + p.m)
-    first = np.unique(blocks, return_index=True)[1]
-    mine, theirs = canonical(labels[first]), canonical(proposal[first])
+    mine, theirs = contraction.project(labels), contraction.project(proposal)
     if small.n < 2:
         return labels
     other = Annealer(small)
     found = other.run(mine, sweeps, other.temperatures(mine, heat), seed, stopping)
     annealer.spent += other.spent
-    return canonical(best_of_regions(small, best_of_regions(small, mine, theirs), found)[blocks])
+    return canonical(contraction.lift(best_of_regions(small, best_of_regions(small, mine, theirs), found)))
 
 
 def polished_changes(annealer: Annealer, before: Labels, labels: Labels, stopping: Stopping, thorough: bool) -> Labels:

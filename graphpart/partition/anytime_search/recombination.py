@@ -11,6 +11,7 @@ from graphpart.kernels import _pairs
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import Background
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
@@ -33,14 +34,13 @@ def recombined(
 ) -> Labels:
     """What annealing makes of two partitions: first of the small problem of what they agree on, from x; then of all.
 
-    The first begins with `heat`, takes `sweeps[0]` sweeps and moves whole blocks of elements; so it joins and splits
+    The first begins with `heat`, takes `sweeps[0]` sweeps and moves whole sets of elements; so it joins and splits
     subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]`.
     """
-    blocks = agreement(x, y)
-    small = Annealer(annealer.p.contract(blocks))
-    labels = canonical(x[np.unique(blocks, return_index=True)[1]])
-    labels = small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, stopping)[blocks]
-    annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (len(blocks) + annealer.p.m)
+    contraction = Contraction(annealer.p, agreement(x, y))
+    small, labels = Annealer(contraction.problem), contraction.project(x)
+    labels = contraction.lift(small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, stopping))
+    annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (annealer.p.n + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)
 
 

@@ -21,8 +21,9 @@ from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.local_search.greedy_joining import joined
-from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.background import SMALL
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish
 from graphpart.partition.problem.labels import start_of
@@ -109,21 +110,22 @@ def search(
     p = _small_as_matrix(as_problem(problem, background=True))
     given = better_start(p, initial, checkpoint)
     start = (joined(p, stopping) if p.background is None else p.blocks()) if given is None else given
-    blocks = p.blocks()
-    q = _small_as_matrix(p.contract(blocks)) if len(p.must_join) else p
-    labels = canonical(start[np.unique(blocks, return_index=True)[1]]) if q is not p else start
-    within = p.evaluate_labels(blocks) if q is not p else 0.0
+    contraction = Contraction(p)
+    q = _small_as_matrix(contraction.problem)
+    labels = contraction.project(start)
     cut = cut_huge(q)  # such that tolerances and temperatures do not follow what nobody will pay
     if np.isfinite(cut.evaluate_labels(labels)):
         q = cut
     patience = PARAMETERS.portfolio.patience if time_limit is None and max_iterations is None else None
-    state = Portfolio(q, labels, within, seed or 0, threads or processors(), stopping, PARAMETERS)
+    state = Portfolio(q, labels, contraction.constant, seed or 0, threads or processors(), stopping, PARAMETERS)
     if checkpoint is not None:
-        state.saver = Saver(checkpoint, lambda labels, path: _write(p, labels[blocks], path))
+        state.saver = Saver(checkpoint, lambda labels, path: _write(p, contraction.lift(labels), path))
     status = state.run(patience)
     cost = p.evaluate_labels(start)
     bound = state.cost if status == Status.OPTIMAL else -np.inf
-    result = finish(p, state.labels[blocks], stopping, "search", status, lower_bound=bound, start=(start, cost))
+    result = finish(
+        p, contraction.lift(state.labels), stopping, "search", status, lower_bound=bound, start=(start, cost)
+    )
     return saved(p, result, checkpoint, labels=False)
 
 

@@ -31,7 +31,7 @@ from graphpart.stopping import Stopping
 __all__ = ["ImplicitPacking", "pack_implicit", "pass_messages_implicit"]
 
 Floats = NDArray[np.float64]
-LARGEST = 16  # leaves of a star
+LARGEST_STAR = 16  # leaves of a star
 SHARES = (1.0, 0.25, 0.05, 0.0)  # of the mean attraction, that amounts of stars reach at least, in turn
 REACH = 50  # elements, the nearest ones, that cycles through an element go through
 MADE = 16  # times as many pairs as are listed are made, at most,
@@ -94,9 +94,9 @@ class ImplicitPacking:
         if not len(self.amounts):
             half = 0.5 * capacity[:m]
             for least in stages:
-                self.pairs.stars(rest, half, order, 0.5 * least, 3, LARGEST, True, self.stopping)
+                self.pairs.stars(rest, half, order, 0.5 * least, 3, LARGEST_STAR, True, self.stopping)
         for least in stages:
-            self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST, False, self.stopping)
+            self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST_STAR, False, self.stopping)
         self.pairs.stars(rest, capacity[:m], order, 0.0, 2, 2, False, self.stopping)
         self.pairs.cycles(rest, REACH, self.stopping)
         starts, elements, term_ends, terms, amounts = self.pairs.end()

@@ -1,8 +1,9 @@
 """The linear relaxation with a background: pairs that are not listed become variables when an inequality needs them.
 
 As in `relaxation`, but a pair without variable repels, and stays at 0: no inequality that holds asks for more. Where a
-point violates an inequality in which such a pair has a minus, the pair is made a variable (pricing): inequalities of
-stars, conflicted triangles among them, and of cycles that listed pairs close. The start is message passing.
+point violates an inequality in which such a pair has a minus, the pair is made a variable (column generation):
+inequalities of stars, conflicted triangles among them, and of cycles that listed pairs close. The start is message
+passing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.partition.bounds.background_packing import FEW, LARGEST, MADE, ImplicitPacking
+from graphpart.partition.bounds.background_packing import FEW, LARGEST_STAR, MADE, ImplicitPacking
 from graphpart.partition.bounds.message_passing import ROUNDS
 from graphpart.partition.bounds.relaxation import Relaxation, most, tightened
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
@@ -49,7 +50,7 @@ class ImplicitRelaxation(Relaxation):
         return numbers
 
     def _find(self, tolerance: float) -> Inequalities:
-        starts, elements, amounts = self.packing.pairs.violated_stars(self.y, tolerance, LARGEST, self.stopping)
+        starts, elements, amounts = self.packing.pairs.violated_stars(self.y, tolerance, LARGEST_STAR, self.stopping)
         stars = np.diff(starts) > 3
         found = Inequalities(
             np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)

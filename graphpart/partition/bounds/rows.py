@@ -1,4 +1,4 @@
-"""The inequalities that a relaxation holds at a time: each once, written out over its variables, with prices."""
+"""The inequalities that a relaxation holds at a time: each once, written out over its variables, with multipliers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BASIC = 1  # how HiGHS calls an inequality that is not tight
 
 
 class Rows:
-    """Inequalities ``a_k y <= rhs[k]`` with prices.
+    """Inequalities ``a_k y <= rhs[k]`` with multipliers.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Rows:
     def __init__(self, n: int, m: int, positions: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
         self.n, self.m, self._positions = n, m, positions
         # Two rows are the same if these words, added up with their signs, are; 64 bits make a mistake unlikely,
-        # and its price is an inequality that is not added.
+        # and its multiplier is an inequality that is not added.
         self._words = np.random.default_rng(0).integers(0, 2**64, m, np.uint64)
         self.inequalities = Inequalities.none()
         self.starts, self.middles, self.pairs = np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
@@ -66,15 +66,15 @@ class Rows:
         self.counts = np.concatenate([self.counts, np.zeros(m - self.m, np.int64)])
         self.m = m
 
-    def add(self, found: Inequalities, prices: Floats | None = None) -> int:
-        """Add those that are not there yet, with prices or 0; how many. Prices of the same inequality add up."""
+    def add(self, found: Inequalities, multipliers: Floats | None = None) -> int:
+        """Add those that are not there yet, with multipliers or 0; how many. Those of the same inequality add up."""
         starts, keys, signs, rhs = found.terms(self.n)
         pairs = self._positions(keys).astype(np.int32)  # which may make variables, and grow
         middles, pairs, hashes = _primal_dual.arrange(starts, pairs, signs, self._words)
         _, at, same = np.unique(hashes, return_index=True, return_inverse=True)
         given = np.zeros(len(found))
-        if prices is not None:
-            given[at] = np.bincount(same.ravel(), prices)
+        if multipliers is not None:
+            given[at] = np.bincount(same.ravel(), multipliers)
         first = np.zeros(len(found), bool)
         first[at] = True
         if len(self):
@@ -115,7 +115,7 @@ class Rows:
     def by_length(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
         """The rows with equal lengths side by side, for which kernels are faster: order, starts, middles, pairs.
 
-        Those with price 0 come last.
+        Those with multiplier 0 come last.
         """
         return self._sorted(self.starts, self.middles, self.pairs)
 
@@ -149,9 +149,9 @@ class Rows:
         """The left-hand sides at a point."""
         return _primal_dual.left(self.starts, self.middles, self.pairs, y) if len(self.pairs) else np.zeros(len(self))
 
-    def reduced(self, cost: Floats, prices: Floats) -> Floats:
-        """Costs plus what prices add to them."""
+    def reduced(self, cost: Floats, multipliers: Floats) -> Floats:
+        """Costs plus what multipliers add to them."""
         out = cost.copy()
         if len(self.pairs):
-            _primal_dual.add_rows(self.starts, self.middles, self.pairs, prices, out)
+            _primal_dual.add_rows(self.starts, self.middles, self.pairs, multipliers, out)
         return out

@@ -11,6 +11,7 @@ from graphpart.common.steps import sum_down
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.contraction import Contraction
 
 __all__ = ["lowered", "trivial_bound"]
 
@@ -26,8 +27,8 @@ def trivial_bound(p: SetPartition) -> float:
     if p.background is not None:
         return proven_bound(p, Inequalities.none(), np.zeros(0))
     if len(p.must_join):
-        blocks = p.blocks()
-        return lowered(p, p.evaluate_labels(blocks) + trivial_bound(p.contract(blocks)))
+        contraction = Contraction(p)
+        return lowered(p, contraction.constant + trivial_bound(contraction.problem))
     if p.m <= FEW:
         cost = p.pairs()[2]
         return sum_down(cost[cost < 0].tolist())
@@ -45,18 +46,18 @@ def lowered(p: SetPartition, bound: float) -> float:
         return bound
     most = _attraction(p)
     total = 0.0
-    for block in _blocks(p):
-        total += float(np.minimum(np.abs(block), most).sum())
+    for tile in _tiles(p):
+        total += float(np.minimum(np.abs(tile), most).sum())
     return bound - 2.0**-46 * total
 
 
 def _attraction(p: SetPartition) -> float:
     """The sum of what attracts, as NumPy adds."""
-    total = sum(float(np.minimum(block, 0.0).sum()) for block in _blocks(p))
+    total = sum(float(np.minimum(tile, 0.0).sum()) for tile in _tiles(p))
     return -total / 2 if p.matrix is not None else -total
 
 
-def _blocks(p: SetPartition) -> Iterator[NDArray[np.float64]]:
+def _tiles(p: SetPartition) -> Iterator[NDArray[np.float64]]:
     """All costs, some at a time; those of a matrix twice."""
     if p.matrix is None:
         assert p.cost is not None

@@ -257,18 +257,18 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         raise InvalidCertificate(f"{len(multipliers)} multipliers: expected one for each of {len(inequalities)}")
     if len(multipliers) and not (np.isfinite(multipliers).all() and multipliers.min() >= 0):
         raise InvalidCertificate("a multiplier is negative or not finite: expected numbers of at least 0")
-    blocks = p.blocks() if len(p.must_join) else None
-    keys, low, within = _reduced_start(p, blocks)
+    classes = p.blocks() if len(p.must_join) else None
+    keys, low, within = _reduced_start(p, classes)
     weights, named = None, 0.0
     if p.background is not None:
-        weights = Weights(p, blocks)
-        low, named = _with_background(weights, keys, low, n, blocks)
+        weights = Weights(p, classes)
+        low, named = _with_background(weights, keys, low, n, classes)
     later_keys: list[NDArray[np.int64]] = []
     later_values: list[Floats] = []
     constant = 0.0
     is_general = inequalities.kinds == GENERAL
     if is_general.any():
-        terms, values, constant = _general(p.n, inequalities.take(is_general), multipliers[is_general], blocks)
+        terms, values, constant = _general(p.n, inequalities.take(is_general), multipliers[is_general], classes)
         known, slots = _slots(keys, terms, n)
         _inequalities.add_values(slots[known], values[known], low)
         later_keys.append(terms[~known])
@@ -278,7 +278,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         some = slice(first, first + CHUNK)
         part = inequalities if len(multipliers) <= CHUNK else inequalities.take(np.arange(len(multipliers))[some])
         try:
-            starts, terms, signs, rhs = part.renamed(blocks).terms(n) if blocks is not None else part.terms(n)
+            starts, terms, signs, rhs = part.renamed(classes).terms(n) if classes is not None else part.terms(n)
         except GraphPartError as error:
             raise InvalidCertificate(str(error)) from None
         values = np.repeat(multipliers[some], np.diff(starts))
@@ -295,7 +295,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         names, slots = np.unique(np.concatenate(later_keys), return_inverse=True)
         rest = np.zeros(len(names))
         if weights is not None:
-            rest, more = _with_background(weights, names, rest, n, blocks)
+            rest, more = _with_background(weights, names, rest, n, classes)
             named += more
         _inequalities.add_values(slots.ravel(), np.concatenate(later_values), rest)
         parts.append(_inequalities.sum_down(rest, True))
@@ -316,12 +316,12 @@ def _slots(keys: NDArray[np.int64], terms: NDArray[np.int64], n: int) -> tuple[N
 
 
 def _general(
-    n: int, rows: Inequalities, multipliers: Floats, blocks: NDArray[np.int32] | None
+    n: int, rows: Inequalities, multipliers: Floats, classes: NDArray[np.int32] | None
 ) -> tuple[NDArray[np.int64], Floats, float]:
     """What general 2-partitions with multipliers add to pairs, as (keys, values), and to the bound: rounded down."""
     _, rhs, bad = _inequalities.sizes(rows.kinds, rows.starts, rows.splits, rows.elements, n)
-    if blocks is not None and bad < 0:
-        rows = rows.renamed(blocks)
+    if classes is not None and bad < 0:
+        rows = rows.renamed(classes)
         _, _, bad = _inequalities.sizes(rows.kinds, rows.starts, rows.splits, rows.elements, n)
     if bad >= 0:
         some = rows.elements[rows.starts[bad] : rows.starts[bad + 1]].tolist()[:20]
@@ -352,12 +352,12 @@ def _general(
     return names[upper[0]].astype(np.int64) * n + names[upper[1]], values, float(constant)
 
 
-def _reduced_start(p: SetPartition, blocks: NDArray[np.int32] | None) -> tuple[NDArray[np.int64], Floats, float]:
+def _reduced_start(p: SetPartition, classes: NDArray[np.int32] | None) -> tuple[NDArray[np.int64], Floats, float]:
     """Ascending keys ``a * n + b`` of the pairs, their costs as new array, and the cost of required joins."""
     u, v, cost = p.pairs()
-    if blocks is None:
+    if classes is None:
         return u.astype(np.int64) * p.n + v, cost.copy() if cost is p.cost else cost, 0.0
-    a, b = np.minimum(blocks[u], blocks[v]).astype(np.int64), np.maximum(blocks[u], blocks[v])
+    a, b = np.minimum(classes[u], classes[v]).astype(np.int64), np.maximum(classes[u], classes[v])
     inside = a == b
     keys, slots = np.unique((a * p.n + b)[~inside], return_inverse=True)
     low = np.zeros(len(keys))
@@ -366,10 +366,10 @@ def _reduced_start(p: SetPartition, blocks: NDArray[np.int32] | None) -> tuple[N
 
 
 def _with_background(
-    weights: Weights, keys: NDArray[np.int64], start: Floats, n: int, blocks: NDArray[np.int32] | None
+    weights: Weights, keys: NDArray[np.int64], start: Floats, n: int, classes: NDArray[np.int32] | None
 ) -> tuple[Floats, float]:
     """At most what pairs with keys cost with the background, and at least the sum of the negative terms of that."""
-    if blocks is not None and n == 0:
+    if classes is not None and n == 0:
         return start, 0.0
     return weights.lowest(keys // max(n, 1), keys % max(n, 1), start)
 

@@ -65,15 +65,15 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
 
 def exact_bound(problem: Any, certificate: Any) -> Fraction:
     """The bound that the multipliers of a certificate prove, rounded up to a multiple of its step."""
-    block = _blocks(problem)
+    class_of = _classes(problem)
     reduced: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
     bound = Fraction(0)
     cut = set()
     for a, b, cost in _all_pairs(problem):
-        pair = _pair(block[a], block[b])
+        pair = _pair(class_of[a], class_of[b])
         if cost == math.inf:
             cut.add(pair)
-        elif block[a] == block[b]:
+        elif class_of[a] == class_of[b]:
             bound += Fraction(cost)
         else:
             reduced[pair] += Fraction(cost)
@@ -92,22 +92,22 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             some, numbers = some[: splits[k]], some[splits[k] :]
             if len(some) != len(numbers):
                 raise InvalidCertificate(f"inequality {k} has {len(some)} elements: expected a number for each")
-        if not all(0 <= a < problem.n for a in some) or len({block[a] for a in some}) < len(some):
+        if not all(0 <= a < problem.n for a in some) or len({class_of[a] for a in some}) < len(some):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected different elements of the problem")
         amount = Fraction(multiplier)
         if kinds[k] == 3:
-            general.append((amount, [block[a] for a in some], numbers))
+            general.append((amount, [class_of[a] for a in some], numbers))
             bound -= amount * (sum(b * b for b in numbers) - abs(sum(numbers))) / 2
             continue
-        for sign, a, b in _left(kinds[k], splits[k], [block[a] for a in some]):
+        for sign, a, b in _left(kinds[k], splits[k], [class_of[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
         bound -= amount * _right(kinds[k], splits[k], len(some))
     for pair, value in _general_terms(general):
         reduced[pair] += value
     terms = _background(problem)
     if terms:
-        sums = [[_sums(block, weights) for weights in term[1:]] for term in terms]
-        bound += sum((_within(block, term) for term in terms), Fraction(0))
+        sums = [[_sums(class_of, weights) for weights in term[1:]] for term in terms]
+        bound += sum((_within(class_of, term) for term in terms), Fraction(0))
         bound += sum((_negative(term[0], *each) for term, each in zip(terms, sums, strict=True)), Fraction(0))
         for a, b in {*reduced, *cut}:
             costs = [_product(term[0], each, a, b) for term, each in zip(terms, sums, strict=True)]
@@ -171,7 +171,7 @@ def _right(kind: int, split: int, size: int) -> int:
     )
 
 
-def _blocks(problem: Any) -> list[int]:
+def _classes(problem: Any) -> list[int]:
     """The element that stands for each, where required joins connect elements."""
     parent = list(range(problem.n))
 
@@ -216,10 +216,10 @@ def _distinct(weights: list[float]) -> list[Fraction]:
     return [Fraction(math.gcd(*(int(value * finest) for value in values)), finest)]
 
 
-def _sums(block: list[int], weights: list[float]) -> dict[int, Fraction]:
+def _sums(class_of: list[int], weights: list[float]) -> dict[int, Fraction]:
     sums: dict[int, Fraction] = defaultdict(Fraction)
     for a, x in enumerate(weights):
-        sums[block[a]] += Fraction(x)
+        sums[class_of[a]] += Fraction(x)
     return sums
 
 

@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption
 from graphpart.partition.certificates import _inequalities
 
-__all__ = ["CYCLE", "GENERAL", "KINDS", "LARGEST", "TWO_PARTITION", "WHEEL", "Inequalities"]
+__all__ = ["CYCLE", "GENERAL", "KINDS", "LARGEST_COEFFICIENT", "TWO_PARTITION", "WHEEL", "Inequalities"]
 
 KINDS = ("cycle", "odd-wheel", "2-partition", "general-2-partition")
 CYCLE, WHEEL, TWO_PARTITION, GENERAL = range(4)
-LARGEST = 1 << 24  # of the numbers of a general 2-partition, in absolute value
+LARGEST_COEFFICIENT = 1 << 24  # of the numbers of a general 2-partition, in absolute value
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Inequalities:
         The elements of inequality i are ``elements[starts[i]:starts[i + 1]]``.
     elements : ndarray of int32
         Cycle: in order, the closing pair being the last and the first. Odd wheel: the centre, then the cycle around it.
-        2-partition: S, then T. General 2-partition: the elements, then their numbers b, at most `LARGEST`.
+        2-partition: S, then T. General 2-partition: the elements, then their numbers b, at most `LARGEST_COEFFICIENT`.
     splits : ndarray of int32, shape (k,)
         Number of elements before the second part: 0 for a cycle, 1 for an odd wheel, |S| for a 2-partition, all for a
         general one.

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.steps import step_of
 from graphpart.partition.certificates import _inequalities
 from graphpart.partition.problem import SetPartition
@@ -31,7 +32,7 @@ class Weights:
     ----------
     p : SetPartition
         With a background.
-    blocks : ndarray of int32, shape (n,), optional
+    classes : ndarray of int32, shape (n,), optional
         Canonical labels of the sets that required joins connect.
 
     Attributes
@@ -40,37 +41,37 @@ class Weights:
         At most what the background costs within these sets.
     """
 
-    def __init__(self, p: SetPartition, blocks: Elements | None) -> None:
+    def __init__(self, p: SetPartition, classes: Elements | None) -> None:
         assert p.background is not None
         self.beta = p.background.beta
         self.single = np.array([x is y for x, y in p.background.vectors], np.uint8)
-        first = np.arange(p.n) if blocks is None else np.unique(blocks, return_index=True)[1]
+        first = np.arange(p.n) if classes is None else first_of(classes)
         sides = [np.array([pair[side] for pair in p.background.vectors]).T[first] for side in (0, 1)]
         self.low = [np.ascontiguousarray(side) for side in sides]
         self.high = [side.copy() for side in self.low]
         self.within = 0.0
-        if blocks is not None:
-            self._join(p, blocks)
+        if classes is not None:
+            self._join(p, classes)
 
-    def _join(self, p: SetPartition, blocks: Elements) -> None:
+    def _join(self, p: SetPartition, classes: Elements) -> None:
         """Sums of weights of sets with more than one element, in exact arithmetic."""
         assert p.background is not None
-        several = np.flatnonzero(np.bincount(blocks)[blocks] > 1)
+        several = np.flatnonzero(np.bincount(classes)[classes] > 1)
         total = Fraction(0)
         for t, (beta, (x, y)) in enumerate(zip(self.beta.tolist(), p.background.vectors, strict=True)):
             sums: list[dict[int, Fraction]] = [defaultdict(Fraction), defaultdict(Fraction)]
             inside = Fraction(0)
-            for block, first, second in zip(
-                blocks[several].tolist(), x[several].tolist(), y[several].tolist(), strict=True
+            for class_, first, second in zip(
+                classes[several].tolist(), x[several].tolist(), y[several].tolist(), strict=True
             ):
                 f, s = Fraction(first), Fraction(second)
-                inside += f * sums[1][block] if x is y else f * sums[1][block] + s * sums[0][block]
-                sums[0][block] += f
-                sums[1][block] += s
+                inside += f * sums[1][class_] if x is y else f * sums[1][class_] + s * sums[0][class_]
+                sums[0][class_] += f
+                sums[1][class_] += s
             total += Fraction(beta) * inside
             for side in (0, 1):
-                for block, value in sums[side].items():
-                    self.low[side][block, t], self.high[side][block, t] = _down(value), -_down(-value)
+                for class_, value in sums[side].items():
+                    self.low[side][class_, t], self.high[side][class_, t] = _down(value), -_down(-value)
         self.within = _down(total)
 
     def lowest(self, a: NDArray[np.integer], b: NDArray[np.integer], start: Floats) -> tuple[Floats, float]:  # type: ignore[type-arg]

@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
+from graphpart.common.groups import first_of
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.exact_solvers.exact import solve_exactly
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import without_background
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
@@ -153,16 +155,13 @@ def doubts(
     if asked is not None or p.matrix is not None:
         p = _listed(p, np.zeros((0, 2), np.int32) if asked is None else asked)
     stopping = Stopping(time_limit, None, None, callback)
-    blocks = p.blocks()
-    q, first = p, np.arange(p.n)
-    if len(p.must_join):
-        q, first = p.contract(blocks), np.unique(blocks, return_index=True)[1]
-    inner = canonical(labels[first])
+    contraction = Contraction(p)
+    q, inner = contraction.problem, contraction.project(labels)
     found = cheapest_changes(q, inner, method != "local-search", stopping)
     if method == "exact" or (method == "auto" and time_limit is not None):
-        _solve_others(q, inner, found, _keys_of(p, asked, blocks, q.n), stopping)
+        _solve_others(q, inner, found, _keys_of(p, asked, contraction.sets, q.n), stopping)
     stopping.reraise()
-    return _tables(p, q, names, result, labels, found, asked, stopping)
+    return _tables(p, contraction, names, result, labels, found, asked, stopping)
 
 
 # ------------------------------------------------------------------------------------------------------ pairs asked for
@@ -189,9 +188,9 @@ def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
     )
 
 
-def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, blocks: Labels, n: int) -> NDArray[np.int64] | None:
-    """The pairs asked for, as keys of pairs of blocks."""
-    return None if asked is None else _keys(blocks[asked[:, 0]], blocks[asked[:, 1]], n)
+def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, classes: Labels, n: int) -> NDArray[np.int64] | None:
+    """The pairs asked for, as keys of pairs of classes."""
+    return None if asked is None else _keys(classes[asked[:, 0]], classes[asked[:, 1]], n)
 
 
 def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
@@ -252,7 +251,7 @@ def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping
 
 def _tables(
     p: SetPartition,
-    q: SetPartition,
+    contraction: Contraction,
     names: Sequence[Hashable],
     result: Any,
     labels: Labels,
@@ -260,7 +259,7 @@ def _tables(
     asked: NDArray[np.int32] | None,
     stopping: Stopping,
 ) -> Doubts:
-    blocks = p.blocks()
+    q, sets = contraction.problem, contraction.sets
     shown = _shown_labels(names, result, labels)
     sizes = np.bincount(labels, minlength=len(shown))
     slack = p.tolerance * max(SLACK, int(sizes.max(initial=0)))
@@ -268,7 +267,7 @@ def _tables(
     if asked is not None:
         some = np.isin(_keys(u, v, p.n), _keys(asked[:, 0], asked[:, 1], p.n))
         u, v, cost = u[some], v[some], cost[some]
-    rises, exactly = _of_pairs(q, blocks[u], blocks[v], found)
+    rises, exactly = _of_pairs(q, sets[u], sets[v], found)
     rises = _cleared(rises, slack)
     exactly |= np.isinf(rises)
     order = np.argsort(rises, kind="stable")
@@ -283,8 +282,8 @@ def _tables(
             "method": NAMES[exactly[order].astype(np.intp)],
         }
     )
-    moves = _cleared(found.elements, slack)[blocks]
-    to = np.append(shown, -1)[found.to[blocks]]  # -1 stays -1
+    moves = _cleared(found.elements, slack)[sets]
+    to = np.append(shown, -1)[found.to[sets]]  # -1 stays -1
     order = np.argsort(moves, kind="stable")
     elements = Columns(
         {
@@ -303,7 +302,7 @@ def _tables(
 
 
 def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Rises, and whether they are exact, of pairs of blocks; inf for those within a block."""
+    """Rises, and whether they are exact, of pairs of classes; inf for those within a class."""
     rises, exactly = np.full(len(a), np.inf), np.ones(len(a), bool)
     apart = a != b
     qu, qv, _ = q.pairs()
@@ -341,7 +340,7 @@ def _cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
 
 def _shown_labels(names: Sequence[Hashable], result: Any, labels: Labels) -> NDArray[np.int64]:
     """The label that a result gives to each cluster; else 0, 1, ..."""
-    first = np.unique(labels, return_index=True)[1]
+    first = first_of(labels)
     if isinstance(result, Result) and (result.nodes is names or result.nodes == names):
         return result.labels[first].astype(np.int64)
     return np.arange(len(first))

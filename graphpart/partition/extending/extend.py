@@ -30,13 +30,14 @@ from graphpart.partition.extending.old import (
     check_cuts,
     conflicts,
     in_cut_clusters,
-    labels_of_blocks,
+    labels_of_classes,
     message_of,
     old_labels,
     stable,
 )
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.result import PartitionResult, Result, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -139,30 +140,30 @@ def extend(
         raise InvalidOption(f"freeze is {freeze!r}: expected True or False")
     labels, shown, named = old_labels(p, old)
     stopping = Stopping(time_limit, None, None, callback)
-    blocks = p.blocks()
-    q, inner = p, labels
-    if len(p.must_join):
-        q, inner = p.contract(blocks), labels_of_blocks(p, labels, blocks, bool(freeze))
+    contraction = Contraction(p)
+    q, classes, inner = contraction.problem, contraction.sets, labels
+    if q is not p:
+        inner = labels_of_classes(p, labels, classes, bool(freeze))
     solver = Solver(method, seed, options, stopping)
     free = inner < 0
     if before is None and isinstance(old, Result):
         before = old.problem
     if freeze:
-        check_cuts(p, inner[blocks])
+        check_cuts(p, inner[classes])
     else:
         if before is not None:
-            free[blocks[changed_since(p, before)]] = True
-        free[blocks[conflicts(p, labels, blocks)]] = True
+            free[classes[changed_since(p, before)]] = True
+        free[classes[conflicts(p, labels, classes)]] = True
         inner = np.where(in_cut_clusters(q, inner), -1, inner).astype(np.int32)
     implicit = q.background is not None
     found = place_new(explicit_near(q, inner, inner < 0) if implicit else q, inner, solver)
     status, bound = Status.FEASIBLE, -np.inf
     if not freeze and free.any() and not stopping.check(np.inf):
         found, status, bound = (improved_near if implicit else _near)(q, found, free, solver)
-    final = found[blocks]
+    final = contraction.lift(found)
     numbers = stable(final, labels, shown, bool(freeze))
     cost = p.evaluate_labels(numbers)
-    bound = bound + p.evaluate_labels(blocks) if len(p.must_join) else bound
+    bound = bound + contraction.constant
     stopping.iterations = solver.runs
     stopping.record(cost)
     stopping.reraise()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import group
+from graphpart.common.groups import first_of, group
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected
@@ -44,7 +44,7 @@ def place_new(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
     alone = np.bincount(component)[component] == 1
     single = np.flatnonzero(alone[x] & (sums < -q.tolerance))
     single = single[np.lexsort((cluster[single], sums[single], x[single]))]
-    first = single[np.unique(x[single], return_index=True)[1]]
+    first = single[first_of(x[single])]
     out[new[x[first]]] = cluster[first]
     if not alone.all():
         _solve_components(len(new), component, alone, (a, b, between), (x, cluster, sums), out, new, k, solver)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import is_named
+from graphpart.common.groups import first_of
 from graphpart.errors import InvalidPartition
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.labels import places_of
@@ -19,7 +20,7 @@ __all__ = [
     "check_cuts",
     "conflicts",
     "in_cut_clusters",
-    "labels_of_blocks",
+    "labels_of_classes",
     "message_of",
     "old_labels",
     "stable",
@@ -54,14 +55,14 @@ def old_labels(p: SetPartition, old: Any) -> tuple[Labels, NDArray[np.int64], tu
     return labels, np.arange(k), tuple(given)
 
 
-def labels_of_blocks(p: SetPartition, labels: Labels, blocks: Labels, frozen: bool) -> Labels:
+def labels_of_classes(p: SetPartition, labels: Labels, classes: Labels, frozen: bool) -> Labels:
     """The label of each set of elements that must be joined: the largest of its elements, -1 if all are new."""
-    inner = np.full(int(blocks.max()) + 1, -1, np.int32)
-    np.maximum.at(inner, blocks, labels)
-    wrong = np.flatnonzero((labels >= 0) & (labels != inner[blocks]))
+    inner = np.full(int(classes.max()) + 1, -1, np.int32)
+    np.maximum.at(inner, classes, labels)
+    wrong = np.flatnonzero((labels >= 0) & (labels != inner[classes]))
     if frozen and len(wrong):
         a = int(wrong[0])
-        b = int(np.flatnonzero((blocks == blocks[a]) & (labels == inner[blocks[a]]))[0])
+        b = int(np.flatnonzero((classes == classes[a]) & (labels == inner[classes[a]]))[0])
         raise InvalidPartition(f"{p.nodes[a]!r} and {p.nodes[b]!r} must be joined but are in two frozen clusters")
     return inner
 
@@ -75,7 +76,7 @@ def check_cuts(p: SetPartition, labels: Labels) -> None:
         raise InvalidPartition(f"{a!r} and {b!r} must be cut but are in one frozen cluster")
 
 
-def conflicts(p: SetPartition, labels: Labels, blocks: Labels) -> NDArray[np.int64]:
+def conflicts(p: SetPartition, labels: Labels, classes: Labels) -> NDArray[np.int64]:
     """Old elements of which the old partition violates a requirement."""
     parts = []
     if len(p.must_join):
@@ -145,7 +146,7 @@ def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) 
         rows = np.arange(len(mine))
         first = np.zeros(len(mine), np.int8)
         for ends in (mine, theirs):
-            first[np.unique(ends, return_index=True)[1]] += 1
+            first[first_of(ends)] += 1
         taken = rows[first == 2]
         number[mine[taken]] = shown[theirs[taken]]
         left = ~np.isin(mine, mine[taken]) & ~np.isin(theirs, theirs[taken])

@@ -23,7 +23,7 @@ class Solver:
 
     def __init__(self, method: str, seed: int | None, options: dict[str, Any], stopping: Stopping) -> None:
         self.method, self.seed, self.options, self.stopping = find_method(method, "partition"), seed, options, stopping
-        self.plain = method == "auto" and not options
+        self.plain = self.method.name == "auto" and not options
         self.runs = 0
 
     def run(self, q: SetPartition, start: Labels) -> Result:

@@ -40,6 +40,8 @@ def greedy_moving(
 ) -> PartitionResult:
     """Move single elements greedily, while that lowers the cost.
 
+    Also known as best one element moves, ``boem``.
+
     Parameters
     ----------
     problem : SetPartition or networkx.Graph

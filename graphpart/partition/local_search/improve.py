@@ -17,6 +17,7 @@ import numpy as np
 
 from graphpart.common.local_search import improved
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish, settled
 from graphpart.partition.problem.labels import start_of
@@ -67,14 +68,11 @@ def improve(
         p = as_problem(p)
     start = default(p, stopping) if initial is None else start_of(p, initial)
 
-    blocks = p.blocks() if len(p.must_join) else None
-    q = p if blocks is None else p.contract(blocks)
-    first = None if blocks is None else np.unique(blocks, return_index=True)[1]
+    contraction = Contraction(p)
 
     def once(labels: Labels) -> Labels:
-        if first is None:
-            return canonical(with_huge_costs_cut(p, labels, stopping, kernel))
-        return canonical(with_huge_costs_cut(q, canonical(labels[first]), stopping, kernel)[blocks])
+        found = with_huge_costs_cut(contraction.problem, contraction.project(labels), stopping, kernel)
+        return canonical(contraction.lift(found))
 
     def run(labels: Labels, _: float) -> Labels:
         return settled(p, once(labels), once, stopping)

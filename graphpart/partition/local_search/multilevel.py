@@ -51,6 +51,8 @@ def multilevel(
 ) -> PartitionResult:
     """Move elements and sets of elements on several levels, while that lowers the cost; for large sparse problems.
 
+    Also known by the methods of that kind for modularity, ``louvain`` and ``leiden``.
+
     Parameters
     ----------
     problem : SetPartition or networkx.Graph

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.partition.problem import _blocks
 from graphpart.partition.problem.components import Part
 from graphpart.partition.problem.derived import connected
@@ -69,7 +70,7 @@ def glued(n: int, parts: list[tuple[NDArray[np.int64], Labels]]) -> Labels:
     """
     ends = []
     for elements, labels in parts:
-        first = np.unique(labels, return_index=True)[1]
+        first = first_of(labels)
         ends.append(np.stack([elements, elements[first][labels]]))
     a, b = np.concatenate(ends, axis=1).astype(np.int32) if ends else np.zeros((2, 0), np.int32)
     return connected(n, a, b)

@@ -20,7 +20,7 @@ __all__ = ["explicit", "listed_within", "without_background"]
 
 PAIRS, TIMES = 4_000_000, 20  # to be listed at most: so many, and so many times those that are
 ELEMENTS = 3000  # up to which a matrix is as good
-LARGEST = 5000  # of a problem that is made a matrix for what needs one: 200 MB, and what works on it takes more
+LARGEST_EXPLICIT = 5000  # elements of a problem that becomes a matrix where one is needed: 200 MB, and work takes more
 
 
 def explicit(p: SetPartition) -> SetPartition | None:
@@ -82,7 +82,7 @@ def without_background(problem: Any, what: str) -> SetPartition:
     if p.background is None:
         return p
     found = explicit(p)
-    if found is None and p.n <= LARGEST:
+    if found is None and p.n <= LARGEST_EXPLICIT:
         found = p.to_dense()
     if found is None:
         size = np.bincount(components(p)).max(initial=0)
@@ -92,6 +92,6 @@ def without_background(problem: Any, what: str) -> SetPartition:
             why = "the background attracts some pairs"
         raise InvalidProblem(
             f"{what} needs the costs of all pairs of elements in one piece, too many here as unlisted pairs cost "
-            f"something: {why}; expected at most {LARGEST} elements, or smaller pieces"
+            f"something: {why}; expected at most {LARGEST_EXPLICIT} elements, or smaller pieces"
         )
     return found

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.finishing import result_of
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels
@@ -42,7 +43,6 @@ def finish(
     If rounding made the labels worse than the start, the start is returned. Subsets are divided into their connected
     pieces, in O(n + m) (for a matrix O(n) if there are few zeros).
     """
-    stopping.reraise()
     given, labels = labels, canonical(labels)
     if cost is None or not np.array_equal(labels, given):
         cost = p.evaluate_labels(labels)
@@ -51,7 +51,6 @@ def finish(
     pieces = connected_subsets(p, np.ascontiguousarray(labels, np.int32))
     if pieces.max(initial=0) > labels.max(initial=0):
         labels = pieces
-    stopping.history.append((stopping.seconds, cost))
     return result_of(
         PartitionResult, p, labels, cost, stopping, method, stopping.reason or status, message, lower_bound, info
     )
@@ -93,8 +92,8 @@ def joins_help(p: SetPartition, labels: Labels) -> bool:
 def _is_open(p: SetPartition, labels: Labels) -> bool:
     """Whether joining two subsets, or moving an element to a subset that it has a pair with or out, lowers the cost."""
     if len(p.must_join):  # what must be together moves together
-        blocks = p.blocks()
-        p, labels = p.contract(blocks), canonical(labels[np.unique(blocks, return_index=True)[1]])
+        contraction = Contraction(p)
+        p, labels = contraction.problem, contraction.project(labels)
     if joins_help(p, labels):
         return True
     k = int(labels.max(initial=0)) + 1

@@ -96,12 +96,12 @@ def start_of(p: PairCosts, initial: Any) -> Labels:
 
 def completed(p: PairCosts, labels: Labels) -> Labels:
     """Canonical labels of all elements: those with -1 are alone, or with the elements that they must be joined with."""
-    blocks = p.blocks()
-    of_block = np.full(p.n, -1, np.int64)
-    np.maximum.at(of_block, blocks, labels)
-    wanted = np.where(labels < 0, of_block[blocks], labels)
+    classes = p.blocks()
+    of_class = np.full(p.n, -1, np.int64)
+    np.maximum.at(of_class, classes, labels)
+    wanted = np.where(labels < 0, of_class[classes], labels)
     alone = wanted < 0
-    wanted[alone] = p.n + blocks[alone]
+    wanted[alone] = p.n + classes[alone]
     return canonical(wanted)
 
 

@@ -192,9 +192,9 @@ class PairCosts(Shown):
         self.must_join = frozen(np.unique(joins, axis=0) if len(joins) else np.zeros((0, 2), np.int32))
         if not len(joins):
             return
-        blocks = self.blocks()
+        classes = self.blocks()
         cuts = self.must_cut
-        bad = cuts[blocks[cuts[:, 0]] == blocks[cuts[:, 1]]]
+        bad = cuts[classes[cuts[:, 0]] == classes[cuts[:, 1]]]
         if len(bad):
             a, b = (self.nodes[i] for i in bad[0].tolist())
             raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -325,7 +324,9 @@ class SetPartition(FromData):
         MissingDependency
             If matplotlib is not installed.
         """
-        return import_module("graphpart.plotting").plot_partition(self, partition, ax, kind=kind)
+        from graphpart.plotting import plot_partition
+
+        return plot_partition(self, partition, ax, kind=kind)
 
     def _title(self) -> str:
         stored = "as a matrix" if self.is_dense else "with a cost"

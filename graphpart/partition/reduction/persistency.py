@@ -49,6 +49,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
@@ -114,6 +115,10 @@ class PartitionReduction(Reduction[SetPartition]):
 
     persistency: Persistency = field(repr=False)
 
+    def project(self, labels: Any) -> Labels:
+        """Canonical labels in the smaller problem from labels of all elements that agree with the joins."""
+        return canonical(np.asarray(labels)[first_of(self.persistency.labels)])
+
     def lift(self, labels: Any) -> Labels:
         """Labels of all elements from a partition of the smaller problem."""
         return canonical(self.problem.labels(labels)[self.persistency.labels])
@@ -165,25 +170,25 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     """
     p = as_problem(problem, background=True)
     stopping = Stopping(time_limit, None, None, None)
-    blocks = p.blocks()
-    q = p.contract(blocks) if len(p.must_join) else p
+    classes = p.blocks()
+    q = p.contract(classes) if len(p.must_join) else p
     if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
-        return _with_background(p, q, blocks, stopping)
+        return _with_background(p, q, classes, stopping)
     p, q = as_problem(p), as_problem(q)
     starts, neighbours, costs = q.rows()
     largest = SMALL_SETS if q.n > FEW else min(LARGE_SETS, max(q.n, 1))
     exact = common_step(p) > 0
     joins, cuts = _persistency.persistent(q.n, starts, neighbours.copy(), costs.copy(), exact, largest, stopping)
     merged = connected(q.n, joins[0], joins[1])
-    labels = merged[blocks]
+    labels = merged[classes]
     small, cut, cut_criteria = _cut(p, p.contract(labels), labels, merged[cuts[0]], merged[cuts[1]], cuts[2])
-    return PartitionReduction(small, p.evaluate_labels(labels), _proof(blocks, joins, cut, cut_criteria, labels))
+    return PartitionReduction(small, p.evaluate_labels(labels), _proof(classes, joins, cut, cut_criteria, labels))
 
 
 def _proof(
-    blocks: Labels, joins: tuple[Any, Any, Any], cut: NDArray[np.int32], cut_criteria: tuple[str, ...], labels: Labels
+    classes: Labels, joins: tuple[Any, Any, Any], cut: NDArray[np.int32], cut_criteria: tuple[str, ...], labels: Labels
 ) -> Persistency:
-    first = np.unique(blocks, return_index=True)[1].astype(np.int32)
+    first = first_of(classes).astype(np.int32)
     return Persistency(
         np.sort(np.stack([first[joins[0]], first[joins[1]]], 1), axis=1),
         tuple(CRITERIA[why] for why in joins[2].tolist()),
@@ -193,7 +198,7 @@ def _proof(
     )
 
 
-def _with_background(p: SetPartition, q: SetPartition, blocks: Labels, stopping: Stopping) -> PartitionReduction:
+def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping: Stopping) -> PartitionReduction:
     """Joins by the criteria that need listed pairs and sums of weights only, and cuts between components."""
     assert q.background is not None and q.u is not None and q.v is not None
     starts, neighbours, costs = q.rows()
@@ -207,14 +212,14 @@ def _with_background(p: SetPartition, q: SetPartition, blocks: Labels, stopping:
         q.n, starts, neighbours.copy(), costs.copy(), common_step(q) > 0, SMALL_SETS, stopping,
         (beta, np.stack(g, 1), np.stack(h, 1)),
     )  # fmt: skip
-    labels = connected(q.n, joins[0], joins[1])[blocks]
+    labels = connected(q.n, joins[0], joins[1])[classes]
     small = p.contract(labels)
     component = small.components()[labels]
     u, v, cost = p.listed()
     cut = np.flatnonzero((component[u] != component[v]) & (cost != 0))
     pairs = np.stack([u[cut], v[cut]], 1)
     why = (CRITERIA[COMPONENT],) * len(cut)
-    return PartitionReduction(small, p.evaluate_labels(labels), _proof(blocks, joins, pairs, why, labels))
+    return PartitionReduction(small, p.evaluate_labels(labels), _proof(classes, joins, pairs, why, labels))
 
 
 def _cut(

@@ -1,0 +1,120 @@
+"""The race: who has which turns, and what the race takes over from whom. Contestants here make up what they find."""
+
+import math
+
+import numpy as np
+
+from graphpart.common.race import Race, RaceParameters
+from graphpart.stopping import Stopping
+
+LABELS = np.zeros(3, np.int32)
+
+
+class Clock:
+    """Stands for a Stopping whose clock moves only when somebody works."""
+
+    def __init__(self, limit):
+        self.seconds, self.limit, self.reason = 0.0, limit, None
+
+    @property
+    def remaining(self):
+        return None if self.limit is None else max(0.0, self.limit - self.seconds)
+
+    def check(self, cost):
+        return self.limit is not None and self.seconds >= self.limit
+
+
+class Made:
+    """A contestant that gains the same each second until it reaches a last cost or bound."""
+
+    def __init__(self, name, cost=10.0, bound=-math.inf, falls=0.0, rises=0.0, least=0.0, most=math.inf, proves=False):
+        self.name, self.labels, self.cost, self.bound = name, LABELS, cost, bound
+        self.falls, self.rises, self.least, self.most, self.proves = falls, rises, least, most, proves
+        self.done, self.turns, self.offers = False, [], []
+
+    def offer(self, labels, cost):
+        self.offers.append(cost)
+        self.cost = cost
+
+    def run(self, stopping, until):
+        took = 1.0 if until is None else until - stopping.seconds
+        stopping.seconds += took
+        self.turns.append(took)
+        self.cost = max(self.least, self.cost - self.falls * took)
+        self.bound = min(self.most, self.bound + self.rises * took)
+
+
+def run(contestants, limit=100.0, **options):
+    race = Race(contestants, LABELS, 10.0, **options)
+    race.run(Clock(limit))
+    return race
+
+
+def test_a_bound_that_is_far_gets_a_tenth_while_the_search_gains():
+    search = Made("search", falls=0.01)
+    proof = Made("proof", bound=-1e6, rises=1e-3, proves=True)
+    race = run([search, proof])
+    spent = race.spent()
+    assert abs(sum(spent.values()) - 100) < 0.01
+    assert 0.05 < spent["proof"] / 100 < 0.2
+    assert not race.proven and race.cost == search.cost
+
+
+def test_a_bound_that_is_far_gets_half_once_the_search_gains_nothing():
+    race = run([Made("search"), Made("proof", bound=-1e6, rises=1e-3, proves=True)])
+    assert 0.4 < race.spent()["proof"] / 100 < 0.6
+
+
+def test_a_near_proof_gets_half_and_ends_the_race():
+    race = run([Made("search", falls=0.001), Made("proof", bound=0.0, rises=0.5, proves=True)])
+    assert race.proven and race.prover == "proof" and race.bound == race.cost
+    assert race.spent()["search"] < 30
+
+
+def test_the_searcher_that_gains_more_has_more_turns():
+    race = run([Made("slow", falls=0.001, least=-1e9), Made("fast", falls=0.1, least=-1e9)])
+    spent = race.spent()
+    assert spent["fast"] > 3 * spent["slow"] > 0
+
+
+def test_costs_are_offered_and_taken_over():
+    finder, other = Made("finder", falls=1.0, least=3.0), Made("other")
+    race = run([finder, other], limit=20.0)
+    assert race.cost == 3.0 and len(other.offers) > 1 and other.offers == sorted(other.offers, reverse=True)
+    assert other.cost < 9.9
+
+
+def test_nobody_who_is_done_has_another_turn():
+    one, two = Made("one"), Made("two", falls=0.01)
+    one.done = True
+    race = run([one, two])
+    assert not one.turns and race.spent()["one"] == 0
+    two.done = True
+    assert Race([one, two], LABELS, 10.0).done
+
+
+def test_turns_become_longer_up_to_a_share_of_what_is_left():
+    one = Made("one", falls=0.001)
+    run([one], parameters=RaceParameters(first=0.1, longer=2.0, longest=0.1))
+    assert one.turns[:4] == [0.1, 0.2, 0.4, 0.8] or np.allclose(one.turns[:4], [0.1, 0.2, 0.4, 0.8])
+    assert max(one.turns) <= 10.0
+
+
+def test_without_a_limit_each_has_one_turn_in_the_given_order():
+    one, two = Made("one", falls=1.0), Made("two", bound=0.0, rises=2.0, proves=True)
+    told = []
+    race = run([one, two], limit=None, told=lambda *now: told.append(now))
+    assert one.turns == two.turns == [1.0]
+    assert race.cost == 9.0 and race.bound == 2.0 and told == [(9.0, -math.inf), (9.0, 2.0)]
+
+
+def test_a_bound_above_the_cost_counts_as_the_cost():
+    race = run([Made("proof", bound=50.0, proves=True)])
+    assert race.bound == race.cost == 10.0 and race.proven
+
+
+def test_a_stopped_race_gives_no_turn():
+    one = Made("one")
+    stopping = Stopping(max_iterations=0)
+    Race([one], LABELS, 10.0).run(stopping)
+    assert not one.turns
