@@ -36,7 +36,7 @@ class GraphPartError(Exception):
 
 
 class GraphPartWarning(UserWarning):
-    """What was asked for is done, but is probably not what was meant: similarities read as costs, for instance.
+    """A call is valid, but probably not what was meant: for example, similarities seem to be given as costs.
 
     All warnings of graphpart are of this class. ``warnings.simplefilter("ignore", gp.GraphPartWarning)`` silences them,
     as ``--quiet`` does on the command line; ``"error"`` turns them into exceptions.
@@ -72,7 +72,7 @@ class SolverError(GraphPartError, RuntimeError):
 
 
 class TimeLimitReached(GraphPartError, TimeoutError):
-    """The time of an algorithm is over that has nothing to return before its end; the message says what to do."""
+    """An algorithm that has no result before its end has run out of time; the message says what to do."""
 
 
 class MissingDependency(GraphPartError, ImportError):

@@ -89,7 +89,7 @@ ENUMERATED_ELEMENTS = 14  # of a set partition problem that brute force takes, a
 ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a factor graph
 
 METHODS: tuple[Method, ...] = (
-    Method("auto", "partition", "graphpart.partition.auto:auto",
+    Method("auto", "partition", "graphpart.partition.default:auto",
            "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"})),
     Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL,
@@ -99,7 +99,7 @@ METHODS: tuple[Method, ...] = (
            also=("boem",)),
     Method("kernighan-lin", "partition", "graphpart.partition.local_search.kernighan_lin:kernighan_lin",
            "sequences of moves, cut back to their best prefix", LOCAL),
-    Method("exact", "partition", "graphpart.partition.exact:exact",
+    Method("exact", "partition", "graphpart.partition.proving:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True,
            also=("branch-and-cut",)),
     Method("kernighan-lin-pairs", "partition",
@@ -115,7 +115,7 @@ METHODS: tuple[Method, ...] = (
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
            also=("mip", "integer-program")),
-    Method("brute-force", "partition", "graphpart.partition.exact_solvers.brute_force:brute_force",
+    Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS,
            also=("enumeration",)),
     Method("auto", "crf", "graphpart.crf.auto:auto",

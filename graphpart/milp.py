@@ -47,7 +47,7 @@ INTEGRAL = 1e-5  # a bound this close below a whole number counts as that number
 
 
 class Cbc(pulp.COIN_CMD):  # type: ignore[misc,unused-ignore]
-    """CBC as a process that ends at Ctrl-C and at the time limit, and whose log tells the bound it had."""
+    """CBC as a process that ends at Ctrl-C and at the time limit; the bound is read from its log."""
 
     name = "CBC"
     stopping: Stopping
@@ -226,7 +226,7 @@ def _named_solver(solver: str, options: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver said.
+    """The answer of a solver.
 
     Attributes
     ----------
@@ -306,7 +306,7 @@ class Program:
         self._multipliers = self._multipliers[kept]
 
     def slack(self, values: Vector) -> Vector:
-        """How much room `values` leave in each row."""
+        """The slack of each row at `values`."""
         room: Vector = self._rhs - self._matrix @ values
         return room
 
@@ -388,7 +388,7 @@ class Program:
 
     @property
     def multipliers(self) -> Vector:
-        """Of the rows in the last relaxation, in the unit of the costs; 0 before."""
+        """The dual multipliers of the rows in the last relaxation, in the unit of the costs; 0 before."""
         return self._multipliers * self.unit
 
     def reduced_costs(self) -> Vector:
@@ -398,7 +398,7 @@ class Program:
         return reduced
 
     def proven(self) -> float:
-        """The lower bound that the multipliers of the rows in the last relaxation prove, without faith in the solver.
+        """The lower bound that the multipliers of the last relaxation prove, without relying on the solver.
 
         For any multipliers p, not positive for rows with <=, every solution costs at least
         ``p @ rhs + (costs - A' p) @ x``, hence at least the minimum of this over x within its bounds.

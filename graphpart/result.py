@@ -1,4 +1,4 @@
-"""What every solver returns: a labeling, its recomputed cost, and what is known about the optimum."""
+"""The results of solvers: a labeling, its recomputed cost, and a lower bound."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ROWS = 10  # of clusters or labels that a notebook shows
 
 @dataclass(frozen=True, repr=False)
 class Result(Shown):
-    """A solution with its cost and what is known about the optimum.
+    """A solution with its cost, and with a lower bound on the cost of all solutions.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Result(Shown):
     objective : float
         The value of `labels` in the convention of the file or recipe that the problem came from.
     lower_bound : float
-        No solution costs less; ``-inf`` when nothing is known.
+        No solution costs less; ``-inf`` if no bound is known.
     status : Status
         Why the solver stopped.
     message : str

@@ -65,6 +65,7 @@ ROOMS = {
         "problem",
         "certificates",
         "bounds",
+        "enumeration",
         "reduction",
         "local_search",
         "exact_solvers",

@@ -90,7 +90,7 @@ class Columns(Mapping[str, NDArray[Any]]):
 
 
 def _typed(array: NDArray[Any]) -> Any:
-    """What polars makes a column of: names of one type as a list, of several types as their text."""
+    """The input for a column of polars: names of one type as a list, names of several types as their text."""
     if array.dtype != object:
         return array
     values = array.tolist()

@@ -7,12 +7,14 @@ gives them turns, one at a time:
 2. Then each contestant has a share of the time, and the next turn goes to the one that has had the least time for its
    share: the turns of each are added up, each divided by the share at that time. A prover (a contestant that raises
    the bound) is *near* if, at the pace of its latest turns, its bound would meet the cost within some times the time
-   that is left. Near provers have about half of the time together. Provers that are far have a tenth; but if the
-   searchers have found nothing lately either, they have half of the time as well. Searchers share the rest, in
-   proportion to what each has gained in its latest turns.
+   that is left. Near provers have about half of the time together. Provers that are far have a tenth; but if next to
+   nothing was found lately, they have half of the time as well. The rest is for better solutions. Whoever has found
+   some in its latest turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
 3. Before its turn, a contestant is offered the best solution that is known. After it, its solution and its bound are
-   taken over, if they are better.
+   taken over, if they are better. One that is done is offered better solutions as well, and may go on then.
 4. The turns of a contestant become longer, up to a share of the time that is left.
+5. A contestant says how many seconds its next step takes at least. It waits until its share has grown to that, and has
+   no turn if so many are not left.
 
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends it by itself; so the result depends on no clock.
@@ -50,6 +52,8 @@ class Contestant(Protocol):
         No solution costs less, as far as it knows; -inf if it knows nothing.
     done : bool
         Whether it can do no more.
+    needs : float
+        Seconds that its next step takes at least, as far as it knows.
     """
 
     name: str
@@ -63,6 +67,8 @@ class Contestant(Protocol):
     def bound(self) -> float: ...
     @property
     def done(self) -> bool: ...
+    @property
+    def needs(self) -> float: ...
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a solution that is better than its own."""
@@ -86,7 +92,8 @@ class RaceParameters:
     near: float = 0.5  #: and for provers whose bound would
     pace: float = 3.0  #: times the time that is left: so soon the bound has to meet the cost to count as near
     fade: float = 0.5  #: weight of what was gained before the latest turn, each time
-    floor: float = 0.1  #: share of the time of searchers that is divided equally
+    floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
+    idle: float = 1e-3  #: next to nothing is found if what is left of the time would add this share of all gains so far
 
 
 @dataclass
@@ -143,6 +150,7 @@ class Race:
         self.parameters = parameters or RaceParameters()
         self.labels, self.cost, self.bound, self.tolerance = labels, cost, bound, tolerance
         self.prover: str | None = None
+        self._first = cost  # or the first that is finite
         self.told = told
         self._records = [_Record(one, self.parameters.first) for one in contestants]
 
@@ -160,21 +168,40 @@ class Race:
         """Seconds for each contestant, by name."""
         return {record.contestant.name: record.seconds for record in self._records}
 
-    def run(self, stopping: Stopping) -> None:
-        """Give turns until the race is over or `stopping` says so; may be called again to go on."""
-        remaining = stopping.remaining
-        if remaining is None:
-            for record in self._records:
-                if not self.done and not record.contestant.done and not stopping.check(self.cost):
-                    self._give(record, 1.0, stopping, None)
+    def run(self, stopping: Stopping, seconds: float | None = None) -> None:
+        """Give turns until the race is over, `stopping` says so, or seconds have passed; may be called again to go on.
+
+        Without any limit, `once` is what happens.
+        """
+        limit = stopping.remaining
+        if seconds is not None:
+            limit = seconds if limit is None else min(limit, seconds)
+        if limit is None:
+            self.once(stopping)
             return
+        end = stopping.seconds + limit
         for record in self._records:
-            record.turn = min(record.turn, max(self.parameters.soonest * remaining, 1e-3))
+            record.turn = min(record.turn, max(self.parameters.soonest * limit, 1e-3))
         while not self.done and not stopping.check(self.cost):
-            record, share = self._next(stopping.remaining or 0.0)
-            length = min(record.turn, max(self.parameters.longest * (stopping.remaining or 0.0), 1e-3))
+            left = end - stopping.seconds
+            chosen = self._next(left) if left > 0 else None
+            if chosen is None:
+                break
+            record, share = chosen
+            length = max(min(record.turn, max(self.parameters.longest * left, 1e-3)), record.contestant.needs)
             self._give(record, share, stopping, stopping.seconds + length)
             record.turn *= self.parameters.longer
+
+    def once(self, stopping: Stopping) -> None:
+        """One turn for each contestant, in the given order, which it ends by itself.
+
+        If time is limited all the same, each has at most its part of what is left.
+        """
+        for k, record in enumerate(self._records):
+            if not self.done and not record.contestant.done and not stopping.check(self.cost):
+                left = stopping.remaining
+                mine = stopping if left is None else stopping.child(seconds=left / (len(self._records) - k))
+                self._give(record, 1.0, mine, None)
 
     def _give(self, record: _Record, share: float, stopping: Stopping, until: float | None) -> None:
         """One turn of a contestant with this share of the time."""
@@ -184,6 +211,7 @@ class Race:
         one.run(stopping, until)
         if one.cost < self.cost:
             self.labels, self.cost = one.labels, one.cost
+            self._first = self._first if math.isfinite(self._first) else one.cost
         self.bound = max(self.bound, min(one.bound, self.cost))
         if self.proven and self.prover is None:
             self.prover = one.name
@@ -196,35 +224,45 @@ class Race:
         if self.told is not None and (self.cost < cost or self.bound > bound):
             self.told(self.cost, self.bound)
 
-    def _next(self, left: float) -> tuple[_Record, float]:
-        """Who has the next turn, and its share of the time; those that had none come first."""
-        able = [record for record in self._records if not record.contestant.done]
-        fresh = [record for record in able if not record.seconds]
-        if fresh:
-            return fresh[0], 1.0 / len(able)
+    def _next(self, left: float) -> tuple[_Record, float] | None:
+        """Who has the next turn, and its share of the time; those that had none come first. None if nobody can."""
+        for record in self._records:
+            if record.contestant.done and record.contestant.cost > self.cost:
+                record.contestant.offer(self.labels, self.cost)  # after which it may go on
+        able = [r for r in self._records if not r.contestant.done and r.contestant.needs <= left]
+        if not able:
+            return None
+        for record in able:
+            if not record.seconds and record.contestant.needs <= record.turn:
+                return record, 1.0 / len(able)
         shares = self._shares(able, left)
-        return min(zip(able, shares, strict=True), key=lambda one: one[0].due)
+        return min(zip(able, shares, strict=True), key=lambda one: one[0].due + one[0].contestant.needs / one[1])
 
     def _shares(self, able: list[_Record], left: float) -> list[float]:
         """The share of the time of each contestant that is not done."""
         parameters = self.parameters
         provers = [record for record in able if record.contestant.proves]
         searchers = [record for record in able if not record.contestant.proves]
-        idle = not any(record.gained > 0 for record in searchers)
+        gained = sum(record.gained / max(record.lately, 1e-9) for record in able) * left
+        idle = gained <= parameters.idle * (self._first - self.cost) if self._first < math.inf else not gained
         near = any(self._is_near(record, left) for record in provers)
         proving = parameters.near if near or idle else parameters.far
         if not searchers or not provers:
             proving = 1.0 if provers else 0.0
-        share = {}
-        for group, part in ((provers, proving), (searchers, 1.0 - proving)):
-            rates = [(record.gained + record.raised) / record.lately for record in group]
-            total = sum(rates)
-            for record, rate in zip(group, rates, strict=True):
-                even = 1.0 / len(group)
-                earned = rate / total if total > 0 else even
-                share[id(record)] = part * (parameters.floor * even + (1.0 - parameters.floor) * earned)
-        return [share[id(record)] for record in able]
+        shares = dict.fromkeys(map(id, able), 0.0)
+        for group, part, rates in (
+            (provers, proving, {id(one): one.raised / max(one.lately, 1e-9) for one in provers}),
+            (searchers, 1.0 - proving, {id(one): one.gained / max(one.lately, 1e-9) for one in able}),
+        ):
+            total = sum(rates.values())
+            earned = part * (1.0 - parameters.floor) if total > 0 else 0.0
+            for one in group:
+                shares[id(one)] += (part - earned) / len(group)
+            for key, rate in rates.items():
+                shares[key] += earned * rate / total if total > 0 else 0.0
+        return [shares[id(record)] for record in able]
 
     def _is_near(self, record: _Record, left: float) -> bool:
         """Whether the bound would meet the cost in time, at its latest pace."""
-        return record.raised / record.lately * self.parameters.pace * left >= self.cost - self.bound
+        pace = record.raised / max(record.lately, 1e-9)
+        return pace * self.parameters.pace * left >= self.cost - self.bound

@@ -1,4 +1,4 @@
-"""What all generators share: the pair they return, checks of their parameters, and random pairs and matrices.
+"""Code that all generators share: the pair they return, checks of their parameters, random pairs and matrices.
 
 Reproducibility: random numbers come from :func:`numpy.random.default_rng` through few of its methods (`random`,
 `integers`, `standard_normal`), in an order that the generator states. NumPy may change the streams of these methods in

@@ -1,8 +1,8 @@
 """Large sparse networks in arrays, for problems with a background: communities, disturbed cliques, and scores.
 
-Lancichinetti, Fortunato & Radicchi (2008) for degrees and sizes that follow power laws. What these functions return
-is what :func:`graphpart.from_modularity`, :func:`graphpart.from_editing` and
-:meth:`graphpart.SetPartition.from_pairs` take; they are the same on every processor.
+Degrees and sizes follow power laws (Lancichinetti, Fortunato & Radicchi 2008). The results of these functions can be
+passed to :func:`graphpart.from_modularity`, :func:`graphpart.from_editing` and
+:meth:`graphpart.SetPartition.from_pairs`. They are the same on every processor.
 """
 
 from __future__ import annotations

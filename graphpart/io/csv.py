@@ -7,12 +7,12 @@
   without header whose third column is 1 or -1 is read the same way.
 
 Costs of equal pairs add up. A cost ``-inf`` (weight ``inf``) is a pair that must be joined, the opposite one that
-must be cut. Elements are named by the text of their fields; what is written like an integer is an integer. A line
-``u,,`` names an element without giving a pair. In a file of costs, a line ``,,beta`` begins a term of the background,
-which is added to the cost of every pair, listed or not. The term is beta x[a] x[b]. The weights x are 1 unless lines
-``u,,weight`` after it give others. If there are also lines ``,u,weight``, they give a second vector y, and the term is
-beta (x[a] y[b] + y[a] x[b]). If all names are integers, the elements are in ascending order, otherwise in the order of
-their first appearance. Fields may be quoted as usual (RFC 4180); line ends may be LF or CRLF.
+must be cut. Elements are named by the text of their fields; a text that is written like an integer is an integer. A
+line ``u,,`` names an element without giving a pair. In a file of costs, a line ``,,beta`` begins a term of the
+background, which is added to the cost of every pair, listed or not. The term is beta x[a] x[b]. The weights x are 1
+unless lines ``u,,weight`` after it give others. If there are also lines ``,u,weight``, they give a second vector y, and
+the term is beta (x[a] y[b] + y[a] x[b]). If all names are integers, the elements are in ascending order, otherwise in
+the order of their first appearance. Fields may be quoted as usual (RFC 4180); line ends may be LF or CRLF.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def _cosine(x: Array, z: Array) -> Array:
 
 @dataclass(frozen=True)
 class Attributes:
-    """How the attributes of one kind are computed and named."""
+    """The computation and the names of the attributes of one kind."""
 
     rows: Callable[[Array, Array], Array]
     names: Callable[[Sequence[str]], list[str]]

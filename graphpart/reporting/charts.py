@@ -107,7 +107,7 @@ def models() -> Any:
 
 
 def item_of(chart: Chart) -> Any:
-    """What BokehJS draws, with identifiers in order of appearance that no other chart of the page has."""
+    """The description of a chart for BokehJS, with identifiers that no other chart of the page has."""
     return _renumbered(import_module("bokeh.embed").json_item(chart.figure), chart.key, {})
 
 

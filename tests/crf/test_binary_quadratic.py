@@ -367,10 +367,8 @@ def test_stopping():
     def fail(seconds, cost):
         raise ZeroDivisionError
 
-    stopping = Stopping(callback=fail)
-    search.run(stopping)
     with pytest.raises(ZeroDivisionError):
-        stopping.reraise()
+        search.run(Stopping(callback=fail))
 
 
 @pytest.mark.parametrize(("option", "value"), [("seed", -1), ("seed", 0.5), ("threads", 0), ("threads", "two")])

@@ -49,10 +49,9 @@ def without_local_search(monkeypatch):
 
     module = importlib.import_module("graphpart.partition.exact_solvers.ilp")
 
-    def idle(p, initial=None, **_):
-        return gp.partition.greedy_joining(p, p.blocks() if initial is None else initial, max_iterations=0)
-
-    monkeypatch.setattr(module, "kernighan_lin", idle)
+    monkeypatch.setattr(module, "joined", lambda p, stopping: p.blocks())
+    monkeypatch.setattr(module, "join", lambda p, labels, stopping: labels)
+    monkeypatch.setattr(module, "fixed_point", lambda p, labels, kernel, stopping: labels)
 
 
 @pytest.mark.parametrize(("formulation", "solver"), WAYS)

@@ -11,7 +11,6 @@ from graphpart.common.groups import group
 from graphpart.partition.bounds import _far_cycles, relaxation
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import Relaxation
-from graphpart.partition.exact import Searcher, Told
 from graphpart.partition.exact_solvers import regions as regions_module
 from graphpart.partition.exact_solvers import tree
 from graphpart.partition.exact_solvers.regions import Regions
@@ -103,8 +102,8 @@ def used_regions(monkeypatch):
 
 def test_exact_finds_the_optimum_of_what_hangs_together_loosely(monkeypatch):
     used_regions(monkeypatch)
-    runs, count = Regions.run, []
-    monkeypatch.setattr(Regions, "run", lambda *given: (count.append(1), runs(*given))[1])
+    runs, count = Regions.steps, []
+    monkeypatch.setattr(Regions, "steps", lambda *given: (count.append(1), runs(*given))[1])
     solved = 0
     for seed in range(480):
         _, n, pairs, costs, joins = problem(seed)
@@ -158,7 +157,7 @@ def test_bounds_by_regions_are_valid(largest, monkeypatch):
         regions = Regions(p, r, labels, solve, stopping)
         before = p.evaluate_labels(labels)
         base = r.proves(r.rows.prices)
-        regions.run(np.inf)
+        list(regions.steps(np.inf))
         assert regions.gain >= 0 and base + regions.gain <= best.cost + 1e-7, seed
         assert regions.cost == p.evaluate_labels(regions.labels) <= before
         elements = np.concatenate([region.elements for region in regions.regions] or [np.zeros(0, int)])
@@ -292,10 +291,7 @@ def test_what_blocks_may_miss_does_not_add_up():
 
 
 def test_a_callback_that_stops_the_search_stops_the_proof():
-    asked = []
-    told = Told(lambda *of: asked.append(of) or len(asked) == 1)
-    told.cost = -7.0
     p = gp.generate.volume(400, noise=1.6, seed=3).problem
-    Searcher(0.5, 1, told)(p, np.arange(p.n, dtype=np.int32))
-    assert told(1.0, -8.0) and len(asked) == 1
-    assert asked[0][1] == -7.0  # the cost of the whole
+    asked = []
+    r = gp.partition.exact(p, time_limit=60, callback=lambda *of: asked.append(of) or len(asked) == 3)
+    assert r.status == "interrupted" and len(asked) <= 5

@@ -1,18 +1,18 @@
-"""Kernel of blocks: many variables get the labels that are best together, given the labels of all others.
+"""Kernel of blocks: exact minimisation over many variables, given the labels of all others.
 
-A block begins as a set of variables: all, or those around a random one. One after the other, the variable whose
-elimination makes the smallest table is eliminated (see `bucket_elimination/`). Where even that table would have more
-entries than allowed, other variables leave the block and keep their labels, until it has not: those that would
-make the largest tables themselves (cutset conditioning with bounded width, Dechter 1990; Bidyuk & Dechter 2007). With
-tables for two variables only, a block is a forest (Hamze & de Freitas 2004); with larger ones, strips and balls of a
-grid, or stars of any number of leaves with several centres.
+A block begins as a set of variables: all variables, or those around a random one. Again and again, the variable whose
+elimination makes the smallest table is eliminated (see `bucket_elimination/`). If even this table would have more
+entries than allowed, other variables leave the block and keep their labels, until the table is small enough; the
+variables that leave are those that would make the largest tables themselves (cutset conditioning with bounded width,
+Dechter 1990; Bidyuk & Dechter 2007). With tables of two variables only, a block is a forest (Hamze & de Freitas 2004).
+With larger tables, blocks are strips and balls of a grid, or stars with several centres and any number of leaves.
 
-Then the tables are summed and minimised in that order, and labels are read off against it, by looking at the same
-tables again, random ones of equals. Axes of a table are in the order of elimination, so that what a message adds for
-one label of the variable is one stretch of memory.
+Then the tables are summed and minimised in this order. Labels are found in the opposite order, by reading the same
+tables again; of labels of equal cost, one is drawn at random. The axes of a table are in the order of elimination, so
+that the entries of a message for one label of the variable are contiguous in memory.
 
-Exact minima may be perturbed by random numbers added to the cost of each label: that is sampling, nearly, at the
-temperature that they have (perturb and MAP, Papandreou & Yuille 2011).
+Random numbers may be added to the cost of each label. Exact minimisation is then nearly sampling at the temperature of
+these numbers (perturb and MAP, Papandreou & Yuille 2011).
 
 A forbidden entry counts as `penalty`.
 """

@@ -1,7 +1,7 @@
 """Kernel of regions: where two labelings differ, the better one of each connected component of the difference.
 
-Components are of variables with different labels that share a factor; so each factor meets one component at most, and
-what is better in one of them does not depend on the others.
+Two variables with different labels in both labelings are connected if they share a factor. So each factor has variables
+of at most one component, and the better labeling of a component does not depend on the other components.
 """
 
 import numpy as np

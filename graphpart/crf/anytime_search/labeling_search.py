@@ -93,7 +93,6 @@ class LabelingSearch:
         self.least_weight = 0.0
         self.begun, self.prepared = False, prepared
         self.stopping = Stopping()
-        self.others = 0.0
         self.serve: Callable[[], object] | None = None
 
     def offer(self, labels: Labels, cost: float | None = None) -> bool:
@@ -107,24 +106,19 @@ class LabelingSearch:
             self._join(labels[self.model.open])
         return self.cost < before
 
-    def run(
-        self, stopping: Stopping, others: float = 0.0, patience: int | None = None,
-        serve: Callable[[], object] | None = None,
-    ) -> None:  # fmt: skip
+    def run(self, stopping: Stopping, patience: int | None = None, serve: Callable[[], object] | None = None) -> None:
         """Go on until stopped, or after so many rounds in a row without improvement.
 
         Parameters
         ----------
         stopping : Stopping
             Its iterations are rounds.
-        others : float
-            The energy of the parts of the problem outside of this factor graph, for target, callback and history.
         patience : int, optional
         serve : callable, optional
             Called about every 50 ms.
         """
-        self.stopping, self.others, self.serve = stopping, others, serve
-        if not self.model.f.n or stopping.check(self.cost + others):
+        self.stopping, self.serve = stopping, serve
+        if not self.model.f.n or stopping.check(self.cost):
             return
         if not self.begun:
             self._begin()
@@ -138,13 +132,13 @@ class LabelingSearch:
                 self.idle = 0 if improved else self.idle + 1
                 if self.idle and self.idle % SLOWER == 0:
                     self.level += 1
-                stopping.step(self.cost + others)
+                stopping.step(self.cost)
 
     # ------------------------------------------------------------------------------------------------------- rounds
 
     def _begin(self) -> None:
         """Improve the start by changes of single labels, and estimate what such a change costs."""
-        self._join(self.operators.descend(self.pool[0][1], self._child()))
+        self._join(self.operators.descend(self.pool[0][1], self.stopping.child(plus=math.inf)))
         unit = self.operators.unit(self.pool[0][1])
         self.heats = {kind: geometric(hot * unit, cold * unit, HEATS) for kind, (hot, cold) in RANGE.items()}
         self.least_weight = COOLEST * unit
@@ -166,7 +160,7 @@ class LabelingSearch:
         return tasks
 
     def _round(self, executor: ThreadPoolExecutor, tasks: list[Task]) -> bool:
-        children = [self._child() for _ in tasks]
+        children = [self.stopping.child(plus=math.inf) for _ in tasks]
         pairs = zip(tasks, children, strict=True)
         futures = [executor.submit(self.operators.perform, *pair) for pair in pairs]
 
@@ -206,14 +200,10 @@ class LabelingSearch:
             tasks.append(Task(kind, seed, start, fresh, size, others, level, heat, limit, work, self.weight))
         return tasks
 
-    def _child(self) -> Stopping:
-        """For a part of the run, which calls nobody back."""
-        return Stopping(self.stopping.remaining)
-
     def _check(self) -> bool:
         if self.serve is not None:
             self.serve()
-        return self.stopping.check(self.cost + self.others)
+        return self.stopping.check(self.cost)
 
     # --------------------------------------------------------------------------------------------------------- pool
 
@@ -250,7 +240,7 @@ class LabelingSearch:
         if not (cost < self.cost or self.cost == math.inf):
             return False
         self.labels, self.cost = whole, cost
-        self.stopping.record(cost + self.others)
+        self.stopping.record(cost)
         return True
 
     def _whole(self, labels: Labels) -> Labels:

@@ -62,7 +62,6 @@ class Portfolio:
     def run(
         self,
         stopping: Stopping,
-        others: float = 0.0,
         patience: int | None = None,
         serve: Callable[[], object] | None = None,
     ) -> None:
@@ -72,31 +71,26 @@ class Portfolio:
         ----------
         stopping : Stopping
             Its iterations are rounds.
-        others : float
-            The energy of the parts of the problem outside of this factor graph, for target, callback and history.
         patience : int, optional
         serve : callable, optional
             Called about every 50 ms.
         """
-        current = self.searches[0]
-
-        def callback(_: float, __: float) -> bool:
-            if serve is not None:
-                serve()
-            return stopping.check(min(self.cost, current.cost) + others)
-
-        while not stopping.check(self.cost + others):
+        while not stopping.check(self.cost):
             if patience is not None and self.idle >= patience * len(self.searches):
                 break
             current = min(self.searches, key=lambda one: one.work)
             if self.cost < current.cost:
                 current.offer(self.labels, self.cost)
-            inner = Stopping(stopping.remaining, 1, callback=callback)
-            current.run(inner)
-            inner.reraise()
+            inner = stopping.child(iterations=1)
+            if isinstance(current, LabelingSearch):
+                current.run(inner, serve=serve)
+            else:
+                current.run(inner)
             improved = current.cost < self.cost
             if improved:
                 self.labels, self.cost = current.labels, current.cost
-                stopping.record(self.cost + others)
+                stopping.record(self.cost)
+            if serve is not None:
+                serve()
             self.idle = 0 if improved else self.idle + 1
-            stopping.step(self.cost + others)
+            stopping.step(self.cost)

@@ -43,11 +43,11 @@ from numpy.typing import NDArray
 
 from graphpart.common.rounds import Saver, check_seed_and_threads
 from graphpart.crf.anytime_search.portfolio import Portfolio
-from graphpart.crf.exact_solvers.brute_force import brute_force, labelings
+from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, trivial_bound
 from graphpart.crf.problem.labels import start_of
-from graphpart.crf.reduction.persistency import reduce
+from graphpart.crf.reduction.persistency import STEPS, reduced
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -57,7 +57,6 @@ Labels = NDArray[np.int32]
 PATIENCE = 12  # rounds without improvement, after which a run without any limit ends
 REDUCED = 2**22  # entries of all tables up to which the factor graph is reduced first
 REDUCING = 0.2  # share of the time for that
-FEW = 2**10  # labelings up to which brute force takes no time
 
 
 @interruptible
@@ -136,7 +135,7 @@ def search(
     small = None
     if len(f.tables) <= REDUCED and not stopping.check(known):
         seconds = None if stopping.remaining is None else REDUCING * stopping.remaining
-        small = reduce(f, time_limit=seconds, callback=lambda seconds, cost: stopping.check(known))
+        small = reduced(f, STEPS, stopping.child(seconds, plus=np.inf))
     inner = f if small is None else small.problem
     constant = 0.0 if small is None else small.constant
     state = Portfolio(inner, small.project(start) if small and start is not None else start, seed or 0, threads)
@@ -146,19 +145,22 @@ def search(
         return found.copy() if start is None or not f.evaluate_labels(found) > known else start
 
     saver = None if checkpoint is None else Saver(checkpoint, lambda _, path: _write(f, labels(), path))
+    part = stopping.child(iterations=stopping.max_iterations, plus=constant)
     status = Status.FEASIBLE
     try:
         if not inner.n:
             status = Status.OPTIMAL
         elif not stopping.check(known):
             if labelings(inner) <= FEW:
-                r = brute_force(inner)
-                state.offer(r.labels, r.cost)
-                status = r.status
+                exactly = enumerated(inner, part)
+                state.offer(exactly.labels, inner.evaluate_labels(exactly.labels))
+                status = Status.OPTIMAL if exactly.proven else status
             else:
-                stopping.record(state.cost + constant)
+                part.record(state.cost)
                 patience = PATIENCE if time_limit is None and max_iterations is None else None
-                state.run(stopping, constant, patience, None if saver is None else lambda: saver.save(state.labels))
+                state.run(part, patience, None if saver is None else lambda: saver.save(state.labels))
+                stopping.iterations = part.iterations
+                stopping.check(part.root.incumbent)
     finally:
         if saver is not None:
             saver.save(state.labels, now=True)

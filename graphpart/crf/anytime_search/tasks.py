@@ -214,7 +214,7 @@ class Operators:
     def _part(self, stopping: Stopping, iterations: int | None) -> Stopping:
         """A share of the time, for the beginning of the search."""
         left = None if stopping.remaining is None else BEGIN * stopping.remaining
-        return Stopping(left, iterations, callback=lambda seconds, cost: stopping.check(np.inf))
+        return stopping.child(left, iterations, np.inf)
 
     def _best_run(
         self, worker: _Worker, labels: Labels, inside: Labels, task: Task, rng: np.random.Generator,

@@ -143,7 +143,8 @@ def approximate_marginals(
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < most:
             limit = " and less than 1" if name == "damping" else ""
             raise InvalidOption(f"{name} is {value!r}: expected a finite number of at least 0{limit}")
-    stopping = Stopping(time_limit, max_iterations, None, callback)
+    whole = Stopping(time_limit, None, None, callback)  # the bound comes after the last iteration
+    stopping = whole.child(iterations=Stopping(None, max_iterations).max_iterations)
     least_entries(f)
     domains, scope_start, scope, table_start, tables = f._flat()
     first, layout = places(f), f._layout()
@@ -180,9 +181,8 @@ def approximate_marginals(
     log_z = _loopy.log_z(*graph, messages, beliefs, *largest) - f.constant
     bound = math.inf
     if method == "tree-reweighted":
-        left = Stopping(stopping.remaining)
-        bound = upper_bound(f, tables, forests, weight, messages, edge_first, beliefs, first, left)
-    stopping.reraise()
+        bound = upper_bound(f, tables, forests, weight, messages, edge_first, beliefs, first, whole.child())
+    whole.reraise()
 
     if f.n:
         beliefs -= np.repeat(np.maximum.reduceat(beliefs, first[:-1]), domains)

@@ -6,12 +6,14 @@ are of integers, hence exact in any order.
 
 `anneal` is simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983): in each sweep, variables in order flip where the
 gain is at most the temperature times an exponential variate, that is with the probability of Metropolis et al. (1953).
-A block of variables is looked at together first; in the cold most have none that flips. Then it descends.
+Blocks of variables are tested together first, since at low temperatures most blocks have no variable that flips. A
+descent follows.
 
 `tabu` is one-flip tabu search (Glover 1989; Palubeckis 2006): the flip of least gain among variables that have not
-flipped for some moves, or any that leads below the best energy so far. Least gains are kept for blocks of variables, and
-only blocks in which a gain or the tabu status has changed are looked at anew. With all but some variables tabu for
-ever, and no repetition, the same moves relink paths between two labelings (Wang, Lü, Glover & Hao 2012).
+flipped for some moves, or any that leads below the best energy so far. The least gain of each block of variables is
+kept, and is recomputed only for blocks in which a gain or the tabu status has changed. If all variables are tabu except
+those in which two labelings differ, and no variable flips twice, the same moves are path relinking between the two
+labelings (Wang, Lü, Glover & Hao 2012).
 """
 
 from libc.math cimport INFINITY

@@ -163,7 +163,7 @@ class BinarySearch:
             return
         try:
             if self.rounds == 0:
-                self._take(self.walker.descend(self.best, self._child(stopping)))
+                self._take(self.walker.descend(self.best, stopping.child(plus=math.inf)))
             with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
                 while not stopping.check(self._about(stopping)):
                     self._round(executor, stopping)
@@ -173,7 +173,7 @@ class BinarySearch:
 
     def _round(self, executor: ThreadPoolExecutor, stopping: Stopping) -> None:
         begun, tasks = stopping.seconds, self._plan(stopping.remaining)
-        children = [self._child(stopping) for _ in tasks]
+        children = [stopping.child(plus=math.inf) for _ in tasks]
         futures = [executor.submit(self._perform, *pair) for pair in zip(tasks, children, strict=True)]
 
         def take(k: int, spins: Spins) -> bool:
@@ -189,10 +189,6 @@ class BinarySearch:
         self.idle = 0 if improved else self.idle + 1
         stopping.step(self._about(stopping))
         self.pace = max(0.5 * self.pace, (stopping.seconds - begun) / tasks[0].sweeps)
-
-    def _child(self, stopping: Stopping) -> Stopping:
-        """For a part of the run: it calls nobody back."""
-        return Stopping(stopping.remaining)
 
     def _take(self, spins: Spins) -> bool:
         """Let the best labeling take over the regions in which another one is better; return whether there were any."""

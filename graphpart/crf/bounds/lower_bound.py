@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.certificates.certificate import Certificate, certify, message_starts
-from graphpart.crf.graph_cuts.roof_duality import roof_duality
+from graphpart.crf.graph_cuts.roof_duality import roof_dual
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import least_entries
 from graphpart.methods import find_method, find_name
@@ -30,11 +29,7 @@ def _message_passing(f: FactorGraph, stopping: Stopping) -> Certificate:
 
 
 def _roof_duality(f: FactorGraph, stopping: Stopping) -> Certificate:
-    def callback(seconds: float, cost: float) -> bool:
-        return stopping.check(math.inf)
-
-    found = roof_duality(f, weak=False, time_limit=stopping.remaining, callback=callback)
-    return certify(f, found.messages, "roof-duality")
+    return certify(f, roof_dual(f, stopping, weak=False).messages, "roof-duality")
 
 
 #: Methods by name. Each takes a factor graph and a Stopping.

@@ -80,7 +80,7 @@ def message_passing(
     LabelingResult
         With status ``optimal`` if bound and energy meet (up to ``2**-36`` of the sum of absolute entries), else
         ``feasible`` with the best labeling and bound. ``info["certificate"]`` is the :class:`Certificate` of the bound,
-        ``info["bounds"]`` its history as pairs (seconds, bound), ``info["triplets"]`` the number of triplets added.
+        ``info["triplets"]`` the number of triplets added.
 
     Raises
     ------
@@ -111,11 +111,12 @@ def message_passing(
     start = None if initial is None else start_of(f, initial)
     stopping = Stopping(time_limit, max_iterations, target, callback)
     ascent = Ascent(f, stopping, start, tightening)
+    ascent.whole = True
     why = ascent.run()
     certificate = ascent.certificate("message-passing")
     # The bound of the certificate was rounded down at every step: what remains of a closed gap is rounding.
     closed = ascent.cost - certificate.bound <= ascent.tolerance
-    info = {"certificate": certificate, "bounds": tuple(ascent.bounds), "triplets": ascent.triplets}
+    info = {"certificate": certificate, "triplets": ascent.triplets}
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     message = None if stopping.reason and not closed else f"{'proven optimal' if closed else 'ended'}: {why}"
     return finish(f, ascent.labels, stopping, "message-passing", status, message, certificate.bound, info)
@@ -130,8 +131,12 @@ class Ascent:
         The best labeling so far, and its energy.
     bounds : list of (float, float)
         Seconds and bound after each iteration, up to rounding.
+    iterations, since : int
+        How many there were in all runs, and since the bound was last tightened or found to rise.
     tolerance : float
         A gap of at most this counts as closed.
+    whole : bool
+        Whether this is the whole problem of `stopping`, which then hears of better bounds; default: it is not.
     """
 
     def __init__(
@@ -145,7 +150,8 @@ class Ascent:
         self.tolerance = 0.0
         self._measure()
         self.bounds: list[tuple[float, float]] = []
-        self.rounded = 0
+        self.iterations = self.since = self.rounded = 0
+        self.whole = False
         stopping.record(self.cost)
 
     @property
@@ -159,44 +165,44 @@ class Ascent:
         if not self.f.n:
             passes.bound = self.f.constant
             return "there are no variables"
-        since = 0
         while not stopping.check(self.cost):
             if not passes.iterate(self.cost, stopping):
                 break
             self.bounds.append((stopping.seconds, passes.bound))
+            if self.whole:
+                stopping.raise_bound(passes.bound)
             if passes.shows_infeasible():
                 self.certificate("message-passing")  # raises, where it proves the same
-            since += 1
-            k = stopping.iterations + 1
+            self.since += 1
+            self.iterations = k = self.iterations + 1
             if k in (1, 2) or k % (2 if k <= DENSE else EVERY) == 0:
                 self.round()
             ended = stopping.step(self.cost)
             if self.closed():
-                return f"bound and energy meet after {stopping.iterations} iterations" + self._added()
+                return f"bound and energy meet after {k} iterations" + self._added()
             if ended:
                 break
-            if since <= WINDOW or not self._stalls(LITTLE):
+            if self.since <= WINDOW or not self._stalls(LITTLE):
                 continue
             if self.tightening and tighten(passes, self.cost, stopping):
-                since = 0
+                self.since = 0
             elif self._stalls(LEAST):
                 break
             else:
-                since = 0
+                self.since = 0
         if not stopping.reason:
-            if self.rounded < stopping.iterations:
+            if self.rounded < self.iterations:
                 self.round()
             if not self.closed():
-                return f"the bound hardly rises after {stopping.iterations} iterations" + self._added()
-            return f"bound and energy meet after {stopping.iterations} iterations" + self._added()
+                return f"the bound hardly rises after {self.iterations} iterations" + self._added()
+            return f"bound and energy meet after {self.iterations} iterations" + self._added()
         return "stopped"
 
     def round(self) -> None:
         """A labeling by rounding, improved by iterated conditional modes; kept if it is the best."""
-        self.rounded = self.stopping.iterations + 1
+        self.rounded = self.iterations
         labels = self.passes.round()
-        inner = Stopping(self.stopping.remaining)
-        labels, cost = improve(self.f, labels, inner, "sweep")
+        labels, cost = improve(self.f, labels, self.stopping.child(), "sweep")
         if cost < self.cost:
             self.labels, self.cost = labels, cost
             self._measure()

@@ -1,9 +1,10 @@
-"""Variables with at most two neighbours are minimised out during the search; their labels follow at its end.
+"""Elimination of variables with at most two neighbours during the search; their labels are determined at its end.
 
-With one neighbour, what a variable costs at least for each label of the neighbour becomes a cost of that label. With two
-neighbours it becomes a factor of theirs, together with the one they have already (Larrosa 2000). All of that is undone by
-backtracking: factors that are made stand on a stack. In the same way, a factor that has two variables left since the others have one
-label is added to another one of these two: consistency sees more in the sum.
+If a variable has one neighbour, its least cost for each label of the neighbour is added to the cost of that label. If
+it has two neighbours, its least cost for each pair of their labels becomes a factor over both, added to a factor that
+they have already (Larrosa 2000). Backtracking undoes this: new factors are kept on a stack. In the same way, if all but
+two variables of a factor have one label left, the factor is added to another factor over these two variables, since
+consistency finds more in the sum.
 """
 
 from libc.stdint cimport int32_t, int64_t

@@ -36,7 +36,7 @@ class Flat:
     highest: int  # no allowed labeling costs more
 
     def value(self, labels: Labels) -> int:
-        """What a labeling costs."""
+        """The cost of a labeling."""
         at = self.first[:-1] + labels
         if self.forbidden[at].any():
             return FORBIDDEN

@@ -104,8 +104,6 @@ class BranchAndBound:
         A labeling to start from.
     stopping : Stopping
         Ends the preparation by message passing.
-    others : float
-        The energy of the parts of the problem outside of `f`, for history and callback.
 
     Attributes
     ----------
@@ -117,20 +115,22 @@ class BranchAndBound:
         Whether the search is complete: then no labeling has less energy than `cost`, up to rounding, see `exact`.
     """
 
-    def __init__(self, f: FactorGraph, labels: Labels, stopping: Stopping, others: float = 0.0) -> None:
-        self.f, self.others = f, others
+    def __init__(self, f: FactorGraph, labels: Labels, stopping: Stopping) -> None:
+        self.f = f
         self.labels, self.cost = labels.copy(), f.evaluate_labels(labels)
         self.bound, self.proven = -math.inf, False
         self._stopping = stopping
         g = merge(f)
         self.units = Units(g)
-        self._small = small = shrunk(g, self.units.whole(g.tables), stopping)
-        self._cliques = with_cliques(small.problem, stopping)
+        self._small = small = shrunk(g, self.units.whole(g.tables), stopping.child(plus=math.inf))
+        self._cliques = with_cliques(small.problem, stopping.child(plus=math.inf))
         self._problem = p = small.problem if self._cliques is None else self._cliques.problem
         if small.constant >= FORBIDDEN:
             raise InfeasibleProblem("every labeling is forbidden: elimination of variables leaves none")
         self._flat = flat_of(p)
-        ascent = Ascent(p, stopping, self._inside(self.labels), tightening=False)
+        ascent = Ascent(
+            p, stopping.child(iterations=stopping.max_iterations, plus=math.inf), self._inside(self.labels), False
+        )
         ascent.run()
         self._take(self._outside(ascent.labels))
         messages, _ = ascent.passes.messages()
@@ -158,7 +158,7 @@ class BranchAndBound:
         search = Search(
             p.domains, flat.scope_start, flat.scope, flat.table_start, flat.tables.copy(), unary, amounts,
             np.arange(p.n, dtype=np.int32), flat.highest + units.gap, units.gap,
-            max(ROOM, 2 * flat.tables.nbytes), self._found, self.cost + self.others,
+            max(ROOM, 2 * flat.tables.nbytes), self._found, self.cost,
         )  # fmt: skip
         if self.cost < math.inf:
             self._tell(search)
@@ -169,20 +169,20 @@ class BranchAndBound:
         labels = self._inside(self.labels)
         value = self._flat.value(labels)
         if value < FORBIDDEN:
-            search.offer(labels, value, self.cost + self.others)
+            search.offer(labels, value, self.cost)
 
     def _found(self, labels: Labels, value: int) -> float:
         if value != self._flat.value(labels):
             raise AssertionError(f"search gave {value} for a labeling of {self._flat.value(labels)} units")
         self._take(self._outside(labels))
-        return self.cost + self.others
+        return self.cost
 
     def _take(self, labels: Labels) -> None:
         cost = self.f.evaluate_labels(labels)
         if cost < self.cost or self.cost == math.inf:
             self.labels, self.cost = labels.copy(), cost
             if cost < math.inf:
-                self._stopping.record(cost + self.others)
+                self._stopping.record(cost)
 
     @property
     def nodes(self) -> int:
@@ -230,10 +230,10 @@ class BranchAndBound:
         self._relaxed = True
         ways = [(self._tightened, TIGHTENING), (self._linear, RELAXING)]
         for way, part in ways if self._cliques is None else ways[::-1]:
-            if self.search.done or stopping.check(self.cost + self.others):
+            if self.search.done or stopping.check(self.cost):
                 return
             seconds = None if stopping.remaining is None else part * stopping.remaining
-            inner = Stopping(seconds, ROUNDS, callback=lambda seconds, cost: stopping.check(self.cost + self.others))
+            inner = stopping.child(seconds, ROUNDS, math.inf)
             found = way(inner)
             if found is None:
                 continue
@@ -275,7 +275,7 @@ class BranchAndBound:
         from graphpart import milp
 
         sets = [] if cliques is None else cliques.members
-        found = relaxation(p, milp.pick_solver(), inner, self.cost + self.others, sets)
+        found = relaxation(p, milp.pick_solver(), inner, self.cost, sets)
         if found is None:
             return None
         labels, messages, multipliers = found

@@ -1,4 +1,4 @@
-"""The pass back from the roots: from what each node knows of the rest of its component to vectors of all variables.
+"""The pass back from the roots: each node gets a table about the rest of its component, each variable a vector.
 
 Over (min, +) the rest is the *excess* of a labeling of the separator over the optimum, given that all else is best. With
 s the sum of the tables of a node and low its minimum over the node's variable, the excess of a labeling of the bucket is

@@ -1,4 +1,4 @@
-"""Kernel of schedules: in which order nodes are done, and where in memory their messages stand, before there is any."""
+"""Kernel of schedules: the order of nodes, and the places of their messages in memory, before any is allocated."""
 
 import numpy as np
 

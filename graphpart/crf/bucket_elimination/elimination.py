@@ -35,14 +35,15 @@ from graphpart.crf.bucket_elimination.plan import (
     text_of,
 )
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.labeling import finish, least_entries, trivial_bound
+from graphpart.crf.problem.labeling import Found, finish, least_entries, trivial_bound
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["elimination", "lowered"]
+__all__ = ["eliminated", "elimination", "lowered", "relaxed"]
 
 FIRST = 2**10  # entries of messages of the first mini-buckets
 LONG = 1e7  # entries of tables from which on a time limit may matter
+LOOKED_AT = 1000  # entries that are looked at first: mostly one of them is not whole
 EXACT_WHOLE = 2.0**52  # sums of whole numbers up to which no rounding happens
 
 
@@ -111,12 +112,23 @@ def elimination(
     least_entries(f)
     found = order_of(f, order, seed, stopping, limit)
     if found.plan is not None and found.memory <= limit:
-        return _exactly(f, found, found.plan, stopping)
-    return _by_mini_buckets(f, found, limit, stopping)
+        r = eliminated(f, found, stopping)
+        status = Status.OPTIMAL if r.proven else Status.FEASIBLE
+        message = f"proven optimal: elimination, width {found.width}" if r.proven else None
+        info = {"order": found, "memory": found.memory}
+        return finish(f, r.labels, stopping, "elimination", status, message, r.bound, info)
+    best = relaxed(f, found, limit, stopping)
+    more = "" if found.exact else "at least "
+    message = (
+        f"elimination along an order of width {more}{found.width} needs {more}{text_of(found.memory)} of memory, the "
+        f"limit is {text_of(limit)}: bound and labeling by mini-buckets of width {best.width}"
+    )
+    info = {"order": found, "memory": best.memory}
+    return finish(f, best.labels, stopping, "elimination", Status.FEASIBLE, message, best.bound, info)
 
 
 @dataclass
-class _Incumbent:
+class Incumbent:
     """The best labeling and the best bound so far, and the memory that their mini-buckets took."""
 
     labels: NDArray[np.int32]
@@ -143,11 +155,14 @@ class _Incumbent:
             self.labels, self.cost = labels, cost
 
 
-def _nothing_yet(f: FactorGraph) -> _Incumbent:
-    return _Incumbent(np.zeros(f.n, np.int32), lowered(f, trivial_bound(f), f.m))
+def _nothing_yet(f: FactorGraph) -> Incumbent:
+    return Incumbent(np.zeros(f.n, np.int32), lowered(f, trivial_bound(f), f.m))
 
 
-def _exactly(f: FactorGraph, found: EliminationOrder, plan: Plan, stopping: Stopping) -> LabelingResult:
+def eliminated(f: FactorGraph, found: EliminationOrder, stopping: Stopping) -> Found:
+    """The minimum along an order whose tables have less than 2^62 entries; if it was stopped, what is known so far."""
+    plan = found.plan
+    assert plan is not None
     best = _nothing_yet(f)
     if found.entries > LONG and stopping.remaining is not None:
         # Should the time not suffice, small mini-buckets have a bound and a labeling.
@@ -167,27 +182,19 @@ def _exactly(f: FactorGraph, found: EliminationOrder, plan: Plan, stopping: Stop
     _descend.descend(
         f._flat(), placed(plan, messages), messages.values, there, plan.choice_start, messages.choices, labels
     )
-    info = {"order": found, "memory": found.memory}
     if messages.done == len(plan.variable):
-        message = f"proven optimal: elimination, width {found.width}"
-        return finish(f, labels, stopping, "elimination", Status.OPTIMAL, message, info=info)
+        return Found(labels, f.evaluate_labels(labels), True)
     best.offer(f, labels)
-    return finish(f, best.labels, stopping, "elimination", Status.FEASIBLE, lower_bound=best.bound, info=info)
+    return Found(best.labels, best.bound, False)
 
 
-def _by_mini_buckets(f: FactorGraph, found: EliminationOrder, limit: int, stopping: Stopping) -> LabelingResult:
+def relaxed(f: FactorGraph, found: EliminationOrder, limit: int, stopping: Stopping) -> Incumbent:
     """Run small mini-buckets first, which give a labeling and a bound quickly, then the largest that fit."""
     best = _nothing_yet(f)
     for plan in _relaxations(f, found.indices, limit):
         if not best.improve(f, plan, stopping) or stopping.check(best.cost):
             break
-    more = "" if found.exact else "at least "
-    message = (
-        f"elimination along an order of width {more}{found.width} needs {more}{text_of(found.memory)} of memory, the "
-        f"limit is {text_of(limit)}: bound and labeling by mini-buckets of width {best.width}"
-    )
-    info = {"order": found, "memory": best.memory}
-    return finish(f, best.labels, stopping, "elimination", Status.FEASIBLE, message, lower_bound=best.bound, info=info)
+    return best
 
 
 def _relaxations(f: FactorGraph, order: NDArray[np.int32], limit: int) -> list[Plan]:
@@ -236,5 +243,10 @@ def lowered(f: FactorGraph, value: float, operations: int) -> float:
 
 
 def _whole(f: FactorGraph) -> bool:
-    with np.errstate(invalid="ignore"):
-        return f.constant == math.floor(f.constant) and bool((f.tables == np.floor(f.tables)).all())
+    kept = f._cache.get("whole")
+    if kept is None:
+        with np.errstate(invalid="ignore"):
+            some = f.tables[:LOOKED_AT]
+            whole = not (some != np.floor(some)).any() and bool((f.tables == np.floor(f.tables)).all())
+        kept = f._cache["whole"] = whole
+    return bool(kept) and f.constant == math.floor(f.constant)

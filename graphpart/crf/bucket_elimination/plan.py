@@ -236,10 +236,14 @@ def problem_of(f: FactorGraph) -> Problem:
 
 def magnitude(f: FactorGraph) -> float:
     """The sum of the largest absolute finite entries of all tables, and the constant: no partial energy is larger."""
-    values = np.abs(f.tables)
-    if f.has_forbidden:
-        values[np.isinf(values)] = 0.0
-    return abs(f.constant) + float(np.maximum.reduceat(values, f.table_start[:-1]).sum() if f.m else 0.0)
+    kept = f._cache.get("magnitude")
+    if kept is None:
+        values, start = f.tables, f.table_start[:-1]
+        if f.has_forbidden:
+            values = np.where(np.isinf(values), 0.0, values)
+        largest = np.maximum(np.maximum.reduceat(values, start), -np.minimum.reduceat(values, start)) if f.m else values
+        kept = f._cache["magnitude"] = float(largest.sum())
+    return abs(f.constant) + float(kept)
 
 
 # --------------------------------------------------------------------------------------------------------------- memory

@@ -105,29 +105,33 @@ def ilp(
     chosen = milp.pick_solver(solver, solver_options)
     trivial_bound(f)
     labels = np.zeros(f.n, np.int32) if initial is None else start_of(f, initial)
-    labels, cost = improve(f, labels, stopping)
-    stopping.iterations = 0
+    labels, cost = improve(f, labels, stopping.child())
     simple = f.simplify()
-    bound, proven = f.constant, True
-    parts = split(simple, simple.components())
-    for variables, part in sorted(parts, key=lambda one: len(one[1].tables)):
-        found, least, optimal = solve_component(part, labels[variables], chosen, stopping, cost)
-        labels[variables] = found
-        bound += least
+    parts = sorted(split(simple, simple.components()), key=lambda one: len(one[1].tables))
+    bounds, proven = [trivial_bound(part) for _, part in parts], True
+    costs = [part.evaluate_labels(labels[variables]) for variables, part in parts]
+    for k, (variables, part) in enumerate(parts):
+        inner = stopping.child(plus=f.constant + sum(costs[:k]) + sum(costs[k + 1 :]))
+        labels[variables], least, optimal = solve_component(part, labels[variables], chosen, inner)
+        stopping.iterations += inner.iterations
+        costs[k] = part.evaluate_labels(labels[variables])
+        bounds[k] = max(bounds[k], least)
+        stopping.raise_bound(f.constant + sum(bounds))
         proven &= optimal
+    bound = f.constant + sum(bounds)
     status = Status.OPTIMAL if proven else Status.FEASIBLE
     return finish(f, labels, stopping, "ilp", status, lower_bound=bound, info={"components": len(parts)})
 
 
 def solve_component(
-    f: FactorGraph, labels: NDArray[np.int32], solver: Any, stopping: Stopping, cost: float
+    f: FactorGraph, labels: NDArray[np.int32], solver: Any, stopping: Stopping
 ) -> tuple[NDArray[np.int32], float, bool]:
-    """Solve one component: (labels, lower bound, True if the labels are optimal). `cost` is for the callback."""
+    """Solve one component, from some labels: (labels, lower bound, True if the labels are optimal)."""
     from graphpart import milp
 
     best = f.evaluate_labels(labels)
     bound = trivial_bound(f)
-    if stopping.check(cost):
+    if stopping.check(best):
         return labels, bound, False
     costs, matrix, rhs, base, entries = _program(f)
     integer = np.arange(len(costs)) < len(costs) - len(entries)
@@ -135,10 +139,10 @@ def solve_component(
     program.add_rows(matrix, rhs, equal=True)
     resolution = RESOLUTION * float(np.abs(costs).max(initial=0.0))
     for relaxed in (True, False):
-        if stopping.check(cost):
+        if stopping.check(best):
             break
         start = _values(f, labels, entries) if best < math.inf and not relaxed else None
-        answer = program.solve(stopping, cost, relaxed=relaxed, start=start)
+        answer = program.solve(stopping, best, relaxed=relaxed, start=start)
         stopping.iterations += 1
         if answer.status == "infeasible":
             raise InfeasibleProblem("every labeling is forbidden: the integer program has no solution")
@@ -150,6 +154,7 @@ def solve_component(
             found = _labels(f, answer.values)
             if (reached := f.evaluate_labels(found)) < best:
                 labels, best = found, reached
+                stopping.record(best)
         if best <= bound + resolution:
             return labels, min(bound, best), True
     return labels, min(bound, best), False

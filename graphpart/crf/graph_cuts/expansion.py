@@ -31,7 +31,7 @@ from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["expanded", "expansion"]
+__all__ = ["Expansions", "expanded", "expansion", "random_expansions"]
 
 ORDERS = ("ascending", "descending", "random")
 
@@ -114,8 +114,8 @@ def expansion(
     labels = moves.best_unary() if initial is None else start_of(f, initial)
     bound = trivial_bound(f)
     start = labels.copy()
-    run = _Run(f, moves, labels, stopping)
-    run.all(_rounds(labels_tried, order, swap, np.random.default_rng(seed)), swap)
+    run = Expansions(f, moves, labels, _rounds(labels_tried, order, swap, np.random.default_rng(seed)), swap)
+    run.run(stopping)
     labels = run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(start) else start
     info = {"fusions": moves.fusions}
     return finish(f, labels, stopping, "expansion", Status.LOCAL_OPTIMUM, lower_bound=bound, info=info)
@@ -125,36 +125,65 @@ def expanded(
     f: FactorGraph, moves: Moves, labels: NDArray[np.int32], stopping: Stopping, rng: np.random.Generator
 ) -> NDArray[np.int32]:
     """Improve labels by expansions in random order, with prepared moves; the result is never worse."""
-    run = _Run(f, moves, labels, stopping)
-    run.all(_rounds(list(range(int(f.domains.max(initial=0)))), "random", False, rng), False)
+    run = random_expansions(f, moves, labels, rng)
+    run.run(stopping)
     return run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(labels) else labels
 
 
-class _Run:
-    """A run of moves, until a whole round finds no improvement."""
+def random_expansions(f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rng: np.random.Generator) -> Expansions:
+    """Expansions in random order, with prepared moves, that start from labels and have not begun yet."""
+    return Expansions(
+        f, moves, labels, _rounds(list(range(int(f.domains.max(initial=0)))), "random", False, rng), False
+    )
 
-    def __init__(self, f: FactorGraph, moves: Moves, labels: NDArray[np.int32], stopping: Stopping) -> None:
-        self.f, self.moves, self.labels, self.stopping = f, moves, labels, stopping
+
+class Expansions:
+    """Moves, until none of a whole round improves; goes on where it was stopped.
+
+    Attributes
+    ----------
+    labels, cost : ndarray of int32, float
+        What they have led to; the energy up to rounding.
+    done : bool
+        Whether no move improves.
+    """
+
+    def __init__(
+        self,
+        f: FactorGraph,
+        moves: Moves,
+        labels: NDArray[np.int32],
+        rounds: Iterator[list[tuple[int, ...]]],
+        swap: bool,
+    ) -> None:
+        self.f, self.moves, self.labels, self.rounds, self.by_swaps = f, moves, labels, rounds, swap
         self.cost = f.evaluate_labels(labels)
-        stopping.record(self.cost)
+        self.done = False
+        self._left = next(rounds)  # moves of this round
+        self._tried, self._changes = False, 0
+        self._seen: dict[tuple[int, ...], int] = {}  # for each move the number of changes after which it was tried
 
-    def all(self, rounds: Iterator[list[tuple[int, ...]]], swap: bool) -> None:
-        changes = 0
-        seen: dict[tuple[int, ...], int] = {}  # for each move the number of changes after which it was tried
-        while not self.stopping.check(self.cost):
-            tried = False
-            for move in next(rounds):
-                if seen.get(move) == changes:
-                    continue
-                tried = True
-                improved = self.swap(*move) if swap else self.expand(*move)
-                changes += improved
-                seen[move] = changes  # the best of its kind: again only after a change by another
-                if self.stopping.step(self.cost):
-                    return
-            if not tried and not self.by_single_changes():
-                return
-            changes += not tried
+    def run(self, stopping: Stopping) -> None:
+        """Go on until no move improves, or `stopping` says so; its iterations are moves."""
+        self.stopping = stopping
+        stopping.record(self.cost)
+        while not self.done and not stopping.check(self.cost):
+            if not self._left:
+                self._next_round()
+                continue
+            move, *self._left = self._left
+            if self._seen.get(move) == self._changes:
+                continue
+            self._tried = True
+            self._changes += self.swap(*move) if self.by_swaps else self.expand(*move)
+            self._seen[move] = self._changes  # the best of its kind: again only after a change by another
+            stopping.step(self.cost)
+
+    def _next_round(self) -> None:
+        if not self._tried:
+            self.done = not self.by_single_changes() and self.stopping.reason is None
+            self._changes += 1
+        self._left, self._tried = next(self.rounds), False
 
     def expand(self, label: int) -> bool:
         one = np.where(label < self.f.domains, np.int32(label), self.labels)
@@ -164,10 +193,7 @@ class _Run:
         """Change variables that roof duality left undecided one by one; return whether this lowered the energy."""
         if self.moves.fusions == 0:
             return False
-        left = self.stopping.remaining
-        inner = Stopping(left, target=self.stopping.target, callback=lambda seconds, cost: self.stopping.check(cost))
-        found, cost = improve(self.f, self.labels.copy(), inner)
-        inner.reraise()
+        found, cost = improve(self.f, self.labels.copy(), self.stopping.child())
         if not cost < self.cost:
             return False
         self.labels, self.cost = found, cost

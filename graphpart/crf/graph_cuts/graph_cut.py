@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from graphpart.crf.graph_cuts._ordered import OrderedCut
 from graphpart.crf.graph_cuts.cut_bound import bound_below
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.labeling import finish, forbidden_by
+from graphpart.crf.problem.labeling import Found, finish, forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["cut_messages", "cut_network", "graph_cut", "is_cuttable"]
+__all__ = ["cut_messages", "cut_network", "graph_cut", "is_cuttable", "minimum_cut"]
 
 
 @interruptible
@@ -95,6 +95,13 @@ def graph_cut(
     """
     stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
+    found = minimum_cut(f, stopping)
+    status = Status.OPTIMAL if found.proven else Status.FEASIBLE
+    return finish(f, found.labels, stopping, "graph-cut", status, lower_bound=found.bound)
+
+
+def minimum_cut(f: FactorGraph, stopping: Stopping) -> Found:
+    """What `graph_cut` does; InvalidProblem where it does not apply."""
     simple, network = cut_network(f)
     finished = not stopping.check(np.inf) and network.run(stopping)
     labels = network.labels()
@@ -103,10 +110,10 @@ def graph_cut(
         if simple is not f:  # sums of tables were rounded
             absolute = float(np.abs(f.tables[np.isfinite(f.tables)]).sum())
             bound = math.nextafter(bound - f.m * 2.0**-52 * absolute, -math.inf)
-        return finish(f, labels, stopping, "graph-cut", Status.FEASIBLE, lower_bound=bound)
+        return Found(labels, bound, False)
     if f.has_forbidden:
         check_possible(f, labels)
-    return finish(f, labels, stopping, "graph-cut", Status.OPTIMAL)
+    return Found(labels, f.evaluate_labels(labels), True)
 
 
 def cut_network(f: FactorGraph) -> tuple[FactorGraph, OrderedCut]:

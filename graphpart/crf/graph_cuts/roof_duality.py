@@ -38,7 +38,7 @@ from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["RoofDuality", "roof_duality"]
+__all__ = ["RoofDuality", "roof_dual", "roof_duality"]
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,15 @@ def roof_duality(
     (1.0, [0, -1, 0], [0, 1, 0])
     """
     stopping = Stopping(time_limit, callback=callback)
-    f = as_factor_graph(problem)
+    found = roof_dual(as_factor_graph(problem), stopping, weak, probing)
+    stopping.reraise()
+    return found
+
+
+def roof_dual(f: FactorGraph, stopping: Stopping, weak: bool = True, probing: bool = False) -> RoofDuality:
+    """What `roof_duality` does; costs tell `stopping` nothing."""
     network = doubled_network(f)
     completed = bool(not stopping.check(np.inf) and network.run(stopping))
-    stopping.reraise()
     bound = bound_below(f.constant, *network.bound(), parts=4)
     if not completed:
         unknown = np.where(f.domains == 1, 0, -1).astype(np.int32)
@@ -134,7 +139,7 @@ def roof_duality(
     probed = _probe(f, network, bound, strong, stopping) if probing and (strong < 0).any() else strong
     if (probed != strong).any():
         # What probing found is given; the rest is looked at anew.
-        rest = roof_duality(condition_on(f, probed), weak=weak, time_limit=stopping.remaining)
+        rest = roof_dual(condition_on(f, probed), stopping, weak)
         strong, some = probed.copy(), probed.copy()
         strong[probed < 0], some[probed < 0] = rest.strong, rest.weak
     elif weak and (some < 0).any():
@@ -168,7 +173,7 @@ def _probe(
 ) -> NDArray[np.int32]:
     """The strong labels, with those that probing adds. The flow of the network is not changed."""
     known, cases = strong.copy(), (strong.copy(), strong.copy())
-    _, cost = improve(f, np.maximum(strong, 0), Stopping(stopping.remaining))
+    _, cost = improve(f, np.maximum(strong, 0), stopping.child(plus=np.inf))
     enough = cost + 2.0**-48 * (abs(cost) + abs(bound))
     unit = Fraction(network.unit())
     network.keep()

@@ -354,7 +354,7 @@ class FactorTables(Shown):
             yield tuple(self._names[i] for i in members), table
 
     def incidence(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-        """Where each variable occurs, kept once made: compressed rows (starts, factors, places within scopes)."""
+        """The occurrences of each variable: compressed rows (starts, factors, places within scopes), computed once."""
         if "incidence" not in self._cache:
             _, scope_start, scope, _, _ = self._flat()
             self._cache["incidence"] = _structure.incidence(self.n, scope_start, scope)
@@ -362,14 +362,14 @@ class FactorTables(Shown):
         return rows
 
     def _scheme(self) -> Scheme:
-        """How leaves can be eliminated, kept once made."""
+        """The elimination of leaves, computed once."""
         if "scheme" not in self._cache:
             self._cache["scheme"] = scheme_of(self.n, *self._flat()[1:3])
         scheme: Scheme = self._cache["scheme"]
         return scheme
 
     def _layout(self) -> Layout:
-        """Where each label of each variable stands in one flat vector, and what is largest; kept once made."""
+        """The position of each label of each variable in one flat vector, and largest sizes; computed once."""
         if "layout" not in self._cache:
             domains, scope_start, _, table_start, _ = self._flat()
             self._cache["layout"] = layout_of(domains, scope_start, table_start, self.has_forbidden)
@@ -403,7 +403,7 @@ class FactorTables(Shown):
         self._set(state["names"], domains, scope_start, scope, tables, *rest)
 
     def evaluate_labels(self, labels: NDArray[np.int32]) -> float:
-        """The same for an int32 array of n labels, unchecked."""
+        """The energy of an int32 array of n labels, unchecked."""
         layout = self._layout()
         return float(_structure.energy(*self._flat(), labels, self.constant, layout.width, layout.runs))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,17 @@ from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["LabelVectors", "check_allowed", "finish", "forbidden_by", "least_entries", "trivial_bound"]
+__all__ = ["Found", "LabelVectors", "check_allowed", "finish", "forbidden_by", "least_entries", "trivial_bound"]
 
 STEP, EXACT = 2.0**-20, 2.0**32  # sums of multiples of the step are exact up to there
+
+
+class Found(NamedTuple):
+    """What an algorithm found for a factor graph or a part of one: the result of a run is made of it by `finish`."""
+
+    labels: NDArray[np.int32]
+    bound: float  #: no labeling has less energy; -inf if nothing is known
+    proven: bool  #: whether the labels are optimal
 
 
 def finish(
@@ -112,7 +120,7 @@ class LabelVectors(Mapping[Hashable, NDArray[np.float64]]):
 
 
 def places(f: FactorGraph) -> NDArray[np.int64]:
-    """Where the labels of each variable stand in one flat vector, shape (n + 1,)."""
+    """The positions of the labels of each variable in one flat vector, shape (n + 1,)."""
     start = np.zeros(f.n + 1, np.int64)
     np.cumsum(f.domains, out=start[1:])
     return start

@@ -78,7 +78,7 @@ def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
 
 
 def _labels_of_other(f: FactorTables, result: Result) -> NDArray[np.int64]:
-    """Of a result for other variables: those with the same name; -1 where there is none, or no such label."""
+    """Labels from a result for other variables, by name; -1 for other names, and for labels not in the domain."""
     labels = np.full(f.n, -1, np.int64)
     known = 0
     for name, label in zip(result.nodes, result.labels.tolist(), strict=True):

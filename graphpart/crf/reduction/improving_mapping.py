@@ -64,12 +64,12 @@ def improving_mapping(f: FactorGraph, stopping: Stopping) -> NDArray[np.uint8] |
     left.
     """
     share = None if stopping.remaining is None else SHARE * stopping.remaining
-    whole = Stopping(share, callback=lambda seconds, cost: stopping.check(math.inf))
+    whole = stopping.child(share, plus=math.inf)
     step, ranges = common_step(f), _ranges(f)
     if not (step or SLACK * ranges > 0.0):  # nothing differs, too much, or too little
         return None
     half = None if share is None else share / 2
-    ascent = Ascent(f, Stopping(half, ITERATIONS, None, whole.callback), tightening=False)
+    ascent = Ascent(f, whole.child(half, ITERATIONS, math.inf), tightening=False)
     ascent.run()
     if not ascent.cost < math.inf:
         return None

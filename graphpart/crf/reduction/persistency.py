@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.reduction import Reduction
-from graphpart.crf.graph_cuts.roof_duality import roof_duality
+from graphpart.crf.graph_cuts.roof_duality import roof_dual
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import forbidden_by, least_entries, places
 from graphpart.crf.reduction import _dead_ends
@@ -167,7 +167,9 @@ def reduce(
     (0, 0.4, [0, 0, 0], [0, 0, 0])
     """
     stopping = Stopping(time_limit, callback=callback)
-    return reduced(as_factor_graph(problem), (*STEPS, probing_step) if probing else STEPS, stopping)
+    small = reduced(as_factor_graph(problem), (*STEPS, probing_step) if probing else STEPS, stopping)
+    stopping.reraise()
+    return small
 
 
 def reduced(f: FactorGraph, steps: Sequence[Step], stopping: Stopping) -> LabelingReduction:
@@ -177,7 +179,6 @@ def reduced(f: FactorGraph, steps: Sequence[Step], stopping: Stopping) -> Labeli
     state.exhaust(steps, False, stopping)
     strong = state.known.copy()
     state.exhaust(steps, True, stopping)
-    stopping.reraise()
     start = places(f)
     remaining = np.zeros(start[-1], bool)
     decided = np.flatnonzero(state.known >= 0)
@@ -208,10 +209,7 @@ def roof_duality_step(
     if g.n == 0 or g.domains.max() > 2 or np.diff(g.scope_start).max(initial=0) > 2:
         return None
 
-    def callback(seconds: float, cost: float) -> bool:
-        return stopping.check(math.inf)
-
-    found = roof_duality(g, weak=weak, probing=probing, time_limit=stopping.remaining, callback=callback)
+    found = roof_dual(g, stopping, weak, probing)
     labels = found.weak if weak else found.strong
     alive = np.ones((g.n, 2), np.uint8)  # of two labels each: a variable with one is known, and not here
     decided = np.flatnonzero(labels >= 0)

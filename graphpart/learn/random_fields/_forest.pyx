@@ -1,11 +1,11 @@
 """Sum-product on forests, many at once: log Z, probabilities of labels, expected counts of pairs of labels.
 
 A chain is a forest, and the two passes are the forward and the backward recursion (Rabiner 1989). Leaves are peeled off
-along paths (`schedule`), so that a chain is walked from one end to the other. What a variable knows is a vector of L
-numbers that sum to 1; the logarithm of what the scaling took out adds up to log Z. An exponential is taken of each score
-beforehand, none in the passes. A vector that has lost its scale has entries of at least exp(-r), where r is the range of
-the scores of the variable plus those of its pairs: `sum_product` is for r up to what float64 holds, `sum_product_log` for
-any scores.
+along paths (`schedule`), so that a chain is walked from one end to the other. The belief of a variable is a vector of L
+numbers that sum to 1; the logarithms of the scaling factors add up to log Z. The exponentials of all scores are
+computed beforehand, none in the passes. A vector that has lost its scale has entries of at least exp(-r), where r is
+the range of the scores of the variable plus those of its pairs: `sum_product` is for r up to what float64 holds,
+`sum_product_log` for any scores.
 
 Pairs have K + 1 numbers each, or share them, and ``tie[a, b]`` says which one the labels a and b of a pair select.
 """

@@ -1,8 +1,9 @@
 """Kernel that finds violated cycle inequalities where only some pairs are variables, along shortest paths.
 
-A pair has the length ``1 - y``. The inequality of a cycle, closed by a pair e, is violated iff the path of the others is
-shorter than e. From each element, Dijkstra's algorithm goes no further than the longest pair that closes a cycle there,
-and ends once all these pairs are decided; work is in proportion to what is reached, not to n.
+A pair has the length ``1 - y``. The inequality of a cycle, closed by a pair e, is violated iff the path of the other
+pairs is shorter than e. From each element, Dijkstra's algorithm goes no further than the longest pair that closes a
+cycle there, and ends when all these pairs are decided. The work is in proportion to the elements that are reached, not
+to n.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Kernel that finds violated cycle inequalities that go far, between clusters of elements that are joined at no length.
+"""Kernel that finds violated cycle inequalities of long cycles, between clusters of elements at distance 0.
 
 Dijkstra's algorithm goes from cluster to cluster, once for all pairs that close cycles at a cluster. Within a cluster
-every path is of no length: of those, one with the fewest pairs is taken, found breadth first from its end. So long
-paths cost little, whatever the number of elements that lie at no distance.
+every path has length 0: a path with the fewest pairs is taken, found by breadth-first search from its end. So long
+paths take little time, for any number of elements at distance 0.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
 """Kernel of packing with a background: stars and cycles along listed pairs, closed by pairs that need not be listed.
 
-It has its lists, and message passing, in common with `_packing`, but looks for other things. There, a cycle is closed by
-one of the listed pairs that repel, so paths are sought from both ends of each; here almost any two elements repel, so all
-are sought that are near to an element. Stars are sought among its neighbours only, whose pairs are mostly not listed.
+The lists, and message passing, are those of `_packing`, but the search differs. There, a listed pair that repels closes a
+cycle, so paths are sought from both ends of each such pair. Here almost any two elements repel, so paths are sought from
+each element to all that are near. Stars are sought among the neighbours of an element, whose pairs are mostly not listed.
 
-A pair that is not listed is made when an inequality first uses it: it gets a number, after those of the listed pairs,
-and its capacity is the background. Memory is in proportion to listed pairs and those that were made.
+A pair that is not listed is added when an inequality first uses it: it gets a number, after those of the listed pairs,
+and its capacity is the background. Memory is in proportion to the listed and the added pairs.
 """
 
 import numpy as np

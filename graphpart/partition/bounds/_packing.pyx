@@ -4,12 +4,13 @@ Each pair has a capacity, the absolute value of its cost. A cycle of one repulsi
 packed with the least capacity on it, which is then taken from all its pairs; so is a star, an element and others that it
 attracts, which repel each other.
 
-In message passing, pairs share their capacity among the inequalities that they are in, one after the other. An
-inequality has the amount that is the least share one of its pairs gives it. A pair that gives an inequality more than
-all its other pairs do wastes the excess, so it gives each what the others need, and spreads what is left over. If that
-is too much, inequalities of the same worth share what they use together, in proportion to what they need, and what none
-used yet goes to those of the largest worth first. No step lowers the sum of amounts times worths; if all are worth the
-same, it is the best that can be done for the shares of one pair.
+In message passing, one after the other, pairs redistribute their capacity among their inequalities. Each pair gives a
+share of its capacity to each inequality that contains it. The amount of an inequality is the least share that it gets
+from one of its pairs. If a pair gives an inequality more than all other pairs do, the excess is wasted. So a pair first
+gives each inequality the least share of the other pairs, and divides the rest of its capacity between all. If its
+capacity is not enough for this, inequalities of equal worth divide the capacity that they use together, in proportion to
+these least shares, and unused capacity goes to inequalities of the largest worth first. No step lowers the sum of
+amounts times worths. If all worths are equal, a step is optimal for the shares of one pair.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A kernel that comes nearer to the projection of a point on a box cut by inequalities: dual coordinate ascent.
+"""Kernel that approximates the projection of a point onto a box cut by inequalities, by dual coordinate ascent.
 
 Row k has the variables ``pairs[starts[k]:middles[k]]`` with sign +, those up to ``starts[k + 1]`` with sign -.
 """

@@ -1,4 +1,4 @@
-"""Lower bounds: one front door, one table of methods, and a certificate for each answer."""
+"""Lower bounds: one public function, a table of methods, and a certificate for each bound."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SMALL = 60_000  # pairs with a cost, up to which "auto" solves the relaxation
 
 
 def _fitting(p: SetPartition, stopping: Stopping) -> Found:
-    """A relaxation if the problem is small, the semidefinite one if it is dense, else message passing."""
+    """For small problems a relaxation, which is semidefinite if the problem is dense; else message passing."""
     used = int(np.count_nonzero(p.pairs()[2]))
     if used > SMALL:
         return message_passing.pass_messages(p, stopping)
@@ -63,7 +63,7 @@ EIGENVECTORS_UP_TO = 2000  # elements; those of a matrix of that size take some 
 
 
 def _fitting_implicit(p: SetPartition, stopping: Stopping) -> Found:
-    """The relaxation if few pairs are listed, or time is limited: it is never far below what its start has."""
+    """The relaxation if few pairs are listed, or if time is limited, since it starts from message passing."""
     if p.m <= SMALL or stopping.remaining is not None:
         return background_relaxation.solve_implicit_relaxation(p, stopping)
     return background_packing.pass_messages_implicit(p, stopping)
@@ -94,18 +94,18 @@ def lower_bound(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     method : str
-        "negative-sum": the sum of all negative costs. "cycle-packing" (also "icp"): plus a greedy packing of conflicted
-        cycles and, in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate
-        ascent. "lp" (also "cutting-planes"): the linear relaxation with cutting planes; the best on sparse graphs.
-        "semidefinite" (also "sdp"): that with the matrix of pairs positive semidefinite, O(n^3) for each of thousands
-        of iterations; about as fast where the linear relaxation is tight, and better where costs are dense and noisy,
-        for up to some hundred elements. "auto": "semidefinite" for up to 40 elements, or if at least a fifth of all
-        pairs has a cost; "lp" for other small problems; "message-passing" for large ones.
-        With a background, and more than some hundred elements, pairs that are not listed are made where an inequality
-        uses them, at most some times as many as are listed; "auto" then is "lp" for large problems, too, if there is a
-        time limit.
+        "negative-sum": the sum of all negative costs. "cycle-packing" (also "icp"): this sum plus a greedy packing of
+        conflicted cycles and, for matrices, of stars; for problems of any size. "message-passing": a packing that is
+        improved by dual block-coordinate ascent. "lp" (also "cutting-planes"): the linear relaxation with cutting
+        planes; the best bound on sparse graphs. "semidefinite" (also "sdp"): the linear relaxation with the condition
+        that the matrix of pairs is positive semidefinite. It takes O(n^3) for each of thousands of iterations. If the
+        linear relaxation is tight, it is about as fast as "lp"; if costs are dense and noisy, it is better, for up to
+        some hundred elements. "auto": "semidefinite" for up to 40 elements, or if at least a fifth of all pairs has a
+        cost; "lp" for other small problems; "message-passing" for large ones. For problems with a background and more
+        than some hundred elements, pairs that are not listed are added when an inequality uses them, at most some times
+        as many as are listed; "auto" is then "lp" for large problems, too, if there is a time limit.
     time_limit : float, optional
-        Seconds, after which the best bound so far is returned. The certificate itself takes longer.
+        Seconds, after which the best bound so far is returned. Making the certificate takes additional time.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms; a true return value ends the work in the same way.
 
@@ -141,7 +141,7 @@ def lower_bound(
     if q.background is None:
         q, exponent = in_fitting_unit(q)
     found, multipliers = (BOUNDS if q.background is None else WITH_BACKGROUND)[method](q, stopping)
-    stopping.reraise()
+    stopping.reraise()  # no result follows that would
     if exponent:
         with np.errstate(over="ignore", under="ignore"):
             multipliers = np.ldexp(multipliers, exponent)

@@ -27,6 +27,8 @@ with several elements on both sides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
-__all__ = ["Relaxation", "is_best_complete", "most", "solve_relaxation", "tightened"]
+__all__ = ["Relaxation", "is_best_complete", "most", "rounds_of", "solve_relaxation", "tightened"]
 
 Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
@@ -79,9 +81,9 @@ class Relaxation:
     bound : float
         The best bound that any multipliers proved so far, for the bounds of the variables as they were then.
     largest, patience : int
-        At most so many elements in a 2-partition; so many steps of the search for each, or few if 0.
+        The largest number of elements in a 2-partition; the number of steps of the search for each, few if 0.
     given, constant : ndarray of float64, shape (m,), float
-        The costs as given; where `set_squares` changes `cost`, all partitions cost at least `cost` plus `constant`.
+        The given costs; after `set_squares` has changed `cost`, all partitions cost at least `cost` plus `constant`.
     """
 
     def __init__(self, p: SetPartition, stopping: Stopping, complete: bool = False) -> None:
@@ -121,7 +123,7 @@ class Relaxation:
         self.far, self._turn = False, 0.0  # whether far cycles are sought, and whose turn it is, from 0 to 1
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the pairs ``{a, b}`` with keys ``a * n + b`` stand among the variables."""
+        """The positions of the pairs ``{a, b}`` with keys ``a * n + b`` among the variables."""
         if not self.complete:
             return np.searchsorted(self._keys, keys)
         a, b = keys // self.n, keys % self.n
@@ -133,7 +135,7 @@ class Relaxation:
         self.offer(self.rows.prices)
 
     def proves(self, multipliers: Floats) -> float:
-        """The bound that multipliers prove, less all that rounding may have added to it."""
+        """The bound that multipliers prove, less the largest possible error of rounding."""
         reduced = self.reduced(multipliers)
         parts = np.where(reduced < 0, reduced * self.upper, reduced * self.lower)
         paid = float((multipliers * self.rows.rhs).sum())  # sums of NumPy err by a few dozen roundings
@@ -146,7 +148,7 @@ class Relaxation:
         return self.rows.reduced(self.cost, multipliers)
 
     def offer(self, multipliers: Floats) -> float:
-        """Keep multipliers if they prove the best bound so far; the bound they prove."""
+        """Keep multipliers if they prove the best bound so far; return the bound that they prove."""
         bound = self.proves(multipliers)
         if bound > self.bound:
             self.bound, self._best = bound, (self.rows.inequalities, multipliers.copy(), self._squares)
@@ -162,7 +164,7 @@ class Relaxation:
         return inequalities + general, np.concatenate([multipliers, np.full(len(general), squares[1])])
 
     def set_squares(self, numbers: NDArray[np.int32], multiplier: float) -> None:
-        """Add general 2-partitions, all with one multiplier, to the costs as given; there are no others.
+        """Add general 2-partitions, all with one multiplier, to the given costs; they replace earlier ones.
 
         Parameters
         ----------
@@ -179,7 +181,7 @@ class Relaxation:
         self.constant = -0.5 * multiplier * (squares - float(np.abs(B.sum(axis=1)).sum())) - slack
 
     def round(self, iterations: int | None = None) -> None:
-        """Iterate and restart; as often as rounds before make it advisable, if `iterations` is not given."""
+        """Iterate and restart. The default of `iterations` depends on the gain of earlier rounds."""
         rows = self.rows
         # A variable in no inequality costs the iteration nothing: it stays where its cost is least.
         self.y = np.where(rows.counts > 0, self.y, np.where(self.cost < 0, self.upper, self.lower))
@@ -209,9 +211,9 @@ class Relaxation:
         self.iterations = least if self.bound > before else min(2 * self.iterations, MOST_ITERATIONS)
 
     def separate(self) -> int:
-        """Add inequalities that y violates, and drop those that do nothing; the number added.
+        """Add inequalities that y violates, and drop inactive ones; return the number added.
 
-        If these are few, smaller violations count from the next time on.
+        If few are added, smaller violations count from the next call on.
         """
         rows, few = self.rows, FEW * len(self.cost)
         rows.keep((rows.prices > 0) | (rows.rhs - rows.left(self.y) < SLACK))
@@ -227,7 +229,7 @@ class Relaxation:
 
     @property
     def is_thorough(self) -> bool:
-        """Whether separation looks at all elements."""
+        """Whether separation examines all elements."""
         return bool(self.complete or self.far)
 
     def _matrix(self) -> Floats:
@@ -252,9 +254,9 @@ class Relaxation:
         return out
 
     def _near_cuts(self, Y: Floats, tolerance: float, thorough: bool) -> tuple[Inequalities, Floats]:
-        """2-partitions a few steps from those with a multiplier, and how much each is violated for its size.
+        """2-partitions a few steps from those with a positive multiplier, and the relative violation of each.
 
-        At first, local search from pairs finds enough. Where it finds nothing more, thousands of these are left.
+        At first, local search from pairs finds enough 2-partitions. When it finds no more, thousands of these are left.
         """
         if tolerance >= VIOLATED:
             return Inequalities.none(), np.zeros(0)
@@ -283,8 +285,9 @@ class Relaxation:
     def _cycles(self, tolerance: float) -> Inequalities:
         """Conflicted cycles: a pair that repels, or is cut, closes a path of pairs that attract, or are joined.
 
-        If these hold, all cycle inequalities do for a point that costs no more: pairs that attract can be raised to
-        what paths demand (Lange, Karrenbauer & Andres 2018).
+        If a point satisfies the inequalities of these cycles, another point of at most the same cost satisfies all
+        cycle inequalities: the values of attracting pairs are raised to the largest value that a path requires (Lange,
+        Karrenbauer & Andres 2018).
         """
         joins = np.flatnonzero(((self.cost < 0) | (self.lower > 0)) & (self.y > tolerance))
         cuts = np.flatnonzero(((self.cost > 0) | (self.upper < 1)) & (self.y < 1.0 - tolerance))
@@ -304,15 +307,15 @@ class Relaxation:
         return Inequalities.cycles(found[0], found[1])
 
     def _closing(self, cuts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs that may close cycles, by their first elements, and where those of each begin."""
+        """Pairs that may close cycles, sorted by their first elements, and the start of the pairs of each element."""
         return cuts, group(self.u[cuts], self.n)[1]  # variables stand in this order
 
     def _far_cycles(
         self, joins: NDArray[np.int64], cuts: NDArray[np.int64], length: Floats, tolerance: float
     ) -> tuple[Inequalities, Floats]:
-        """Cycles between the sets of elements that pairs of no length connect, each with its violation.
+        """Cycles between the sets of elements that pairs of length 0 connect, each with its violation.
 
-        Not all of them at once: sets take turns, from where the last round ended.
+        A call examines some of the sets, beginning where the last call ended.
         """
         none = length[joins] < NOTHING
         inside, across = joins[none], joins[~none]
@@ -338,12 +341,12 @@ class Relaxation:
 
 
 def is_best_complete(n: int, used: int) -> bool:
-    """Whether all pairs of n elements are variables, rather than those with a cost only, if so many have one."""
+    """Whether all pairs of n elements should be variables, not only those with a cost, if so many have a cost."""
     return bool(n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * (n * (n - 1) // 2))
 
 
 def most(amounts: Floats, limit: float) -> NDArray[np.int64]:
-    """Positions of the largest amounts, not many more than a limit."""
+    """Positions of the largest amounts, slightly more than a limit at most."""
     return np.sort(np.argsort(-amounts, kind="stable")[: int(limit) + 100])
 
 
@@ -356,7 +359,14 @@ def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities,
 
 
 def tightened(relaxation: Relaxation, stopping: Stopping) -> tuple[Inequalities, Floats]:
-    """Rounds of a relaxation, until it violates nothing, or they raise the bound no more."""
+    """Rounds of a relaxation, until no inequality is violated, or the bound does not rise any more."""
+    for _ in rounds_of(relaxation, stopping):
+        pass
+    return relaxation.best
+
+
+def rounds_of(relaxation: Relaxation, stopping: Stopping) -> Iterator[float]:
+    """The rounds of `tightened`: yields the bound after each."""
     idle = 0
     while not stopping.check(np.inf):
         before, tolerance = relaxation.bound, relaxation.tolerance
@@ -368,6 +378,6 @@ def tightened(relaxation: Relaxation, stopping: Stopping) -> tuple[Inequalities,
             relaxation.tolerance = FINEST
         idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
         settled = tolerance == FINEST and relaxation.violation <= VIOLATED
+        yield relaxation.bound
         if idle >= (IDLE if settled else PATIENCE):
             break
-    return relaxation.best

@@ -27,7 +27,8 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     certificate : Certificate
         Read through `bound`, `step`, `n`, `cost`, `multipliers` and `inequalities` only.
     labels : sequence of n integers, optional
-        A partition: must be feasible, cost at least the bound and, if the certificate states a cost, cost that.
+        A partition. The check fails if it is not feasible, if it costs less than the bound, or if the certificate
+        states another cost.
 
     Returns
     -------
@@ -37,7 +38,7 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     Raises
     ------
     InvalidCertificate
-        If anything does not hold.
+        If a part of the check fails.
 
     Examples
     --------
@@ -159,7 +160,7 @@ def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, in
 
 
 def _right(kind: int, split: int, size: int) -> int:
-    """The right-hand side of an inequality; InvalidCertificate if it is none."""
+    """The right-hand side of an inequality; InvalidCertificate if it is not of a known kind."""
     if kind == 0 and size >= 3 and split == 0:
         return size - 2
     if kind == 1 and size >= 4 and size % 2 == 0 and split == 1:
@@ -172,7 +173,7 @@ def _right(kind: int, split: int, size: int) -> int:
 
 
 def _classes(problem: Any) -> list[int]:
-    """The element that stands for each, where required joins connect elements."""
+    """For each element, the representative of the set that required joins connect."""
     parent = list(range(problem.n))
 
     def find(a: int) -> int:
@@ -208,7 +209,7 @@ def _background(problem: Any) -> list[tuple[Any, ...]]:
 
 
 def _distinct(weights: list[float]) -> list[Fraction]:
-    """Numbers of whose multiples all weights are sums, few if the weights are whole numbers."""
+    """Numbers such that all weights are sums of multiples of them; few if the weights are integers."""
     values = {Fraction(x) for x in weights}
     if len(values) <= 30:
         return list(values)
@@ -224,7 +225,7 @@ def _sums(class_of: list[int], weights: list[float]) -> dict[int, Fraction]:
 
 
 def _within(labels: Sequence[int], term: tuple[Any, ...]) -> Fraction:
-    """What a term costs for the pairs of elements with the same label."""
+    """The cost of a term, over the pairs of elements with the same label."""
     beta, x, y = term[0], term[1], term[-1]
     of_x, of_y = _sums(labels, x), _sums(labels, y)  # type: ignore[arg-type]
     total = sum((of_x[label] * of_y[label] for label in of_x), Fraction(0))

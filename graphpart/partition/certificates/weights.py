@@ -1,8 +1,9 @@
-"""A background in certificates: bounds of what pairs cost by it, rounded downwards, without making all pairs.
+"""A background in certificates: lower bounds on the background of pairs, rounded downwards, without listing all pairs.
 
-Between sets of elements that required joins connect, the background is that of sums of weights: intervals with a
-rounded sum at either end. What the pairs cost that no inequality names is at least the sum of all negative terms, which
-follows from sums of weights by sign; it is 0 where the background repels.
+The background between two sets of elements that required joins connect is computed from the sums of their weights. Each
+sum is an interval, whose ends are rounded outwards. The cost of all pairs that are in no inequality is at least the sum
+of all negative terms. This sum is computed from the sums of the positive and of the negative weights; it is 0 if the
+background repels.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Weights:
     Attributes
     ----------
     within : float
-        At most what the background costs within these sets.
+        A lower bound on the background within these sets.
     """
 
     def __init__(self, p: SetPartition, classes: Elements | None) -> None:
@@ -75,7 +76,7 @@ class Weights:
         self.within = _down(total)
 
     def lowest(self, a: NDArray[np.integer], b: NDArray[np.integer], start: Floats) -> tuple[Floats, float]:  # type: ignore[type-arg]
-        """(at most start plus the background of each pair, at least the sum of the negative terms of all of them)."""
+        """(lower bounds on start plus background of each pair, an upper bound on the sum of their negative terms)."""
         low, negative = np.empty(len(a)), np.empty(len(a))
         _inequalities.background_down(
             a.astype(np.int32), b.astype(np.int32), self.beta, self.low[0], self.high[0], self.low[1], self.high[1],
@@ -84,7 +85,7 @@ class Weights:
         return low, -float(_inequalities.sum_down(-negative, False))
 
     def all_negative(self) -> float:
-        """At most the sum of the negative terms of all pairs."""
+        """A lower bound on the sum of the negative terms of all pairs."""
         total = 0.0
         for t, beta in enumerate(self.beta.tolist()):
             if self.single[t]:
@@ -103,13 +104,13 @@ class Weights:
         return total
 
     def _by_sign(self, side: int, t: int) -> tuple[float, float]:
-        """(at least the sum of positive weights, at most that of negative ones)."""
+        """(an upper bound on the sum of positive weights, a lower bound on that of negative ones)."""
         high, low = self.high[side][:, t], self.low[side][:, t]
         positive = -_inequalities.sum_down(-np.maximum(high, 0.0), False)
         return float(positive), float(_inequalities.sum_down(np.minimum(low, 0.0), False))
 
     def _squares(self, t: int) -> tuple[Fraction, Fraction]:
-        """At most the sums of squares of positive weights, and of negative ones."""
+        """Lower bounds on the sums of squares of positive weights, and of negative weights."""
         found = []
         for side in (np.maximum(self.low[0][:, t], 0.0), np.maximum(-self.high[0][:, t], 0.0)):
             found.append(Fraction(-float(_inequalities.dot_up(side, -np.ascontiguousarray(side)))))

@@ -1,9 +1,10 @@
-"""How sure a partition is: by how much its cost would rise were a pair, an element or a cluster decided otherwise.
+"""How certain a partition is: the rise of its cost if a pair, an element or a cluster were decided otherwise.
 
-The rise is at least 0 for an optimal partition, and small where there is another one that costs hardly more. Where it
-is negative, the change improves the partition. What `changes` finds holds for all rows; where there is time, or where
-it is asked for, branch and cut then solves the problem again with the pair required to be decided otherwise, the most
-doubtful pairs first.
+The rise of the cost is called the doubt. For an optimal partition doubts are at least 0. A small doubt means that
+another partition costs only slightly more. A negative doubt means that the change improves the partition. First,
+`changes` computes upper bounds on all doubts. Then, if there is time or if exact doubts are requested, branch and cut
+solves the problem again for single pairs, with the pair required to be decided otherwise, beginning with the least
+doubt.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
-from graphpart.partition.exact_solvers.exact import solve_exactly
+from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import without_background
@@ -37,7 +38,7 @@ TABLES = ("pairs", "elements", "clusters")
 
 @dataclass(frozen=True, repr=False)
 class Doubts:
-    """What a partition is least sure of. In each table the rows are sorted by `doubt`, the least first.
+    """The doubts of a partition. In each table the rows are sorted by `doubt`, the least first.
 
     Attributes
     ----------
@@ -53,7 +54,7 @@ class Doubts:
     cost : float
         The cost of the partition.
     gain : float
-        By how much a change that was found lowers the cost; 0 if none does.
+        The largest amount by which a change that was found lowers the cost; 0 if none does.
     status : Status
         ``optimal`` if all pairs are exact, ``local_optimum`` if not, or why it ended early.
     """
@@ -93,12 +94,14 @@ def doubts(
     time_limit: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> Doubts:
-    """By how much the cost would rise, were a pair, an element or a cluster decided otherwise.
+    """By how much the cost would rise if a pair, an element or a cluster were decided otherwise.
 
-    For a pair that is joined: the least cost of the partitions with the two apart, less the cost of this one; for a
-    pair that is cut, with the two joined. Connected components of the problem are looked at one by one: what could be
-    gained elsewhere does not count. For an element: the best other place, in another cluster or alone, while all others
-    stay. For a cluster: the best join with another one, or the best split in two, while all others stay.
+    The doubt of a joined pair is the least cost of all partitions in which the pair is cut, less the cost of this
+    partition. The doubt of a cut pair is defined in the same way with the pair joined. Each connected component of the
+    problem is treated by itself: improvements that are possible in other components do not count. The doubt of an
+    element is the rise of the cost if it moves to the best other cluster, or is alone, while all other elements stay.
+    The doubt of a cluster is the rise of the cost by the best join with another cluster, or by the best split in two,
+    while all other elements stay.
 
     Parameters
     ----------
@@ -107,13 +110,13 @@ def doubts(
     result : Result, labels, mapping or list of sets
         A partition of all its elements.
     pairs : iterable of pairs of nodes, optional
-        The pairs to look at, listed in the problem or not. Default: all that are listed; those of a matrix that are
-        not 0.
+        The pairs whose doubts are computed, listed in the problem or not. Default: all listed pairs; of a matrix, all
+        pairs with a cost other than 0.
     method : {"auto", "exact", "local-search"}
-        ``auto`` is exact for pairs in components of at most 15 elements and for splits of clusters of at most 20, as
-        long as that takes at most 2^28 steps each; other pairs and splits are looked at by local search, and with a
-        time limit the most doubtful pairs are then solved exactly for as long as there is time. ``exact`` solves all
-        pairs, which may take long.
+        "auto" is exact for pairs in components of at most 15 elements and for splits of clusters of at most 20, within
+        2^28 steps each. For other pairs and splits it takes local search. With a time limit, the pairs of least doubt
+        are then solved exactly for as long as there is time. "exact" solves all pairs exactly, which may take long.
+        "local-search" takes local search only.
     time_limit : float, optional
         Seconds.
     callback : callable, optional
@@ -132,8 +135,8 @@ def doubts(
 
     Notes
     -----
-    O(m log^2 m) for m pairs, in all: seconds for 10^6 pairs. A pair that is required has the doubt ``inf``, and so does
-    an element or a cluster that no pair links to another. A pair that is not listed links nothing.
+    O(m log^2 m) for all m pairs together, which takes seconds for 10^6 pairs. A required pair has the doubt ``inf``,
+    and so has an element or a cluster that no pair links to another. Pairs that are not listed do not count as links.
 
     Examples
     --------
@@ -176,7 +179,7 @@ def _asked(p: SetPartition, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArr
 
 
 def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
-    """The same problem in the pairs that are listed, and with the pairs asked for, at least at cost 0."""
+    """The same problem with its listed pairs, and with the requested pairs, which cost 0 if they were not listed."""
     u, v, cost = p.listed()
     return SetPartition.of_pairs(
         range(p.n),
@@ -189,7 +192,7 @@ def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
 
 
 def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, classes: Labels, n: int) -> NDArray[np.int64] | None:
-    """The pairs asked for, as keys of pairs of classes."""
+    """The requested pairs, as keys of pairs of classes."""
     return None if asked is None else _keys(classes[asked[:, 0]], classes[asked[:, 1]], n)
 
 
@@ -225,25 +228,23 @@ def _solve_others(
             parts[mine[0]] = elements, part, own, part.evaluate_labels(own)
         elements, part, own, now = parts[mine[0]]
         a, b = np.searchsorted(elements, [u[k], v[k]]).tolist()
-        solved = _solved(part, a, b, bool(own[a] == own[b]), stopping)
-        if solved.cost - now < found.pairs[k]:
-            found.pairs[k] = solved.cost - now
-        if solved.status == Status.OPTIMAL:
+        cost, proven = _solved(part, a, b, bool(own[a] == own[b]), stopping)
+        if cost - now < found.pairs[k]:
+            found.pairs[k] = cost - now
+        if proven:
             found.pairs_exact[k] = True
 
 
-def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> Result:
-    """The best partition with a pair decided otherwise."""
+def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> tuple[float, bool]:
+    """What the best partition with a pair decided otherwise costs, and whether that is proven."""
     pu, pv, costs = part.pairs()
     required: dict[str, Any] = {"must_cut" if joined else "must_join": [(a, b)]}
     changed = SetPartition.of_pairs(range(part.n), pu, pv, costs, **required)
-    callback = stopping.callback
-    return solve_exactly(
-        changed,
-        None,
-        stopping.remaining,
-        callback=callback and (lambda _, cost: callback(stopping.seconds, cost)),
-    )
+    blocks = changed.blocks()
+    q = changed.contract(blocks)
+    one = BranchAndCut(q, np.arange(q.n, dtype=np.int32))
+    one.run(stopping.child(plus=math.inf), None)
+    return changed.evaluate_labels(one.labels[blocks]), one.bound >= one.cost
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
@@ -334,7 +335,7 @@ def _clusters(
 
 
 def _cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
-    """What only rounding makes negative becomes 0."""
+    """Replace values that only rounding makes negative by 0."""
     return np.where((rises < 0) & (rises >= -slack), 0.0, rises)
 
 

@@ -107,11 +107,12 @@ def kernighan_lin_pairs(
 
     Notes
     -----
-    A round over pairs takes O(m log n) time for each neighbour of a subset in the worst case, and about O(m log n) in
-    all where most pairs lead to few other subsets; O(n^2) on dense problems. A chain takes O(d^2) time where elements
-    have d neighbours, and one move on a matrix O(n). With a background, a switch takes the number of elements that
-    wait. With one that attracts some pairs, the problem is made a matrix; above 20,000 elements, moves to, and joins
-    with, subsets that no stored pair leads to follow in turn instead, until none of all lowers the cost.
+    A round over pairs takes O(m log n) time for each neighbour of a subset in the worst case. If most subsets have few
+    neighbours, it takes about O(m log n) in all; on dense problems, O(n^2). A chain takes O(d^2) time if elements have
+    d neighbours; a move on a matrix takes O(n). With a background, a switch takes time in proportion to the number of
+    elements that may still switch. If a background attracts some pairs, the problem is converted to a matrix. Above
+    20,000 elements, instead, moves to subsets and joins with subsets that no stored pair links follow, in turn, until
+    none of all these changes lowers the cost.
 
     Examples
     --------
@@ -140,7 +141,7 @@ def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Lab
 
 
 def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-    """The same for subsets that stored pairs link."""
+    """The fixed point of pairwise Kernighan-Lin over subsets that stored pairs link."""
     if p.n == 0:
         return labels
     pairs = _pairs_of(p, labels)
@@ -186,7 +187,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
 
 
 def improve_pairs_alone(p: SetPartition, labels: Labels, stopping: Stopping, patience: int | None = None) -> Labels:
-    """The fixed point of pairs alone from canonical labels; `patience` takes the place of all rules of sequences."""
+    """The fixed point of pairs alone, without moves; `patience` replaces all rules about the ends of sequences."""
     if p.n == 0:
         return labels
     pairs = _pairs_of(p, labels, patience)

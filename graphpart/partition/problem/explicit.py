@@ -1,7 +1,7 @@
 """A problem without background that has the same optima, as far as it does not take too much memory.
 
-Where the background repels, no optimum joins elements that no path of attracting pairs connects, so that only the pairs
-within the components of attracting pairs have to be listed.
+If the background repels, no optimum joins elements that no path of attracting pairs connects. So only the pairs within
+the components of attracting pairs have to be listed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ LARGEST_EXPLICIT = 5000  # elements of a problem that becomes a matrix where one
 def explicit(p: SetPartition) -> SetPartition | None:
     """A problem with the same elements, requirements and optima that has no background; None if it would be too large.
 
-    Costs of partitions that join nothing across components of attracting pairs are equal, and it evaluates all others
-    as the given problem does, too. O(n + m + pairs within components)
+    Partitions that join no elements of different components of attracting pairs cost the same in both problems, and all
+    others are evaluated as in the given problem, too. O(n + m + pairs within components)
     """
     background = p.background
     if background is None:
@@ -40,7 +40,7 @@ def explicit(p: SetPartition) -> SetPartition | None:
 
 
 def listed_within(p: SetPartition, component: Labels | None = None) -> SetPartition | None:
-    """The same with all pairs within components of attracting pairs, which are listed, for a background that repels.
+    """The problem with all pairs within components of attracting pairs listed, for a background that repels.
 
     `component`: canonical labels of sets that consist of such components, within which all pairs are listed.
     """

@@ -15,16 +15,16 @@ import numpy as np
 
 from graphpart.errors import InvalidProblem
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.exact_solvers import _brute_force
-from graphpart.partition.problem import as_problem
+from graphpart.partition.enumeration import _brute_force
+from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.derived import cut_huge, matrix_of
 from graphpart.partition.problem.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["LARGEST", "brute_force"]
+__all__ = ["LARGEST", "brute_force", "enumerated"]
 
-LARGEST = 14
+LARGEST = 14  # elements: enumeration takes some hundredths of a second then, and a second at worst
 
 
 @interruptible
@@ -78,12 +78,17 @@ def brute_force(
         raise InvalidProblem(f"{elements} elements{joined}: brute force takes at most {LARGEST}; use ilp instead")
     p = p.to_dense() if p.n <= LARGEST else p
     stopping = Stopping(time_limit, None, None, callback)
-    q = cut_huge(p if blocks is None else p.contract(blocks))
-    if stopping.check(np.inf):
-        labels = np.arange(elements, dtype=np.int32)
+    if blocks is None:
+        labels = enumerated(p, stopping)
     else:
-        labels = _brute_force.enumerate_partitions(matrix_of(q), q.tolerance, stopping)
-    if blocks is not None:
-        labels = labels[blocks]
+        labels = enumerated(p.contract(blocks), stopping.child(plus=p.evaluate_labels(blocks)))[blocks]
     bound = trivial_bound(p) if stopping.reason else p.evaluate_labels(labels)
     return finish(p, labels, stopping, "brute-force", Status.OPTIMAL, lower_bound=bound)
+
+
+def enumerated(p: SetPartition, stopping: Stopping) -> Labels:
+    """An optimal partition of a problem without required joins, of at most `LARGEST` elements; any one if stopped."""
+    q = cut_huge(p)
+    if stopping.check(np.inf):
+        return np.arange(p.n, dtype=np.int32)
+    return _brute_force.enumerate_partitions(matrix_of(q), q.tolerance, stopping)
