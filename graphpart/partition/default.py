@@ -23,7 +23,7 @@ from graphpart.common.local_search import improved
 from graphpart.common.rounds import check_seed_and_threads
 from graphpart.files.labels import write_labels
 from graphpart.partition.anytime_search.checkpoint import saved
-from graphpart.partition.anytime_search.parameters import PortfolioParameters
+from graphpart.partition.anytime_search.parameters import StartParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -129,10 +129,10 @@ def auto(
 
 def _improved(p: SetPartition, labels: Labels, stopping: Stopping, seed: int) -> Labels:
     """What local search makes of labels."""
-    alone, chains = int(labels.max(initial=-1)) == int(p.blocks().max(initial=-1)), PortfolioParameters().chains
+    alone, start = int(labels.max(initial=-1)) == int(p.blocks().max(initial=-1)), StartParameters()
 
     def kernel(q: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-        return improved_start(q, labels, alone, stopping, seed, chains)
+        return improved_start(q, labels, alone, stopping, seed, start)
 
     def run(labels: Labels, _: float) -> Labels:
         return fixed_point(p, labels, kernel, stopping)

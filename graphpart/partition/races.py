@@ -296,6 +296,8 @@ class Races:
 
     def _with(self, part: _Part, labels: Labels) -> NDArray[np.int64]:
         """All labels, with other ones of a part: labels that nobody has, by the least element of each subset."""
+        if len(part.elements) == self.p.n:
+            return labels.astype(np.int64)
         found = self._labels.copy()
         first = np.unique(labels, return_index=True)[1]
         found[part.elements] = self.p.n + part.elements[first][labels]

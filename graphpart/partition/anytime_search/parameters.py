@@ -13,6 +13,7 @@ __all__ = [
     "PortfolioParameters",
     "SearchParameters",
     "SlowParameters",
+    "StartParameters",
     "TabuParameters",
 ]
 
@@ -97,7 +98,6 @@ class PortfolioParameters:
     pool: int = 12  #: partitions kept,
     large: int = 100_000  #: and no more than there are pairs for each element, if there are more elements than this
     patience: int = 12  #: rounds without improvement, after which a run without any limit ends
-    chains: float = 12.0  #: neighbours on average, up to which pairwise Kernighan-Lin is the stronger start
     whole: int = (
         300_000  #: elements, beyond which there is annealing of regions only, where elements have few neighbours
     )
@@ -112,9 +112,19 @@ class PortfolioParameters:
 
 
 @dataclass(frozen=True)
+class StartParameters:
+    """Of the local search before the first round."""
+
+    chains: float = 12.0  #: neighbours on average, up to which pairwise Kernighan-Lin is the stronger start
+    dense: int = 400  #: elements of a matrix, above which annealing takes the place of Kernighan-Lin
+    sequences: int = 3  #: iterations of Kernighan-Lin, which gain nearly all that it would
+
+
+@dataclass(frozen=True)
 class SearchParameters:
     """All parameters of the search."""
 
+    start: StartParameters = field(default_factory=StartParameters)
     portfolio: PortfolioParameters = field(default_factory=PortfolioParameters)
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
     population: PopulationParameters = field(default_factory=PopulationParameters)
