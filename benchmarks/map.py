@@ -1,6 +1,6 @@
 """Real factor graphs: methods of graphpart and peers at equal wall-clock time, each run in a process of its own.
 
-    python benchmarks/map.py                  # ../shared/instances/{uai,wcsp,qubo}, auto and all peers, 5 s each
+    python benchmarks/map.py                  # uai, wcsp, qubo in $GRAPHPART_INSTANCES, auto and all peers, 5 s each
     python benchmarks/map.py FOLDER --methods auto,message-passing --seconds 1,5,20
     python benchmarks/map.py FOLDER --smallest 5 --only grid --peers toulbar2 --csv runs.csv --plot gaps.png
 
@@ -36,8 +36,9 @@ from statistics import mean, median
 from typing import Any
 
 import numpy as np
-from crf_instances import SHARED, Known, arrays_of, best_known, given, real_instances
+from crf_instances import Known, arrays_of, best_known, given, real_instances
 from measuring import gap
+from real import INSTANCES
 
 import graphpart as gp
 from graphpart.methods import methods_for
@@ -342,7 +343,7 @@ def one_of(names: tuple[str, ...]) -> Callable[[str], list[str]]:
 
 
 def main() -> None:
-    default = [SHARED / kind for kind in ("uai", "wcsp", "qubo") if (SHARED / kind).is_dir()]
+    default = [INSTANCES / kind for kind in ("uai", "wcsp", "qubo") if (INSTANCES / kind).is_dir()]
     methods = tuple(dict.fromkeys(method.name for method in methods_for("crf")))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path, default=default, metavar="FOLDER")

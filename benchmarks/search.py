@@ -34,10 +34,10 @@ from statistics import mean, median
 from typing import Any
 
 import numpy as np
+from real import INSTANCES
 
 import graphpart as gp
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances"
 FRACTIONS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)  # of the time limit, for gaps over time
 TRAIN, TEST = 1_000, 9_000  # first seeds of generated instances
 CORES = 2
@@ -135,12 +135,12 @@ def rounded_correlations(n: int) -> Callable[[int], Iterator[Any]]:
 
 def pace(_: int) -> Iterator[Any]:
     """The public graphs of PACE 2021; nothing where they are not at hand."""
-    if not SHARED.is_dir():
+    if not INSTANCES.is_dir():
         return
-    with open(SHARED / "best_known.csv", newline="") as file:
+    with open(INSTANCES / "best_known.csv", newline="") as file:
         for line in csv.DictReader(file):
             if line["family"] == "cluster-editing":
-                p = gp.read(SHARED / line["file"])
+                p = gp.read(INSTANCES / line["file"])
                 yield line["file"], p, float(line["value"]) - p.offset
 
 

@@ -5,13 +5,13 @@ gives them turns, one at a time:
 
 1. At first each contestant has one short turn, in the given order.
 2. Then each contestant has a share of the time, and the next turn goes to the one that has had the least time for its
-   share: the turns of each are added up, each divided by the share at that time. A prover (a contestant that raises the
-   bound) is *near* if, at the pace of its latest turns, its bound would meet the cost within some times the time that is
-   left. Near provers have about half of the time together. Provers that are far have a tenth; but if the searchers have
-   found nothing lately either, they have half of the time as well. Searchers share the rest, in proportion to what each
-   has gained in its latest turns.
+   share: the turns of each are added up, each divided by the share at that time. A prover (a contestant that raises
+   the bound) is *near* if, at the pace of its latest turns, its bound would meet the cost within some times the time
+   that is left. Near provers have about half of the time together. Provers that are far have a tenth; but if next to
+   nothing was found lately, they have half of the time as well. The rest is for better solutions. Whoever has found
+   some in its latest turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
 3. Before its turn, a contestant is offered the best solution that is known. After it, its solution and its bound are
-   taken over, if they are better.
+   taken over, if they are better. One that is done is offered better solutions as well, and may go on then.
 4. The turns of a contestant become longer, up to a share of the time that is left.
 5. A contestant says how many seconds its next step takes at least. It waits until its share has grown to that, and has
    no turn if so many are not left.
@@ -92,7 +92,8 @@ class RaceParameters:
     near: float = 0.5  #: and for provers whose bound would
     pace: float = 3.0  #: times the time that is left: so soon the bound has to meet the cost to count as near
     fade: float = 0.5  #: weight of what was gained before the latest turn, each time
-    floor: float = 0.1  #: share of the time of searchers that is divided equally
+    floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
+    idle: float = 1e-3  #: next to nothing is found if what is left of the time would add this share of all gains so far
 
 
 @dataclass
@@ -149,6 +150,7 @@ class Race:
         self.parameters = parameters or RaceParameters()
         self.labels, self.cost, self.bound, self.tolerance = labels, cost, bound, tolerance
         self.prover: str | None = None
+        self._first = cost  # or the first that is finite
         self.told = told
         self._records = [_Record(one, self.parameters.first) for one in contestants]
 
@@ -209,6 +211,7 @@ class Race:
         one.run(stopping, until)
         if one.cost < self.cost:
             self.labels, self.cost = one.labels, one.cost
+            self._first = self._first if math.isfinite(self._first) else one.cost
         self.bound = max(self.bound, min(one.bound, self.cost))
         if self.proven and self.prover is None:
             self.prover = one.name
@@ -223,6 +226,9 @@ class Race:
 
     def _next(self, left: float) -> tuple[_Record, float] | None:
         """Who has the next turn, and its share of the time; those that had none come first. None if nobody can."""
+        for record in self._records:
+            if record.contestant.done and record.contestant.cost > self.cost:
+                record.contestant.offer(self.labels, self.cost)  # after which it may go on
         able = [r for r in self._records if not r.contestant.done and r.contestant.needs <= left]
         if not able:
             return None
@@ -237,20 +243,24 @@ class Race:
         parameters = self.parameters
         provers = [record for record in able if record.contestant.proves]
         searchers = [record for record in able if not record.contestant.proves]
-        idle = not any(record.gained > 0 for record in searchers)
+        gained = sum(record.gained / max(record.lately, 1e-9) for record in able) * left
+        idle = gained <= parameters.idle * (self._first - self.cost) if self._first < math.inf else not gained
         near = any(self._is_near(record, left) for record in provers)
         proving = parameters.near if near or idle else parameters.far
         if not searchers or not provers:
             proving = 1.0 if provers else 0.0
-        share = {}
-        for group, part in ((provers, proving), (searchers, 1.0 - proving)):
-            rates = [(record.gained + record.raised) / max(record.lately, 1e-9) for record in group]
-            total = sum(rates)
-            for record, rate in zip(group, rates, strict=True):
-                even = 1.0 / len(group)
-                earned = rate / total if total > 0 else even
-                share[id(record)] = part * (parameters.floor * even + (1.0 - parameters.floor) * earned)
-        return [share[id(record)] for record in able]
+        shares = dict.fromkeys(map(id, able), 0.0)
+        for group, part, rates in (
+            (provers, proving, {id(one): one.raised / max(one.lately, 1e-9) for one in provers}),
+            (searchers, 1.0 - proving, {id(one): one.gained / max(one.lately, 1e-9) for one in able}),
+        ):
+            total = sum(rates.values())
+            earned = part * (1.0 - parameters.floor) if total > 0 else 0.0
+            for one in group:
+                shares[id(one)] += (part - earned) / len(group)
+            for key, rate in rates.items():
+                shares[key] += earned * rate / total if total > 0 else 0.0
+        return [shares[id(record)] for record in able]
 
     def _is_near(self, record: _Record, left: float) -> bool:
         """Whether the bound would meet the cost in time, at its latest pace."""

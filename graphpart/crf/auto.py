@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,17 +29,18 @@ from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
-from graphpart.crf.bucket_elimination.elimination import elimination, lowered
+from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.exact_solvers import _min_sum
-from graphpart.crf.exact_solvers.brute_force import brute_force, labelings
+from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
-from graphpart.crf.graph_cuts.graph_cut import graph_cut
+from graphpart.crf.graph_cuts.graph_cut import minimum_cut
 from graphpart.crf.hard_component import HardComponent
+from graphpart.crf.outcomes import Known, Node, Open, Reduced, Whole
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
-from graphpart.crf.problem.labeling import finish, places, trivial_bound
+from graphpart.crf.problem.labeling import Found, finish, places, trivial_bound
 from graphpart.crf.problem.labels import start_of
 from graphpart.crf.reduction.persistency import QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
@@ -49,22 +50,22 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["auto"]
 
-ENUMERATE = 2**12  # labelings of a component that is enumerated
 ENTRIES = 2**26  # of all tables of a component that is eliminated, about a nanosecond each
 SPEED = 2**27  # or so many for each second that is left
 MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
 ORDER = 0.5  # seconds for an order of elimination,
-ORDER_SHARE = 0.05  # or this share of what is left
-REDUCED = 2**20  # entries of all tables that are reduced, for each second that is left,
+ORDER_SHARE = 0.05  # or this share of what is left,
+ORDERING = 2e-7  # of which so many for each factor are needed at least
+REDUCED = 2**18  # entries of all tables that are reduced, for each second that is left,
 QUICK = 0.1  # in this share of the time,
-MAPPED = 0.2  # and by improving mappings in this share of the time that is left for a component,
+MAPPING = 2**20  # so many by improving mappings,
+MAPPED = 0.2  # in this share of the time that is left for a component,
 MAPPED_GAP = 0.05  # if message passing has left at most this share of its gap,
 WORTH = 0.9  # which is of use if at most this share of the entries of all tables is left
-PATIENCE = 20.0  # seconds in all, if there is no time limit,
-LAST = 2.0  # but at least so many for what is open after that
+BEGINNING = 0.3  # share of the time of a component before it is seen whether mappings reduce it
+NOMINAL = 20.0  # seconds that stand for those that are left, if there is no time limit
 
 Labels = NDArray[np.int32]
-Outcome = tuple[Labels, float]  # labels, lower bound
 
 
 @interruptible
@@ -87,7 +88,8 @@ def auto(
     seed : int, optional
         For restarts of local search; default 0.
     time_limit : float, optional
-        Seconds, all of which are used unless optimality is proven. Without it, about 20 seconds at most.
+        Seconds, all of which are used unless optimality is proven. Without it, as many iterations of each part as take
+        some 20 seconds together at most; their numbers depend on no clock.
     callback : callable, optional
         ``callback(seconds, cost)``; a true return value ends the run.
 
@@ -119,216 +121,212 @@ def auto(
         r = by_min_sum(f, stopping, "auto", start)
         how = "acyclic, by min-sum"
         return replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
-    solver = _Solver(stopping, np.random.default_rng(0 if seed is None else seed), time_limit is not None)
-    bound = trivial_bound(f)
-    outcome = solver.whole(f, start)
-    if solver.open:
-        solver.share(f.evaluate_labels(outcome()[0]))
-    labels, proven = outcome()
+    solver = _Solver(f, stopping, np.random.default_rng(0 if seed is None else seed))
+    stopping.raise_bound(trivial_bound(f))
+    stopping.record(f.evaluate_labels(_best_unary(f) if start is None else start))
+    solver.solve(start)
+    labels, status, bound = solver.root.labels, Status.OPTIMAL, -math.inf
     if start is not None and f.evaluate_labels(labels) > f.evaluate_labels(start):
         labels = start
-    status = Status.OPTIMAL
     if not solver.proven:
         status = Status.FEASIBLE
         stopping.check(math.inf)
-        bound = max(bound, lowered(f, proven, solver.operations) if solver.operations else proven)
-        bound = round_up(bound, common_step(f))
+        bound = max(trivial_bound(f), solver.bound)
     info = {"components": dict(solver.done)}
     return finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
 
 
-@dataclass
-class _Open:
-    """A component that nothing exact fits, with the best that is known of it."""
-
-    part: FactorGraph
-    labels: Labels
-    bound: float
-    hard: HardComponent | None = None
-    rest: Callable[[], Outcome] | None = None  # what was found for all of it, if it was reduced
-
-    def outcome(self) -> Outcome:
-        return (self.labels, self.bound) if self.rest is None else self.rest()
-
-
 class _Solver:
-    """Solves factor graphs part by part, and remembers how.
+    """Solves a factor graph part by part, and remembers how.
 
-    `whole` and `component` solve what they can, put the rest on the list `open`, and return a function that gives the
-    outcome; it is called once `share` has done what it can for the list.
+    `whole` and `component` solve what they can, put the rest on the list `open`, and return what is known; `share` does
+    what time allows for the list.
 
     Attributes
     ----------
+    root : Node
+        What is known of the factor graph.
     done : Counter of str
         How many components were solved in which way.
     proven : bool
         Whether all of them were solved to optimality.
-    operations : int
-        Roundings that may add up in bounds, apart from those that were rounded down already.
     """
 
-    def __init__(self, stopping: Stopping, rng: np.random.Generator, limited: bool) -> None:
-        self.stopping, self.rng, self.limited = stopping, rng, limited
+    def __init__(self, f: FactorGraph, stopping: Stopping, rng: np.random.Generator) -> None:
+        self.f, self.stopping, self.rng = f, stopping, rng
         self.done: Counter[str] = Counter()
-        self.open: list[_Open] = []
+        self.open: list[Open] = []
         self.proven = True
-        self.operations = 0
+        self._step: float | None = None
 
-    def whole(self, f: FactorGraph, start: Labels | None, smaller: bool = False) -> Callable[[], Outcome]:
+    def solve(self, start: Labels | None) -> None:
+        """Solve what is easy, then what is open."""
+        self.root = self.whole(self.f, start)
+        self._tell()
+        if self.open:
+            self.share()
+
+    @property
+    def bound(self) -> float:
+        """No labeling of the whole factor graph has less energy."""
+        bound, roundings = self.root.bound, self.root.roundings
+        if self._step is None:
+            self._step = common_step(self.f)
+        return round_up(lowered(self.f, bound, roundings) if roundings else bound, self._step)
+
+    def whole(self, f: FactorGraph, start: Labels | None, smaller: bool = False) -> Node:
         """What minimises any factor graph."""
         simple = merge(f)
         scheme, layout, flat = simple._scheme(), simple._layout(), simple._flat()
         order, parent, scattered = scheme.order, scheme.parent, scheme.scattered
-        merged = int(np.diff(f.incidence()[0]).max(initial=0)) if simple.m < f.m else 0
-        self.operations += merged * layout.largest_arity
+        merged = int(np.diff(f.incidence()[0]).max(initial=0)) * layout.largest_arity if simple.m < f.m else 0
         if f.n and not len(order) and not len(scheme.roots) and not simple.components().any():
-            return self.component(simple, start, smaller)  # nothing hangs on it: as it is
+            return self.component(simple, start, smaller, merged)  # nothing hangs on it: as it is
         graph = (flat[0], layout.width, layout.first, *flat[1:], layout.runs)
         belief, choice, taken, steps, factor = _min_sum.collect(
-            *graph, order, parent, scattered, layout.largest_table, False, self.stopping
+            *graph, order, parent, scattered, layout.largest_table, False, self.stopping.child(plus=math.inf)
         )
         if factor >= 0:
             raise InfeasibleProblem("every labeling is forbidden: min-sum over its acyclic part leaves none")
         labels = np.zeros(f.n, np.int32) if start is None else start.copy()
         if steps < len(order):
             self.proven = False
-            return lambda: (labels, trivial_bound(f))
-        self.operations += int(np.diff(flat[1])[order].sum()) + 3 * len(order)
-        members, core = _core(simple, order, belief, layout)
-        parts = [
-            (variables, self.component(part, None if start is None else start[members[variables]], smaller))
-            for variables, part in _connected(core)
-        ]
+            return Known(labels, f.evaluate_labels(labels), trivial_bound(f), 0)
 
-        def outcome() -> Outcome:
-            bounds = [simple.constant, taken]
-            for variables, part in parts:
-                labels[members[variables]], least = part()
-                bounds.append(least)
+        def complete(labels: Labels) -> float:
             roots, variable = _min_sum.assign(
                 *graph, order, parent, scheme.roots, scattered, layout.largest_arity, False, belief, choice, labels
             )
             if variable >= 0:
                 name = f.variables[variable]
                 raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
-            self.operations += 1
-            return labels, math.fsum([*bounds, roots])
+            return float(roots)
 
-        return outcome
+        roots = complete(labels)
+        members, core = _core(simple, order, belief, layout)
+        parts = [
+            (members[variables], self.component(part, None if start is None else start[members[variables]], smaller))
+            for variables, part in _connected(core)
+        ]
+        own = merged + int(np.diff(flat[1])[order].sum()) + 3 * len(order) + 1
+        return Whole(math.fsum([simple.constant, taken, roots]), labels, parts, complete, own)
 
-    def component(self, part: FactorGraph, start: Labels | None, smaller: bool) -> Callable[[], Outcome]:
+    def component(self, part: FactorGraph, start: Labels | None, smaller: bool, merged: int = 0) -> Node:
         """What minimises one cyclic component."""
         first, bound = _best_unary(part) if start is None else start, -math.inf
+        roundings = merged + 3 * (part.m + part.n)
         if not self.stopping.check(math.inf):
             for way in (self._by_enumeration, self._by_graph_cut, self._by_elimination):
-                r = way(part)
-                if r is not None and r.status == Status.OPTIMAL:
+                found = way(part)
+                if found is None:
+                    continue
+                cost = part.evaluate_labels(found.labels)
+                if found.proven:
                     self.done[way.__name__[1:].replace("_", " ").replace("graph", "a graph")] += 1
-                    self.operations = max(self.operations, 3 * (part.m + part.n))
-                    return lambda: (r.labels, r.cost)
-                if r is not None:
-                    bound = max(bound, r.lower_bound)
-                    first = r.labels if r.cost < part.evaluate_labels(first) else first
-        if not smaller and self._affordable(part) and not self.stopping.check(math.inf):
+                    return Known(found.labels, cost, cost, roundings)
+                bound = max(bound, found.bound)
+                first = found.labels if cost < part.evaluate_labels(first) else first
+        if not smaller and self._affordable(part, REDUCED) and not self.stopping.check(math.inf):
             small = self._smaller(part, QUICK_STEPS, QUICK * self._seconds)
             if small is not None:
-                return self._of_reduced(small, start, bound)
-        one = _Open(part, first, max(bound, trivial_bound(part)))
+                return self._of_reduced(small, start, bound, merged)
+        one = Open(part, first, max(bound, trivial_bound(part)), merged)
         self.open.append(one)
-        return one.outcome
+        return one
 
-    def share(self, cost: float) -> None:
-        """Do what time allows for what is open, the smallest first; what they leave goes round again.
-
-        `cost` is the energy of the whole factor graph with the labels that are known.
-        """
+    def share(self) -> None:
+        """Do what time allows for what is open, the smallest first; what they leave goes round again."""
         waiting = sorted(self.open, key=_entries)
         while waiting:
             seconds = self._seconds * _entries(waiting[0]) / sum(map(_entries, waiting))
             one = waiting.pop(0)
             if seconds <= 0 or self.stopping.check(math.inf):
                 continue
-            before = one.part.evaluate_labels(one.labels)
-            others = cost - before if cost < math.inf else math.inf
-            one.hard = HardComponent(one.part, one.labels, self.stopping, self.rng, seconds, self.limited, others)
-            one.hard.begin()
-            if not one.hard.proven and one.hard.open_share <= MAPPED_GAP and self._affordable(one.part):
-                small = self._smaller(one.part, STEPS, MAPPED * one.hard.left)
-                if small is not None and len(small.problem.tables) <= WORTH * len(one.part.tables):
-                    known = len(self.open)
-                    one.rest = self._of_reduced(small, one.hard.labels, max(one.bound, one.hard.bound))
-                    waiting = sorted(self.open[known:], key=_entries) + waiting
-                    cost = others + one.part.evaluate_labels(one.rest()[0])
-                    continue
-            one.hard.run()
-            cost = others + one.hard.cost
+            within = self._within(one, seconds)
+            one.hard = hard = HardComponent(one.part, one.labels, within, self.rng, lambda *_: self._tell())
+            known = len(self.open)
+            if self._affordable(one.part, MAPPING):
+                hard.begin(within.child(BEGINNING * seconds if self._limited else None))
+                if not hard.proven and hard.open_share <= MAPPED_GAP:
+                    self._map(one, hard, MAPPED * (within.remaining if within.remaining is not None else seconds))
+            if one.rest is None:
+                hard.run(within)
+            else:
+                waiting = sorted(self.open[known:], key=_entries) + waiting
+            self._tell()
         self._again()
         for one in self.open:
-            if one.rest is not None:
-                continue
-            if one.hard is not None:
-                one.labels, one.bound = one.hard.labels, max(one.bound, one.hard.bound)
-                self.proven &= one.hard.proven
-            else:
-                self.proven = False
-            self.done["without time" if one.hard is None else one.hard.how] += 1
+            if one.rest is None:
+                self.proven &= one.hard is not None and one.hard.proven
+                self.done["without time" if one.hard is None else one.hard.how] += 1
+
+    def _map(self, one: Open, hard: HardComponent, seconds: float) -> None:
+        """Reduce a component by what message passing knows, if that is worth it."""
+        small = self._smaller(one.part, STEPS, seconds)
+        if small is not None and len(small.problem.tables) <= WORTH * len(one.part.tables):
+            one.rest = self._of_reduced(small, hard.labels, one.bound)
 
     def _again(self) -> None:
         """Use the time that is left."""
-        again = [one.hard for one in self.open if one.hard is not None and one.rest is None and not one.hard.proven]
-        while again and self.limited and self._seconds > 0 and not self.stopping.check(math.inf):
-            for k, hard in enumerate(again):
-                hard.go_on(self._seconds / (len(again) - k))
-            again = [hard for hard in again if not hard.proven]
+        again = [(one, one.hard) for one in self.open if one.hard is not None and one.rest is None]
+        while again and self._limited and not self.stopping.check(math.inf):
+            for k, (one, hard) in enumerate(again):
+                hard.run(self._within(one, self._seconds / (len(again) - k)))
+            self._tell()
+            again = [(one, hard) for one, hard in again if not hard.race.done]
 
-    def _affordable(self, part: FactorGraph) -> bool:
-        return len(part.tables) < REDUCED * self._seconds
+    def _within(self, one: Open, seconds: float) -> Stopping:
+        """For a component: costs of the whole are larger by what all others cost."""
+        return self.stopping.child(seconds if self._limited else None, plus=one.rest_of(self.root))
 
-    def _smaller(self, part: FactorGraph, steps: Any, seconds: float) -> LabelingReduction | None:
-        """The reduced factor graph, if it is smaller."""
-        small = reduced(part, steps, Stopping(seconds, callback=self._callback))
-        return small if small.problem.n < part.n or len(small.problem.tables) < len(part.tables) else None
+    def _tell(self) -> None:
+        """Let the run know the cost and the bound of the whole."""
+        self.stopping.record(self.root.cost)
+        self.stopping.raise_bound(self.bound)
 
-    def _of_reduced(self, small: LabelingReduction, start: Labels | None, bound: float) -> Callable[[], Outcome]:
-        if small.problem.n == 0:
-            self.done["by reduction"] += 1
-        self.operations += 1
-        inner = self.whole(small.problem, None if start is None else small.project(start), True)
-
-        def outcome() -> Outcome:
-            labels, least = inner()
-            return small.lift(labels), max(bound, least + small.constant)
-
-        return outcome
-
-    def _by_enumeration(self, part: FactorGraph) -> LabelingResult | None:
-        return brute_force(part, callback=self._callback) if labelings(part) <= ENUMERATE else None
-
-    def _by_elimination(self, part: FactorGraph) -> LabelingResult | None:
-        """Where the sums of tables along a quick order are small enough."""
-        seconds = self._seconds
-        order = find_order(part, None, Stopping(min(ORDER, ORDER_SHARE * seconds), callback=self._callback))
-        limit = min(MEMORY, memory() // 4)
-        if order.memory > limit or order.entries > max(ENTRIES, SPEED * seconds):
-            return None
-        remaining = self.stopping.remaining
-        return elimination(part, order=order, memory_limit=limit, time_limit=remaining, callback=self._callback)
-
-    def _by_graph_cut(self, part: FactorGraph) -> LabelingResult | None:
-        try:
-            return graph_cut(part, time_limit=self.stopping.remaining, callback=self._callback)
-        except InvalidProblem:
-            return None
-
-    def _callback(self, seconds: float, cost: float) -> bool:
-        """For what runs inside: whether the whole run has to end."""
-        return self.stopping.check(math.inf)
+    @property
+    def _limited(self) -> bool:
+        return self.stopping.remaining is not None
 
     @property
     def _seconds(self) -> float:
         """What is left of the time."""
         remaining = self.stopping.remaining
-        return max(LAST, PATIENCE - self.stopping.seconds) if remaining is None else remaining
+        return NOMINAL if remaining is None else remaining
+
+    def _affordable(self, part: FactorGraph, each: int) -> bool:
+        return len(part.tables) < each * self._seconds
+
+    def _smaller(self, part: FactorGraph, steps: Any, seconds: float) -> LabelingReduction | None:
+        """The reduced factor graph, if it is smaller."""
+        small = reduced(part, steps, self.stopping.child(seconds if self._limited else None, plus=math.inf))
+        return small if small.problem.n < part.n or len(small.problem.tables) < len(part.tables) else None
+
+    def _of_reduced(self, small: LabelingReduction, start: Labels | None, bound: float, merged: int = 0) -> Node:
+        if small.problem.n == 0:
+            self.done["by reduction"] += 1
+        inner = self.whole(small.problem, None if start is None else small.project(start), True)
+        return Reduced(small, inner, bound, merged + 1)
+
+    def _by_enumeration(self, part: FactorGraph) -> Found | None:
+        return enumerated(part, self.stopping.child(plus=math.inf)) if labelings(part) <= FEW else None
+
+    def _by_elimination(self, part: FactorGraph) -> Found | None:
+        """Where the sums of tables along a quick order are small enough."""
+        seconds = min(ORDER, ORDER_SHARE * self._seconds)
+        if ORDERING * part.m > seconds:
+            return None
+        order = find_order(part, None, self.stopping.child(seconds if self._limited else None, plus=math.inf))
+        limit = min(MEMORY, memory() // 4)
+        if order.plan is None or order.memory > limit or order.entries > max(ENTRIES, SPEED * self._seconds):
+            return None
+        return eliminated(part, order, self.stopping.child(plus=math.inf))
+
+    def _by_graph_cut(self, part: FactorGraph) -> Found | None:
+        try:
+            return minimum_cut(part, self.stopping.child(plus=math.inf))
+        except InvalidProblem:
+            return None
 
     def message(self) -> str:
         """What was done."""
@@ -339,7 +337,7 @@ class _Solver:
         return f"{text}: {ways}" if ways else text
 
 
-def _entries(one: _Open) -> int:
+def _entries(one: Open) -> int:
     return len(one.part.tables)
 
 

@@ -1,10 +1,11 @@
 """The set partition problem and its algorithms.
 
-`problem` is the room that all others build on; `local_search`, `anytime_search` and `exact_solvers` find partitions;
-`bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all;
-`confidence` says how sure a partition is; `extending` takes an old one to a problem that has changed.
+All other rooms build on `problem`. `local_search`, `anytime_search` and `exact_solvers` find partitions. `bounds` and
+`certificates` prove lower bounds. `reduction` finds pairs that are known beforehand. `auto` chooses among all of these.
+`confidence` says how certain each decision of a partition is. `extending` adapts an old partition to a problem that has
+changed.
 
-They are imported when they are first used, so that `import graphpart` stays quick.
+The rooms are imported when they are first used, so that `import graphpart` is fast.
 """
 
 from importlib import import_module
@@ -12,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphpart.partition.anytime_search.search import search
-    from graphpart.partition.default import auto
     from graphpart.partition.bounds.lower_bound import lower_bound
     from graphpart.partition.certificates.certificate import Certificate
     from graphpart.partition.confidence.doubts import Doubts, doubts
-    from graphpart.partition.proving import exact
+    from graphpart.partition.default import auto
     from graphpart.partition.enumeration.brute_force import brute_force
     from graphpart.partition.exact_solvers.ilp import ilp
     from graphpart.partition.extending.extend import ExtendedResult, extend
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
     from graphpart.partition.local_search.multilevel import multilevel
     from graphpart.partition.problem import SetPartition
+    from graphpart.partition.proving import exact
     from graphpart.partition.reduction.persistency import persistency, reduce
 
 __all__ = [

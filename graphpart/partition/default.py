@@ -1,9 +1,9 @@
 """The default method for set partition problems: local search, then search and proof in turn where there is time.
 
-1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few neighbours;
-   with a background, multilevel moves.
-2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time limit,
-   all of it is used until all is proven. Without, search and proof have one turn each, and some seconds in all.
+1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few
+   neighbours; on large matrices annealing takes its place; with a background, multilevel moves.
+2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
+   limit, all of it is used until all is proven. Without, search and proof have one turn each, some seconds in all.
 3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
    join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
 """
@@ -102,7 +102,9 @@ def auto(
     start = better_start(p, initial, checkpoint)
     labels = _improved(p, p.blocks() if start is None else start, stopping, seed or 0)
     if stopping.reason is not None:
-        return saved(p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=trivial_bound(p)), checkpoint)
+        return saved(
+            p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=trivial_bound(p)), checkpoint
+        )
     blocks, q, constant = p.blocks(), p, 0.0
     inner = labels
     if len(p.must_join):
@@ -146,4 +148,6 @@ def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> 
     away = f"the bound is {100 * share:.2g}% below" if share < 1.0 else "the bound says little"
     searching, proving = races.seconds()
     more = 10 * max(1.0, PATIENCE if time_limit is None else time_limit)
-    return f"{away} after {searching:.1f} s of search, {proving:.1f} s of proofs; more of both with time_limit={more:.0f}"
+    return (
+        f"{away} after {searching:.1f} s of search, {proving:.1f} s of proofs; more of both with time_limit={more:.0f}"
+    )

@@ -11,11 +11,13 @@ from strategies_crf import random_factor_graph
 
 import graphpart as gp
 from graphpart.crf import auto, brute_force, graph_cut, icm, reduce
+from graphpart.crf.branch_and_bound.contestant import BranchingParameters
 from graphpart.crf.problem.derive import merge
 from graphpart.crf.problem.labeling import trivial_bound
 
 AUTO = import_module("graphpart.crf.auto")
 HARD = import_module("graphpart.crf.hard_component")
+CONTESTANTS = import_module("graphpart.crf.contestants")
 
 
 def frustrated(side, seed=3, labels=2):
@@ -50,14 +52,13 @@ def exact_optimum(f):
 @pytest.mark.parametrize("passing", [False, True])
 def test_every_way_against_enumeration(monkeypatch, seconds, passing):
     """Nothing exact before message passing; with `passing` False not even that, so that all the rest is reached."""
-    monkeypatch.setattr(AUTO, "ENUMERATE", 0)
+    monkeypatch.setattr(AUTO, "FEW", 0)
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
     monkeypatch.setattr(AUTO._Solver, "_by_graph_cut", lambda self, part: None)
-    for name, value in (("PATIENCE", 0.05), ("LAST", 0.05)):
-        monkeypatch.setattr(AUTO, name, value)
-    monkeypatch.setattr(HARD, "MEMORY", 100)
+    few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=20), memory=100)
+    monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     if not passing:
-        monkeypatch.setattr(HARD.Ascent, "run", lambda self: "stopped")
+        monkeypatch.setattr(CONTESTANTS.Ascent, "run", lambda self: "stopped")
     rng = np.random.default_rng(17)
     ways = set()
     for _ in range(60):
@@ -103,17 +104,33 @@ def test_messages():
     )
 
 
-def test_time_is_used_and_bound_and_labels_are_good():
-    f = frustrated(90, labels=6)
-    began = time.perf_counter()
-    r = auto(f, time_limit=1.0, seed=1)
-    assert 0.9 < time.perf_counter() - began < 2.5
-    assert r.status == gp.Status.TIME_LIMIT and r.message.startswith("stopped at the time limit: 1 cyclic component")
+def test_without_a_time_limit_no_clock_counts(monkeypatch):
+    """Bound and labels are good, and the same again."""
+    f = frustrated(24, labels=6)
+    few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=50), passed=2.0**20)
+    monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
+    r, again = auto(f, seed=1), auto(f, seed=1)
+    assert r.status == gp.Status.FEASIBLE and r.message.startswith(
+        "ended: 1 cyclic component by bound and local search"
+    )
     assert trivial_bound(f) < r.lower_bound and r.gap < 0.08
     assert r.cost < icm(f, order="sweep", restarts=20, seed=0).cost
-    costs = [cost for _, cost in r.history]
-    known = costs[next(k for k, cost in enumerate(costs) if cost < np.inf) :]
-    assert max(known) < np.inf and min(known) == pytest.approx(r.cost)
+    assert (again.labels == r.labels).all() and again.lower_bound == r.lower_bound
+
+
+def test_asking_for_what_is_known_changes_nothing(monkeypatch):
+    monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
+    few = HARD.ContestantParameters(rounds=1, branching=BranchingParameters(nodes=10))
+    monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
+    solvers = []
+    solve = AUTO._Solver.solve
+    monkeypatch.setattr(AUTO._Solver, "solve", lambda self, start: solvers.append(self) or solve(self, start))
+    r = auto(frustrated(12, labels=3))
+    root = solvers[0].root
+    first = root.labels, root.cost, root.bound, root.roundings
+    second = root.labels, root.cost, root.bound, root.roundings
+    assert (first[0] == second[0]).all() and first[1:] == second[1:]
+    assert ((first[0] == r.labels).all() and solvers[0].bound == r.lower_bound) or r.status == gp.Status.OPTIMAL
 
 
 def test_history_is_of_the_whole_energy():

@@ -2,9 +2,6 @@
 
 import logging
 import math
-import signal
-import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -323,32 +320,26 @@ def test_the_result_tells_how_it_ended():
     stopped = gp.crf.exact(f, max_iterations=300)
     assert stopped.status == "iteration_limit" and 300 <= stopped.iterations < 400
     again = gp.crf.exact(f, max_iterations=300)
-    assert replace(again, seconds=0, history=(), info={}, labels=stopped.labels) == replace(
-        stopped, seconds=0, history=(), info={}
-    )
+    apart = {"seconds": 0, "history": (), "bounds": (), "info": {}}
+    assert replace(again, labels=stopped.labels, **apart) == replace(stopped, **apart)
     assert (again.labels == stopped.labels).all()
     assert stopped.lower_bound < stopped.cost and stopped.info["open"] > 0
     assert gp.crf.exact(f, target=stopped.cost).status == "target"
     assert gp.crf.exact(f, initial=stopped, max_iterations=0).cost <= stopped.cost
-    times, bounds = zip(*stopped.info["bounds"], strict=True)
+    times, bounds = zip(*stopped.bounds, strict=True)
     assert list(bounds) == sorted(bounds) and list(times) == sorted(times)
     with pytest.raises(gp.InvalidOption):
         gp.crf.exact(f, max_iterations=-1)
 
 
-def test_limits_and_interrupts(caplog):
+def test_limits_and_interrupts(caplog, ctrl_c):
     f = hard_graph(n=80)
-    began = time.monotonic()
-    r = gp.crf.exact(f, time_limit=0.5)
-    assert r.status == "time_limit" and time.monotonic() - began < 2.0
+    assert gp.crf.exact(f, time_limit=0.3).status == "time_limit"
     calls = []
     r = gp.crf.exact(f, callback=lambda seconds, cost: calls.append(cost) or len(calls) > 10)
     assert r.status == "interrupted" and min(calls) >= r.cost - 1e-9
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    r = gp.crf.exact(f, time_limit=20)
-    timer.join()
-    assert r.status == "interrupted" and r.cost < math.inf and r.seconds < 5
+    r = gp.crf.exact(f, callback=ctrl_c)
+    assert r.status == "interrupted" and r.cost < math.inf
     with caplog.at_level(logging.INFO, "graphpart.crf.exact"):
         gp.crf.exact(f, time_limit=1.3)
     assert any("lower bound" in line for line in caplog.messages)

@@ -85,7 +85,7 @@ def test_small_pairwise_problems_are_mostly_solved_and_always_sound(block):
         if r.info["triplets"]:
             open_before += 1
             closed += c.bound > energies.min() - 1e-6
-        bounds = [bound for _, bound in r.info["bounds"]]
+        bounds = [bound for _, bound in r.bounds]
         assert all(b >= a - 1e-9 for a, b in pairwise_of(bounds))
     assert open_before >= 5 and closed >= 0.75 * open_before, (closed, open_before)
 

@@ -1,9 +1,11 @@
 """Problems solved in parts: against the whole, in any division, on any number of workers, after any loss."""
 
+import gc
 import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 
 import numpy as np
@@ -236,6 +238,22 @@ def test_another_run_does_not_take_the_folder(tmp_path):
         solve(tmp_path / "x.parquet", workers=0, work_folder=tmp_path / "work", method="greedy-joining")
     with pytest.raises(gp.InvalidOption, match="is not empty"):
         solve(tmp_path / "x.parquet", workers=0, work_folder=tmp_path)
+
+
+def test_labels_that_have_no_folder_go_with_the_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    rows = rows_of(np.random.default_rng(1))
+    result = solve(rows, workers=0)
+    assert [str(path) for path in tmp_path.iterdir()] == [result.labels] and labels_of(result)
+    del result
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(gp.InvalidOption):
+        solve(rows, workers=0, options={"unheard of": 1})
+    assert list(tmp_path.iterdir()) == []
+    kept = solve(rows, workers=0, output=tmp_path / "labels").labels
+    gc.collect()
+    assert os.listdir(kept)
 
 
 def test_time_limit_gives_the_best_so_far():

@@ -248,7 +248,7 @@ def test_graph_cut_as_oracle():
     truth = [np.kron(rng.integers(2, size=(3, 3)), np.ones((4, 4), int)) for _ in range(3)]
     X = [grid(t + rng.normal(scale=0.8, size=t.shape)) for t in truth]
     model = ConditionalRandomField("potts", training="max-margin", intercept=True, sigma=0.3, seed=1, tol=0.05)
-    model.fit(X, [t.ravel() for t in truth], time_limit=20)
+    model.fit(X, [t.ravel() for t in truth])
     assert model.gap_ <= 0.05 and model.pairwise_[0, 0, 0] > 0
     cut = ConditionalRandomField("potts", solver="graph-cut")
     cut.__dict__.update({k: v for k, v in model.__dict__.items() if k != "solver"})

@@ -74,8 +74,8 @@ def test_far_cycles_are_found_between_what_is_joined():
     pairs = np.concatenate([np.stack([np.arange(n - 1), np.arange(1, n)], 1), [[0, n - 1]]])
     p = gp.SetPartition.from_pairs(n, pairs, np.array([-1.0] * (n - 1) + [0.5]))
     stopping = Stopping(20)
-    inequalities, prices = solve_relaxation(p, stopping)
-    certificate = certify(p, "lp", inequalities, prices)
+    inequalities, multipliers = solve_relaxation(p, stopping)
+    certificate = certify(p, "lp", inequalities, multipliers)
     assert certificate.bound == n * -1.0 + 1.5
     check_certificate(p, certificate)
     r = Relaxation(p, Stopping())
@@ -107,7 +107,7 @@ def test_problems_are_left(monkeypatch):
     monkeypatch.setattr(Search, "rest_of", counted)
     for seed in range(8):
         p = gp.generate.grid(12, 12, long_range=0.3, reach=4, decimals=1, sigma=1.5, regions=5, seed=seed).problem
-        assert gp.partition.exact(p, time_limit=20).status == gp.Status.OPTIMAL
+        assert gp.partition.exact(p).status == gp.Status.OPTIMAL
     assert calls and min(calls) < 144
 
 

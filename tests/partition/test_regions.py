@@ -122,7 +122,7 @@ def test_exact_finds_the_optimum_of_what_hangs_together_loosely(monkeypatch):
 
 @pytest.mark.parametrize("largest", [4, 400])
 def test_bounds_by_regions_are_valid(largest, monkeypatch):
-    """Whatever prices and partition they begin with; and so is what reduced costs then say of pairs outside."""
+    """Whatever multipliers and partition they begin with; and so is what reduced costs then say of pairs outside."""
     used_regions(monkeypatch)
     monkeypatch.setattr(regions_module, "LARGEST", largest)
     gained = improved = 0
@@ -253,7 +253,7 @@ def test_far_cycles_are_as_short_as_those_of_networkx(seed):
 def test_a_volume_is_proven():
     p, truth = gp.generate.volume(1500, seed=3)
     assert p.n == 1500 and len(np.unique(p.pairs()[2])) == 11 and len(np.unique(truth)) == 37
-    r = gp.partition.exact(p, time_limit=60)
+    r = gp.partition.exact(p)
     assert r.status == gp.Status.OPTIMAL
     assert r.cost <= gp.partition.kernighan_lin(p).cost
 

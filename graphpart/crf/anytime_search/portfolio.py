@@ -1,8 +1,8 @@
-"""The searches that fit a factor graph, taking turns: each goes on from what the others have found.
+"""All searches that are applicable to a factor graph take turns; each continues from the best labeling of the others.
 
-`LabelingSearch` fits every factor graph. Where it is a binary quadratic form (see `binary_quadratic`), `BinarySearch`
-takes part. The next round is that of the search that has worked less so far, by estimates that do not look at the
-clock; so the result after a number of rounds does not depend on the number of threads.
+`LabelingSearch` is applicable to every factor graph, `BinarySearch` to binary quadratic forms (see `binary_quadratic`).
+The next round belongs to the search that has done less work so far. Work is estimated without looking at the clock, so
+the result after a number of rounds does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -55,14 +55,13 @@ class Portfolio:
         self.idle = 0
 
     def offer(self, labels: Labels, cost: float) -> None:
-        """Take a labeling that something else found, if it is the best; `cost` is its energy."""
+        """Take a labeling that another method found, if it is the best; `cost` is its energy."""
         if cost < self.cost:
             self.labels, self.cost = labels.copy(), cost
 
     def run(
         self,
         stopping: Stopping,
-        others: float = 0.0,
         patience: int | None = None,
         serve: Callable[[], object] | None = None,
     ) -> None:
@@ -72,31 +71,26 @@ class Portfolio:
         ----------
         stopping : Stopping
             Its iterations are rounds.
-        others : float
-            The energy of what is not in this factor graph, for target, callback and history.
         patience : int, optional
         serve : callable, optional
             Called about every 50 ms.
         """
-        current = self.searches[0]
-
-        def callback(_: float, __: float) -> bool:
-            if serve is not None:
-                serve()
-            return stopping.check(min(self.cost, current.cost) + others)
-
-        while not stopping.check(self.cost + others):
+        while not stopping.check(self.cost):
             if patience is not None and self.idle >= patience * len(self.searches):
                 break
             current = min(self.searches, key=lambda one: one.work)
             if self.cost < current.cost:
                 current.offer(self.labels, self.cost)
-            inner = Stopping(stopping.remaining, 1, callback=callback)
-            current.run(inner)
-            inner.reraise()
+            inner = stopping.child(iterations=1)
+            if isinstance(current, LabelingSearch):
+                current.run(inner, serve=serve)
+            else:
+                current.run(inner)
             improved = current.cost < self.cost
             if improved:
                 self.labels, self.cost = current.labels, current.cost
-                stopping.record(self.cost + others)
+                stopping.record(self.cost)
+            if serve is not None:
+                serve()
             self.idle = 0 if improved else self.idle + 1
-            stopping.step(self.cost + others)
+            stopping.step(self.cost)

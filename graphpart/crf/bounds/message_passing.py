@@ -1,15 +1,17 @@
 """Sequential reweighted message passing: a lower bound that never falls, and labelings by rounding.
 
 The bound of a reparametrisation (see `certificate`) is raised by block coordinate ascent. Variables are visited in
-order, then in reverse. A visited variable collects from every factor the least entry for each of its labels, less
-what the factor sent to its other variables, so that this is now its own cost; then it sends equal shares of that to the
-factors that reach ahead (Kolmogorov 2015; for pairs this is TRW-S, Kolmogorov 2006). On a chain in order one pass gives
-the optimum. Tables of pairs that are Potts or truncated linear functions are passed in time linear in
-the number of labels (Felzenszwalb & Huttenlocher 2006).
+order, then in reverse. When a variable is visited, every factor of this variable sends it, for each of its labels, the
+least entry of its table, less what the factor sent to its other variables. These amounts become unary costs of the
+variable. The variable then sends equal shares of them to those of its factors that contain later variables (Kolmogorov
+2015; for pairs this is TRW-S, Kolmogorov 2006). On a chain in order one pass gives the optimum. Tables of pairs that
+are Potts or truncated linear functions are passed in time linear in the number of labels (Felzenszwalb & Huttenlocher
+2006).
 
-After a pass in reverse, labels are chosen in order: that which is least given the labels of earlier variables and the
-messages from later ones. Iterated conditional modes improve them. Once the bound hardly rises any more, violated
-cycles are added as larger factors (see `tightening`), until the gap is closed, time is over, or nothing is gained.
+After a pass in reverse, labels are chosen in order: each variable gets the label of least cost given the labels of
+earlier variables and the messages from later ones. Iterated conditional modes improve this labeling. Once the bound
+hardly rises any more, violated cycles are added as larger factors (see `tightening`), until the gap is closed, the time
+is over, or no cycle raises the bound.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ def message_passing(
 ) -> LabelingResult:
     """Lower bound and labelings by sequential reweighted message passing, with tightening by cycles.
 
+    Also known as ``srmp``, and for pairs as ``trw-s`` or ``trws``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph
@@ -63,7 +67,7 @@ def message_passing(
     tightening : bool
         Whether to add violated cycles as larger factors once the bound hardly rises any more.
     time_limit : float, optional
-        Seconds. The certificate is made after that.
+        Seconds. Making the certificate takes additional time.
     max_iterations : int, optional
         Iterations, each of a pass forward and one in reverse.
     target : float, optional
@@ -76,7 +80,7 @@ def message_passing(
     LabelingResult
         With status ``optimal`` if bound and energy meet (up to ``2**-36`` of the sum of absolute entries), else
         ``feasible`` with the best labeling and bound. ``info["certificate"]`` is the :class:`Certificate` of the bound,
-        ``info["bounds"]`` its history as pairs (seconds, bound), ``info["triplets"]`` the number of triplets added.
+        ``info["triplets"]`` the number of triplets added.
 
     Raises
     ------
@@ -87,8 +91,9 @@ def message_passing(
 
     Notes
     -----
-    An iteration takes time linear in the sizes of all tables, of pairs with Potts or truncated linear tables in the
-    number of labels. Memory: one message for each label of each pair, and at most 0.5 GB for triplets.
+    An iteration takes time linear in the sizes of all tables; for pairs with Potts or truncated linear tables, linear
+    in the number of labels. Memory: for each pair, one number for each label of both variables, and at most 0.5 GB for
+    triplets.
 
     Examples
     --------
@@ -106,11 +111,12 @@ def message_passing(
     start = None if initial is None else start_of(f, initial)
     stopping = Stopping(time_limit, max_iterations, target, callback)
     ascent = Ascent(f, stopping, start, tightening)
+    ascent.whole = True
     why = ascent.run()
     certificate = ascent.certificate("message-passing")
     # The bound of the certificate was rounded down at every step: what remains of a closed gap is rounding.
     closed = ascent.cost - certificate.bound <= ascent.tolerance
-    info = {"certificate": certificate, "bounds": tuple(ascent.bounds), "triplets": ascent.triplets}
+    info = {"certificate": certificate, "triplets": ascent.triplets}
     status = Status.OPTIMAL if closed else Status.FEASIBLE
     message = None if stopping.reason and not closed else f"{'proven optimal' if closed else 'ended'}: {why}"
     return finish(f, ascent.labels, stopping, "message-passing", status, message, certificate.bound, info)
@@ -125,8 +131,12 @@ class Ascent:
         The best labeling so far, and its energy.
     bounds : list of (float, float)
         Seconds and bound after each iteration, up to rounding.
+    iterations, since : int
+        How many there were in all runs, and since the bound was last tightened or found to rise.
     tolerance : float
         A gap of at most this counts as closed.
+    whole : bool
+        Whether this is the whole problem of `stopping`, which then hears of better bounds; default: it is not.
     """
 
     def __init__(
@@ -140,7 +150,8 @@ class Ascent:
         self.tolerance = 0.0
         self._measure()
         self.bounds: list[tuple[float, float]] = []
-        self.rounded = 0
+        self.iterations = self.since = self.rounded = 0
+        self.whole = False
         stopping.record(self.cost)
 
     @property
@@ -149,56 +160,56 @@ class Ascent:
         return len(self.passes.structure.triplets)
 
     def run(self) -> str:
-        """Go on until the gap is closed, the bound hardly rises, or `Stopping` says so; why it ended."""
+        """Run until the gap is closed, the bound hardly rises, or `Stopping` ends the run; return the reason."""
         stopping, passes = self.stopping, self.passes
         if not self.f.n:
             passes.bound = self.f.constant
             return "there are no variables"
-        since = 0
         while not stopping.check(self.cost):
             if not passes.iterate(self.cost, stopping):
                 break
             self.bounds.append((stopping.seconds, passes.bound))
+            if self.whole:
+                stopping.raise_bound(passes.bound)
             if passes.shows_infeasible():
                 self.certificate("message-passing")  # raises, where it proves the same
-            since += 1
-            k = stopping.iterations + 1
+            self.since += 1
+            self.iterations = k = self.iterations + 1
             if k in (1, 2) or k % (2 if k <= DENSE else EVERY) == 0:
                 self.round()
             ended = stopping.step(self.cost)
             if self.closed():
-                return f"bound and energy meet after {stopping.iterations} iterations" + self._added()
+                return f"bound and energy meet after {k} iterations" + self._added()
             if ended:
                 break
-            if since <= WINDOW or not self._stalls(LITTLE):
+            if self.since <= WINDOW or not self._stalls(LITTLE):
                 continue
             if self.tightening and tighten(passes, self.cost, stopping):
-                since = 0
+                self.since = 0
             elif self._stalls(LEAST):
                 break
             else:
-                since = 0
+                self.since = 0
         if not stopping.reason:
-            if self.rounded < stopping.iterations:
+            if self.rounded < self.iterations:
                 self.round()
             if not self.closed():
-                return f"the bound hardly rises after {stopping.iterations} iterations" + self._added()
-            return f"bound and energy meet after {stopping.iterations} iterations" + self._added()
+                return f"the bound hardly rises after {self.iterations} iterations" + self._added()
+            return f"bound and energy meet after {self.iterations} iterations" + self._added()
         return "stopped"
 
     def round(self) -> None:
         """A labeling by rounding, improved by iterated conditional modes; kept if it is the best."""
-        self.rounded = self.stopping.iterations + 1
+        self.rounded = self.iterations
         labels = self.passes.round()
-        inner = Stopping(self.stopping.remaining)
-        labels, cost = improve(self.f, labels, inner, "sweep")
+        labels, cost = improve(self.f, labels, self.stopping.child(), "sweep")
         if cost < self.cost:
             self.labels, self.cost = labels, cost
             self._measure()
             self.stopping.record(cost)
 
     def offer(self, labels: NDArray[np.int32], cost: float) -> None:
-        """Take a labeling that something else found, if it is the best."""
+        """Take a labeling that another method found, if it is the best."""
         if cost < self.cost:
             self.labels, self.cost = labels.copy(), cost
             self._measure()

@@ -63,7 +63,7 @@ cdef struct Store:
     # trail and levels
     Trail* trail
     int64_t trail_size
-    int64_t trail_room
+    Py_ssize_t trail_room
     # what waits to be looked at
     uint8_t* in_nc
     uint8_t* in_ac
@@ -109,12 +109,12 @@ cdef struct Store:
     int64_t eac_done
 
 
-cdef void grow(Store* s) noexcept nogil
+cdef void lengthen(Store* s) noexcept nogil
 
 
 cdef inline void save(Store* s, int64_t* p) noexcept nogil:
     if s.trail_size == s.trail_room:
-        grow(s)
+        lengthen(s)
         if s.failed:
             return
     s.trail[s.trail_size].where = p

@@ -1,20 +1,17 @@
 """The state of the search (see `_store.pxd`): memory, the trail, removal of labels."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from graphpart.kernels.growing cimport grow
 
-cdef void grow(Store* s) noexcept nogil:
+
+cdef void lengthen(Store* s) noexcept nogil:
     """More room on the trail; sets `failed` if there is none."""
-    cdef int64_t room = 2 * s.trail_room + 1024
-    cdef Trail* more = <Trail*>realloc(s.trail, room * sizeof(Trail))
-    if more == NULL:
+    if not grow(<void**>&s.trail, &s.trail_room, s.trail_size + 1, sizeof(Trail)):
         s.failed = True
         s.conflict = True
-    else:
-        s.trail = more
-        s.trail_room = room
 
 
 cdef bint view_of(Store* s, int f, View* v) noexcept nogil:

@@ -8,14 +8,15 @@
    a variable that says which (see `cliques`). Message passing gives a first labeling and a reparametrisation (see
    `message_passing`) from which the search sets out. If the search is long, it begins anew from a better one, if there
    is one: with the triplets that message passing adds (Sontag et al. 2008), where they close enough of the gap to be
-   worth their time at each node, or from the prices of the linear relaxation (Cooper, de Givry & Schiex 2007).
+   worth their time at each node, or from the multipliers of the linear relaxation (Cooper, de Givry & Schiex 2007).
 4. A node is made consistent: costs move between factors and labels until the bound rises no more, labels that cost too
    much are left out, variables with two neighbours are eliminated (see `_consistency`). A node whose bound reaches the
    best energy known is closed; else it is divided into two: a variable has a certain label, or another one.
 5. The search goes depth first for a while, then on from the open node with the least bound (see `_search`).
 
 4 and 5 follow the solver toulbar2 in outline (Cooper, de Givry, Sanchez, Schiex, Zytnicki & Werner 2010; Hurley et al.
-2016). 1 stands here, 2 and 3 in `solver`. A line per second goes to the logger ``graphpart.crf.exact``, at level INFO.
+2016). 1 stands here, 2 and 3 in `solver`. After a turn of a component, a line goes to the logger
+``graphpart.crf.exact``, at level INFO, at most one per second.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
+from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.branch_and_bound.solver import BranchAndBound
-from graphpart.crf.bucket_elimination.elimination import elimination, lowered
+from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.local_search.icm import improve
@@ -52,7 +53,9 @@ SPEED = 2**26  # or so many for each second that is left
 MEMORY = 2**31  # bytes for them, or a quarter of what the machine has
 ORDER = 0.05  # share of the time that is left for an order of elimination,
 LONGEST = 1.0  # but so many seconds at most
-PASSING = 0.1  # share of the time that is left for message passing
+PREPARATION = 0.1  # share of the time that is left for message passing
+ORDERING = 2e-7  # seconds for each factor that an order needs at least
+SMALL = 2**22  # entries of all tables up to which changes of single labels are looked at best first, else one by one
 FIRST = 1000  # nodes of each component in its first turn, twice as many in each further one
 
 Labels = NDArray[np.int32]
@@ -69,6 +72,8 @@ def exact(
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
     """Minimise the energy to proven optimality by branch and bound.
+
+    Also known as ``branch-and-bound``.
 
     Parameters
     ----------
@@ -90,8 +95,7 @@ def exact(
         With status ``optimal`` if no labeling costs less: exactly if the constant and all costs are multiples of one
         number (see `graphpart.crf.Certificate`), else by more than ``(64 + m) * 2**-43`` of the sum of the largest
         absolute entries of the m tables. Otherwise the best labeling found and a valid lower bound. `iterations`
-        counts the nodes of the search; `info` has ``nodes``, ``dives``, ``open`` (nodes left) and ``bounds``, the
-        (seconds, lower bound) pairs.
+        counts the nodes of the search; `info` has ``nodes``, ``dives`` and ``open`` (nodes left).
 
     Raises
     ------
@@ -116,34 +120,18 @@ def exact(
     ([0, 1, 1], 2.5, 'optimal')
     """
     f = as_factor_graph(problem)
-    run: _Run | None = None
-
-    def tell(seconds: float, cost: float) -> object:  # what runs inside knows a part of the cost only
-        if run is not None:
-            run.log()
-            cost = run.cost
-        return callback and callback(seconds, cost)
-
-    Stopping(None, max_iterations, callback=callback)  # refuses what is no callback
-    stopping = Stopping(time_limit, None, target, tell)
+    stopping = Stopping(time_limit, max_iterations, target, callback)
     start = np.zeros(f.n, np.int32) if initial is None else start_of(f, initial)
-    labels, cost = improve(f, start, stopping)
-    stopping.iterations = 0
-    stopping.record(cost)
-    run = _Run(f, labels, cost, stopping, max_iterations)
+    labels, cost = improve(f, start, stopping.child(), "best" if len(f.tables) <= SMALL else "sweep")
+    run = _Run(f, labels, cost, stopping)
     run.solve()
     bound = round_up(run.lower_bound(), common_step(f))
     info = run.info()
-    found = finish(f, run.labels, stopping, "exact", Status.OPTIMAL, lower_bound=bound, info=info)
     # What is proven does not depend on why the run ended.
     status = Status.OPTIMAL if run.proven else (stopping.reason or Status.FEASIBLE)
-    return replace(
-        found,
-        status=status,
-        message=f"{MESSAGES[status]} ({info['nodes']} nodes, {info['open']} open)",
-        lower_bound=found.cost if run.proven else min(bound, found.cost),
-        iterations=info["nodes"],
-    )
+    message = f"{MESSAGES[status]} ({info['nodes']} nodes, {info['open']} open)"
+    stopping.iterations = info["nodes"]
+    return finish(f, run.labels, stopping, "exact", status, message, bound, info)
 
 
 class _Part:
@@ -152,18 +140,19 @@ class _Part:
     def __init__(self, variables: NDArray[np.int64], f: FactorGraph, labels: Labels) -> None:
         self.variables, self.f, self.labels = variables, f, labels
         self.cost, self.bound, self.proven = f.evaluate_labels(labels), trivial_bound(f), False
-        self.tree: BranchAndBound | None = None
+        self.search: Branching | None = None
         self.turns = 0
 
 
 class _Run:
     """All components of a factor graph, and cost and bound as sums."""
 
-    def __init__(self, f: FactorGraph, labels: Labels, cost: float, stopping: Stopping, most: int | None) -> None:
-        self.f, self.labels, self.cost, self.stopping, self.most = f, labels, cost, stopping, most
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float, stopping: Stopping) -> None:
+        self.f, self.labels, self.cost, self.stopping = f, labels, cost, stopping
         self.proven = False
         self.parts: list[_Part] = []
-        self.bounds: list[tuple[float, float]] = [(stopping.seconds, trivial_bound(f))]
+        self.bound = trivial_bound(f)
+        stopping.raise_bound(self.bound)
         self._logged = 0
 
     def solve(self) -> None:
@@ -182,59 +171,53 @@ class _Run:
                     self.note()
                     return
                 self._turn(part, 1.0 / (len(waiting) - k))
-                if part.tree is not None or k == len(waiting) - 1:
+                if part.search is not None or k == len(waiting) - 1:
                     self.note()
-            waiting = [part for part in waiting if not part.proven]
+                    self.log()
+            waiting = [part for part in waiting if not part.proven and not (part.search and part.search.starved)]
         self.proven = all(part.proven for part in self.parts)
 
     @property
     def nodes(self) -> int:
         """Of all searches so far."""
-        return sum(part.tree.nodes for part in self.parts if part.tree is not None)
+        return sum(tree.nodes for tree in self._trees)
+
+    @property
+    def _trees(self) -> list[BranchAndBound]:
+        return [part.search.tree for part in self.parts if part.search is not None and part.search.tree is not None]
 
     def _turn(self, part: _Part, share: float) -> None:
         others = math.inf if math.isinf(self.cost) or math.isinf(part.cost) else self.cost - part.cost
-        if part.tree is None:
+        if part.search is None:
             if self._eliminate(part, share):
                 return
-            remaining = self.stopping.remaining
-            seconds = None if remaining is None else PASSING * share * remaining
-            part.tree = BranchAndBound(part.f, part.labels, self._inner(seconds), others)
-        tree = part.tree
-        nodes = FIRST << part.turns
-        if self.most is not None:
-            nodes = min(nodes, self.most - self.nodes)
+            parameters = BranchingParameters(preparation=PREPARATION * share)
+            part.search = Branching(part.f, part.labels, part.cost, parameters)
+        search = part.search
+        search.nodes = min(FIRST << part.turns, self.stopping.max_iterations - self.nodes)
         part.turns += 1
-        part.proven = tree.run(self._inner(), nodes)
-        part.labels, part.cost, part.bound = tree.labels, tree.cost, max(part.bound, tree.bound)
-        if self.most is not None and self.nodes >= self.most:
-            self.stopping.stop(Status.ITERATION_LIMIT)
+        search.run(self.stopping.child(plus=others), None)
+        part.labels, part.cost, part.proven = search.labels, search.cost, search.ended
+        part.bound = max(part.bound, search.bound)
+        self.stopping.iterations = self.nodes
 
     def _eliminate(self, part: _Part, share: float) -> bool:
         """Whether a component was minimised by elimination."""
         remaining = self.stopping.remaining
         seconds = LONGEST / ORDER if remaining is None else share * remaining
-        limit = min(MEMORY, memory() // 4)
-        order = find_order(part.f, None, self._inner(min(LONGEST, ORDER * seconds)))
-        if order.memory > limit or order.entries > max(ENTRIES, SPEED * seconds):
+        if ORDERING * part.f.m > min(LONGEST, ORDER * seconds):
             return False
-        inside = self._inner()
-        r = elimination(
-            part.f, order=order, memory_limit=limit, time_limit=inside.remaining,
-            callback=lambda seconds, cost: self.stopping.check(self.cost),
-        )  # fmt: skip
-        part.labels, part.cost, part.bound = r.labels, r.cost, r.lower_bound
-        part.proven = r.status == Status.OPTIMAL
+        limit = min(MEMORY, memory() // 4)
+        inner = self.stopping.child(None if remaining is None else min(LONGEST, ORDER * seconds), plus=math.inf)
+        order = find_order(part.f, None, inner)
+        if order.plan is None or order.memory > limit or order.entries > max(ENTRIES, SPEED * seconds):
+            return False
+        found = eliminated(part.f, order, self.stopping.child(plus=math.inf))
+        part.labels, part.cost, part.bound = found.labels, part.f.evaluate_labels(found.labels), found.bound
+        part.proven = found.proven
         if part.proven:
-            part.bound = lowered(part.f, r.cost, 3 * (part.f.m + part.f.n))
+            part.bound = lowered(part.f, found.bound, 3 * (part.f.m + part.f.n))
         return part.proven
-
-    def _inner(self, seconds: float | None = None) -> Stopping:
-        """For what runs inside: it ends when the whole run does."""
-        remaining = self.stopping.remaining
-        if remaining is not None:
-            seconds = remaining if seconds is None else min(seconds, remaining)
-        return Stopping(seconds, callback=lambda seconds, cost: self.stopping.check(self.cost))
 
     def note(self) -> None:
         """Cost and bound from those of the components."""
@@ -243,24 +226,22 @@ class _Run:
         before, self.cost = self.cost, self.f.evaluate_labels(self.labels)
         if self.cost < before:
             self.stopping.record(self.cost)
-        bound = self.lower_bound()
-        if bound > self.bounds[-1][1]:
-            self.bounds.append((self.stopping.seconds, bound))
+        self.bound = self.lower_bound()
+        self.stopping.raise_bound(self.bound)
 
     def lower_bound(self) -> float:
         """The sum of the bounds of the components, rounded down."""
         if not self.parts:
-            return self.bounds[-1][1]
+            return self.bound
         value = math.fsum([self.f.constant, *(part.bound for part in self.parts)])
-        return max(self.bounds[-1][1], min(self.cost, lowered(self.f, value, 4)))
+        return max(self.bound, min(self.cost, lowered(self.f, value, 4)))
 
     def info(self) -> dict[str, Any]:
-        trees = [part.tree for part in self.parts if part.tree is not None]
+        trees = self._trees
         return {
             "nodes": sum(tree.nodes for tree in trees),
             "dives": sum(tree.dives for tree in trees),
             "open": sum(tree.open_nodes for tree in trees),
-            "bounds": tuple((seconds, bound) for seconds, bound in self.bounds),
         }
 
     def log(self) -> None:
@@ -268,7 +249,7 @@ class _Run:
         second = int(self.stopping.seconds)
         if second > self._logged and LOGGER.isEnabledFor(logging.INFO):
             self._logged = second
-            bound = self.bounds[-1][1]
+            bound = self.bound
             gap = 100 * (self.cost - bound) / abs(self.cost or math.nan)
             work = self.info()
             LOGGER.info(

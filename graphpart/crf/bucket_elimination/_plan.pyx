@@ -10,9 +10,10 @@ one node of a forest, its message being used by its parent.
 import numpy as np
 
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy
 
+from graphpart.kernels.growing cimport grow
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef offset_t TOO_LARGE = <offset_t>1 << 62
@@ -23,10 +24,10 @@ cdef enum:
 cdef struct Rows:       # compressed rows that grow
     offset_t* start
     element_t* value
-    offset_t rows
-    offset_t row_room
-    offset_t used
-    offset_t room
+    Py_ssize_t rows
+    Py_ssize_t row_room
+    Py_ssize_t used
+    Py_ssize_t room
 
 cdef struct Sized:
     offset_t size
@@ -35,13 +36,8 @@ cdef struct Sized:
 
 
 cdef inline bint push(Rows* r, element_t value) noexcept nogil:
-    cdef element_t* larger
-    if r.used == r.room:
-        larger = <element_t*>realloc(r.value, 2 * r.room * sizeof(element_t))
-        if larger == NULL:
-            return False
-        r.value = larger
-        r.room *= 2
+    if not grow(<void**>&r.value, &r.room, r.used + 1, sizeof(element_t)):
+        return False
     r.value[r.used] = value
     r.used += 1
     return True
@@ -49,25 +45,19 @@ cdef inline bint push(Rows* r, element_t value) noexcept nogil:
 
 cdef inline bint close(Rows* r) noexcept nogil:
     """End a row."""
-    cdef offset_t* larger
-    if r.rows + 1 == r.row_room:
-        larger = <offset_t*>realloc(r.start, 2 * r.row_room * sizeof(offset_t))
-        if larger == NULL:
-            return False
-        r.start = larger
-        r.row_room *= 2
+    if not grow(<void**>&r.start, &r.row_room, r.rows + 2, sizeof(offset_t)):
+        return False
     r.rows += 1
     r.start[r.rows] = r.used
     return True
 
 
-cdef bint open_rows(Rows* r, offset_t rows, offset_t values) noexcept nogil:
-    r.row_room, r.room = rows + 2, values + 2
-    r.start = <offset_t*>malloc(r.row_room * sizeof(offset_t))
-    r.value = <element_t*>malloc(r.room * sizeof(element_t))
-    if r.start == NULL or r.value == NULL:
+cdef bint open_rows(Rows* r, Py_ssize_t rows, Py_ssize_t values) noexcept nogil:
+    """Rows without memory become none, with room for so many and so many values in all."""
+    if not (grow(<void**>&r.start, &r.row_room, rows + 1, sizeof(offset_t))
+            and grow(<void**>&r.value, &r.room, values, sizeof(element_t))):
         return False
-    r.rows = r.used = r.start[0] = 0
+    r.start[0] = 0
     return True
 
 
@@ -106,7 +96,7 @@ cdef struct Maker:
     Rows tables             # of each node
     Rows variable           # one row: the variable of each node
     offset_t* size          # of each node's message; as much room as rows of axes
-    offset_t size_room
+    Py_ssize_t size_room
 
 
 cdef inline const element_t* members(Maker* m, element_t table, offset_t* count) noexcept nogil:
@@ -139,7 +129,6 @@ cdef bint make_node(Maker* m, element_t v, const Sized* tables, offset_t count, 
     cdef offset_t i, j, k, first = m.axes.used, size = 1
     cdef const element_t* scope
     cdef element_t u
-    cdef offset_t* larger
     m.now += 1
     m.stamp[v] = m.now
     code[0] = 0
@@ -158,12 +147,8 @@ cdef bint make_node(Maker* m, element_t v, const Sized* tables, offset_t count, 
                     return False
                 scope = members(m, tables[i].table, &k)     # the push may have moved it
     sort_axes(m, &m.axes.value[first], m.axes.used - first)
-    if m.axes.rows + 1 >= m.size_room:
-        larger = <offset_t*>realloc(m.size, 2 * m.size_room * sizeof(offset_t))
-        if larger == NULL:
-            return False
-        m.size = larger
-        m.size_room *= 2
+    if not grow(<void**>&m.size, &m.size_room, m.axes.rows + 1, sizeof(offset_t)):
+        return False
     m.size[m.axes.rows] = size
     for i in range(count):
         if not push(&m.tables, tables[i].table):
@@ -225,17 +210,15 @@ def make_plan(
     message would have more than `limit` entries.
     """
     cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, t, f
-    cdef offset_t i, j, k, groups, count, room = 16, divided = 0, one_size
+    cdef offset_t i, j, k, groups, count, divided = 0, one_size
     cdef element_t v, u, node
     cdef bint fine = True
     cdef int code = 0
     cdef Maker maker
-    cdef Sized* bucket = <Sized*>malloc(room * sizeof(Sized))
+    cdef Sized* bucket = NULL
     cdef Sized* group
-    cdef Sized* larger
     cdef element_t* next_node = NULL
-    cdef offset_t next_room = 0
-    cdef element_t* more
+    cdef Py_ssize_t room = 0, next_room = 0
     cdef element_t failed = -1
     cdef element_t[::1] position = np.empty(n + 1, np.int32)
     cdef element_t[::1] first = np.empty(m + 1, np.int32), sorted_factors = np.empty(m + 1, np.int32)
@@ -251,14 +234,12 @@ def make_plan(
     maker.stamp = &stamp[0]
     maker.mask = &mask[0]
     maker.now = 0
-    maker.size_room = n + 2
-    maker.size = <offset_t*>malloc(maker.size_room * sizeof(offset_t))
-    maker.axes.start = maker.tables.start = maker.variable.start = NULL
-    maker.axes.value = maker.tables.value = maker.variable.value = NULL
+    maker.size, maker.size_room = NULL, 0
+    maker.axes = maker.tables = maker.variable = Rows(NULL, NULL, 0, 0, 0, 0)
     try:
         with nogil:
-            fine = (bucket != NULL and maker.size != NULL and open_rows(&maker.axes, n, 2 * n)
-                    and open_rows(&maker.tables, n, m + n) and open_rows(&maker.variable, 1, n))
+            fine = (open_rows(&maker.axes, n, 2 * n) and open_rows(&maker.tables, n, m + n)
+                    and open_rows(&maker.variable, 1, n))
             if fine:
                 for t in range(n):
                     position[order[t]] = <element_t>t
@@ -285,13 +266,9 @@ def make_plan(
                 while node >= 0:
                     count += 1
                     node = next_node[node]
-                if count > room:
-                    room = 2 * count
-                    larger = <Sized*>realloc(bucket, room * sizeof(Sized))
-                    if larger == NULL:
-                        fine = False
-                        break
-                    bucket = larger
+                fine = grow(<void**>&bucket, &room, count, sizeof(Sized))
+                if not fine:
+                    break
                 k = 0
                 for i in range(begin[t], begin[t + 1]):
                     bucket[k].table = sorted_factors[i]
@@ -324,15 +301,9 @@ def make_plan(
                         group = &bucket[j]
                         fine = make_node(&maker, v, group, k - j, TOO_LARGE, &code)
                         j = k
+                fine = fine and grow(<void**>&next_node, &next_room, maker.axes.rows, sizeof(element_t))
                 if not fine:
                     break
-                if maker.axes.rows > next_room:
-                    next_room = 2 * maker.axes.rows + n
-                    more = <element_t*>realloc(next_node, next_room * sizeof(element_t))
-                    if more == NULL:
-                        fine = False
-                        break
-                    next_node = more
                 for j in range(i, maker.axes.rows):
                     if maker.axes.start[j + 1] > maker.axes.start[j]:
                         u = maker.axes.value[maker.axes.start[j + 1] - 1]

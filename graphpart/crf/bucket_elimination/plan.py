@@ -1,15 +1,15 @@
-"""Plans of elimination: which tables are summed where, how much memory that takes, and messages in that memory.
+"""Plans of elimination: which tables are summed at which node, how much memory this takes, and the messages.
 
-A plan is made from the scopes of the factors and an order alone; see `_plan` for buckets and mini-buckets. So what a
-run will allocate is known before it allocates anything, in bytes:
+A plan depends only on the scopes of the factors and on an order; see `_plan` for buckets and mini-buckets. So the bytes
+that a run will allocate are known before it allocates anything:
 
-* *minimising* holds the messages that are not used up yet, in an order of the nodes that keeps few of them, and for
-  each entry of each message the label that attains it, in 1, 2, 4, 8 or 32 bits;
-* *keeping* all messages, as mini-buckets, min-marginals, marginals, samples and the m best labelings need it, takes
-  8 bytes for each entry, and what goes back needs room for the messages that one node uses.
+* *minimising* keeps the messages that are still needed, where nodes are processed in an order in which these are few,
+  and for each entry of each message the label that attains it, in 1, 2, 4, 8 or 32 bits;
+* *keeping* all messages, which mini-buckets, min-marginals, marginals, samples and the m best labelings require,
+  takes 8 bytes for each entry; the pass from the roots back needs, in addition, memory for the messages of one node.
 
-Either way, each level of a node's sums (see `_blocks.pxd`) takes a block. The factor graph itself and the plan's
-indices are not counted.
+In both cases, each level of the sums of a node (see `_blocks.pxd`) takes a block. The memory of the factor graph and of
+the indices of the plan is not counted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from graphpart.stopping import Stopping
 __all__ = ["DEFAULT_MEMORY", "Messages", "Plan", "collect", "make_plan", "memory_of", "problem_of", "text_of"]
 
 DEFAULT_MEMORY = 2**30  # bytes
-LARGEST = 2**62 - 1  # entries of a message
+LARGEST_MESSAGE = 2**62 - 1  # entries of a message
 COUNTABLE = 2.0**55  # entries of all messages, up to which positions in memory are exact
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 SAFE = 2.0**1000  # sums of absolute entries up to which the least entries can be taken out of messages
@@ -49,7 +49,7 @@ class Plan:
     order : ndarray of int32, shape (n,)
         The variables, first eliminated first.
     variable : ndarray of int32, shape (nodes,)
-        What each node eliminates.
+        The variable that each node eliminates.
     axes_start, axes : ndarrays
         Compressed rows: the variables of each node's message, last eliminated first. Those with one label have no axis.
     uses_start, uses : ndarrays
@@ -57,7 +57,7 @@ class Plan:
     size : ndarray of int64
         Entries of each message.
     parent : ndarray of int32
-        The node that uses each message, -1 for roots, whose message is a number.
+        The node that receives each message; -1 for roots, whose message is a number.
     divided : int
         Buckets that became several mini-buckets; with 0 the plan is exact.
     place : ndarray of int64
@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def entries(self) -> float:
-        """Entries of the sums of tables of all nodes, which is what a run takes time for."""
+        """Entries of the sums of tables of all nodes; the time of a run is in proportion to it."""
         return float((self.size.astype(np.float64) * self.domains[self.variable]).sum())
 
     @cached_property
@@ -117,19 +117,19 @@ class Plan:
 
     @property
     def bytes_to_minimise(self) -> int:
-        """What minimising allocates: messages, choices, sums."""
+        """The bytes that minimising allocates: messages, choices, sums."""
         if not self.countable:
             return 8 * self.scheduled[2]
         return 8 * self.scheduled[2] + int(self.choice_start[-1]) + 8 * self.workspace
 
     @property
     def bytes_to_keep(self) -> int:
-        """What a pass to the roots allocates that keeps all messages."""
+        """The bytes that a pass to the roots allocates if it keeps all messages."""
         return 8 * (self._kept() + self.workspace)
 
     @property
     def bytes_both_ways(self) -> int:
-        """The same with room for the pass back."""
+        """The same, with memory for the pass from the roots back."""
         return 8 * (self._kept() + self.workspace + self.scratch)
 
     def _kept(self) -> int:
@@ -151,7 +151,8 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
     Without a limit, returns the variable in whose bucket the message would have 2^62 entries or more, if there is one.
     """
     domains, scope_start, scope, _, _ = f._flat()
-    made = _plan.make_plan(domains, scope_start, scope, order, LARGEST if limit is None else limit, limit is not None)
+    entries = LARGEST_MESSAGE if limit is None else limit
+    made = _plan.make_plan(domains, scope_start, scope, order, entries, limit is not None)
     if isinstance(made, int):
         return made
     (axes_start, axes), (uses_start, uses), variable, size, parent, divided = made
@@ -167,7 +168,7 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """Messages of all nodes that a pass made, and what was taken out of each."""
+    """The messages of all nodes, and the constant that was subtracted from each."""
 
     values: NDArray[np.float64]
     taken: NDArray[np.float64]
@@ -178,7 +179,7 @@ class Messages:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A plan as the kernels read it, with other places of messages."""
+    """A plan in the form that the kernels read, with other positions of the messages in memory."""
 
     plan: Plan
     place: NDArray[np.int64]
@@ -193,7 +194,7 @@ def placed(plan: Plan, messages: Messages) -> Any:
 
 
 def collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, keep: bool, soft: bool = False) -> Messages:
-    """The pass to the roots. With `keep` all messages stay; else they make room for others, and choices are kept.
+    """The pass to the roots. With `keep` all messages are kept; else their memory is reused, and choices are kept.
 
     Raises
     ------
@@ -235,10 +236,14 @@ def problem_of(f: FactorGraph) -> Problem:
 
 def magnitude(f: FactorGraph) -> float:
     """The sum of the largest absolute finite entries of all tables, and the constant: no partial energy is larger."""
-    values = np.abs(f.tables)
-    if f.has_forbidden:
-        values[np.isinf(values)] = 0.0
-    return abs(f.constant) + float(np.maximum.reduceat(values, f.table_start[:-1]).sum() if f.m else 0.0)
+    kept = f._cache.get("magnitude")
+    if kept is None:
+        values, start = f.tables, f.table_start[:-1]
+        if f.has_forbidden:
+            values = np.where(np.isinf(values), 0.0, values)
+        largest = np.maximum(np.maximum.reduceat(values, start), -np.minimum.reduceat(values, start)) if f.m else values
+        kept = f._cache["magnitude"] = float(largest.sum())
+    return abs(f.constant) + float(kept)
 
 
 # --------------------------------------------------------------------------------------------------------------- memory
@@ -250,7 +255,7 @@ def memory_of(limit: int | float | str | None) -> int:
     Raises
     ------
     InvalidOption
-        For anything else, and for less than nothing.
+        For any other value, and for negative numbers.
 
     Examples
     --------

@@ -1,17 +1,17 @@
-"""Expansion: let any variables take one label, all at once, at the least energy (Boykov, Veksler & Zabih 2001).
+"""Expansion: change the labels of any set of variables to one label, by a minimum cut (Boykov, Veksler & Zabih 2001).
 
-From an initial labeling (default: the label of least unary cost of each variable), for one label after the other: every
-variable keeps its label or takes this one, whichever together is best. That is a problem with binary variables, solved
-by a minimum cut where each pair satisfies
+The initial labeling is, by default, the label of least unary cost of each variable. For one label after the other, the
+best of the following moves is applied: every variable either keeps its label or takes this one. To find the best move
+is a problem with binary variables. A minimum cut solves it if each pair satisfies
 
     table[a, b] + table[l, l] <= table[a, l] + table[l, b]
 
-(a metric does, as Potts), else in part by roof duality; then single labels are changed too (iterated conditional
-modes), after each round of labels without improvement. Where all moves were solved in full, no expansion lowers the
-energy in the end; for Potts, if no cost is negative, it is then at most twice the optimum.
+as metrics do, for example Potts costs. Otherwise roof duality solves it in part, and iterated conditional modes change
+single labels after each round of labels without improvement. If all moves were solved completely, no expansion lowers
+the energy in the end. For Potts costs, if no cost is negative, the energy is then at most twice the optimum.
 
-With ``swap``, moves exchange two labels: each variable that has one of the two gets either. Pairs of labels take the
-place of labels.
+With ``swap``, moves exchange two labels: each variable that has one of the two labels takes either of them. A round
+goes through pairs of labels instead of labels.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["expanded", "expansion"]
+__all__ = ["Expansions", "expanded", "expansion", "random_expansions"]
 
 ORDERS = ("ascending", "descending", "random")
 
@@ -51,6 +51,8 @@ def expansion(
 ) -> LabelingResult:
     """Minimise the energy by moves that each change any number of variables.
 
+    Also known as ``alpha-expansion``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph
@@ -59,7 +61,8 @@ def expansion(
         The labeling to start from; default: for each variable the label of least unary cost.
         Variables that it leaves out get the label of least cost given the others.
     order : {"ascending", "descending", "random"} or sequence of int
-        Order of labels in each round; "random" takes a new one in each. With a sequence, only its labels are tried.
+        Order of labels in each round; "random" draws a new order in each round. With a sequence, only its labels are
+        tried.
     swap : bool
         Exchange pairs of labels instead of expanding one.
     seed : int or numpy.random.Generator, optional
@@ -76,10 +79,9 @@ def expansion(
     Returns
     -------
     LabelingResult
-        Never worse than the start. With status ``local_optimum`` once a whole round did not improve, ``not_found`` if
-        a factor forbids the labeling that this leaves; `iterations`
-        counts moves tried; ``info["fusions"]`` those that were not submodular. The lower bound is the sum of the
-        smallest entries of all tables.
+        Never worse than the start. With status ``local_optimum`` if a whole round found no improvement, ``not_found``
+        if a factor forbids the final labeling. `iterations` counts the moves that were tried; ``info["fusions"]``
+        counts those that were not submodular. The lower bound is the sum of the smallest entries of all tables.
 
     Raises
     ------
@@ -92,7 +94,8 @@ def expansion(
 
     Notes
     -----
-    A move takes O(n + pairs) and a maximum flow. Labels that a variable does not have are not proposed to it.
+    A move takes O(n + pairs) and a maximum flow. Variables whose domain lacks the label of a move do not take part in
+    it.
 
     Examples
     --------
@@ -111,8 +114,8 @@ def expansion(
     labels = moves.best_unary() if initial is None else start_of(f, initial)
     bound = trivial_bound(f)
     start = labels.copy()
-    run = _Run(f, moves, labels, stopping)
-    run.all(_rounds(labels_tried, order, swap, np.random.default_rng(seed)), swap)
+    run = Expansions(f, moves, labels, _rounds(labels_tried, order, swap, np.random.default_rng(seed)), swap)
+    run.run(stopping)
     labels = run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(start) else start
     info = {"fusions": moves.fusions}
     return finish(f, labels, stopping, "expansion", Status.LOCAL_OPTIMUM, lower_bound=bound, info=info)
@@ -121,50 +124,76 @@ def expansion(
 def expanded(
     f: FactorGraph, moves: Moves, labels: NDArray[np.int32], stopping: Stopping, rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """What expansions in random order make of labels, by moves that are prepared; never worse."""
-    run = _Run(f, moves, labels, stopping)
-    run.all(_rounds(list(range(int(f.domains.max(initial=0)))), "random", False, rng), False)
+    """Improve labels by expansions in random order, with prepared moves; the result is never worse."""
+    run = random_expansions(f, moves, labels, rng)
+    run.run(stopping)
     return run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(labels) else labels
 
 
-class _Run:
-    """Moves, until none of a whole round improves."""
+def random_expansions(f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rng: np.random.Generator) -> Expansions:
+    """Expansions in random order, with prepared moves, that start from labels and have not begun yet."""
+    return Expansions(
+        f, moves, labels, _rounds(list(range(int(f.domains.max(initial=0)))), "random", False, rng), False
+    )
 
-    def __init__(self, f: FactorGraph, moves: Moves, labels: NDArray[np.int32], stopping: Stopping) -> None:
-        self.f, self.moves, self.labels, self.stopping = f, moves, labels, stopping
+
+class Expansions:
+    """Moves, until none of a whole round improves; goes on where it was stopped.
+
+    Attributes
+    ----------
+    labels, cost : ndarray of int32, float
+        What they have led to; the energy up to rounding.
+    done : bool
+        Whether no move improves.
+    """
+
+    def __init__(
+        self,
+        f: FactorGraph,
+        moves: Moves,
+        labels: NDArray[np.int32],
+        rounds: Iterator[list[tuple[int, ...]]],
+        swap: bool,
+    ) -> None:
+        self.f, self.moves, self.labels, self.rounds, self.by_swaps = f, moves, labels, rounds, swap
         self.cost = f.evaluate_labels(labels)
-        stopping.record(self.cost)
+        self.done = False
+        self._left = next(rounds)  # moves of this round
+        self._tried, self._changes = False, 0
+        self._seen: dict[tuple[int, ...], int] = {}  # for each move the number of changes after which it was tried
 
-    def all(self, rounds: Iterator[list[tuple[int, ...]]], swap: bool) -> None:
-        changes = 0
-        seen: dict[tuple[int, ...], int] = {}  # for each move the number of changes after which it was tried
-        while not self.stopping.check(self.cost):
-            tried = False
-            for move in next(rounds):
-                if seen.get(move) == changes:
-                    continue
-                tried = True
-                improved = self.swap(*move) if swap else self.expand(*move)
-                changes += improved
-                seen[move] = changes  # the best of its kind: again only after a change by another
-                if self.stopping.step(self.cost):
-                    return
-            if not tried and not self.by_single_changes():
-                return
-            changes += not tried
+    def run(self, stopping: Stopping) -> None:
+        """Go on until no move improves, or `stopping` says so; its iterations are moves."""
+        self.stopping = stopping
+        stopping.record(self.cost)
+        while not self.done and not stopping.check(self.cost):
+            if not self._left:
+                self._next_round()
+                continue
+            move, *self._left = self._left
+            if self._seen.get(move) == self._changes:
+                continue
+            self._tried = True
+            self._changes += self.swap(*move) if self.by_swaps else self.expand(*move)
+            self._seen[move] = self._changes  # the best of its kind: again only after a change by another
+            stopping.step(self.cost)
+
+    def _next_round(self) -> None:
+        if not self._tried:
+            self.done = not self.by_single_changes() and self.stopping.reason is None
+            self._changes += 1
+        self._left, self._tried = next(self.rounds), False
 
     def expand(self, label: int) -> bool:
         one = np.where(label < self.f.domains, np.int32(label), self.labels)
         return self.accept(self.labels, one)
 
     def by_single_changes(self) -> bool:
-        """Where roof duality left variables out of moves, change them one by one; whether that lowered the energy."""
+        """Change variables that roof duality left undecided one by one; return whether this lowered the energy."""
         if self.moves.fusions == 0:
             return False
-        left = self.stopping.remaining
-        inner = Stopping(left, target=self.stopping.target, callback=lambda seconds, cost: self.stopping.check(cost))
-        found, cost = improve(self.f, self.labels.copy(), inner)
-        inner.reraise()
+        found, cost = improve(self.f, self.labels.copy(), self.stopping.child())
         if not cost < self.cost:
             return False
         self.labels, self.cost = found, cost
@@ -178,7 +207,7 @@ class _Run:
         return self.accept(zero, one)
 
     def accept(self, zero: NDArray[np.int32], one: NDArray[np.int32]) -> bool:
-        """Make a move; whether it lowered the energy. If it did not, the labels stay."""
+        """Make a move if it lowers the energy; return whether it does."""
         found = self.labels.copy()
         if not self.moves.move(zero, one, found, self.cost, self.stopping):
             return False

@@ -1,11 +1,11 @@
-"""What is minimised in training: the negative log-likelihood or log-pseudolikelihood of the labels, plus the prior.
+"""The objective of training: the negative log-likelihood or log-pseudolikelihood of the labels, plus the prior.
 
     phi(theta) = - sum over structures of log P(y | x; theta)  +  ||theta||^2 / (2 sigma^2)
 
 in natural logarithms (Lafferty, McCallum & Pereira 2001). Its gradient is the expected attributes minus those of the
-labels. Exact expectations come from messages on forests (`_forest`), or from elimination where cycles leave the width
-small; the pseudolikelihood (Besag 1975), a product of the probabilities of each label given its neighbours, needs
-neither. Both functions are convex.
+labels. Exact expectations are computed by messages on forests (`_forest`), or by elimination if there are cycles and
+the width is small. The pseudolikelihood (Besag 1975), a product of the probabilities of each label given its
+neighbours, needs neither. Both functions are convex.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def expectations(
 
 
 def order_of(template: Template, data: Packed) -> list[int]:
-    """An order of elimination in which pairs of labels come first; complains if it takes too much."""
+    """An order of elimination in which pairs of labels come first; raises InvalidOption if it takes too much memory."""
     L, m = template.labels, len(data.pairs)
     if m * L**4 > ENTRIES:
         raise InvalidOption(
@@ -135,7 +135,7 @@ def order_of(template: Template, data: Packed) -> list[int]:
 def _by_elimination(
     template: Template, data: Packed, scores: Array, numbers: Array, order: list[int] | None
 ) -> tuple[float, Array, Array]:
-    """The same where there are cycles: each pair of labels is a variable, tied to both by a factor of 0 and inf."""
+    """Expectations by elimination: each pair of labels is a variable, tied to both by a factor of 0 and inf."""
     L, m, n = template.labels, len(data.pairs), data.n
     tables = np.broadcast_to(template.tables(numbers), (m, L, L))
     agree = np.full((L, L, L * L), np.inf)

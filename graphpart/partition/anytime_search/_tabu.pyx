@@ -51,7 +51,7 @@ cdef extern from *:
         Py_ssize_t n, const int32_t* row, const element_t* label, element_t U, element_t W
     ) noexcept nogil
 
-LARGEST = 2**29         # sums of absolute costs of one element stay below
+LARGEST_ROW = 2**29         # sums of absolute costs of one element stay below
 cdef int32_t NONE = 2147483647
 cdef int32_t NEVER = 2147483646     # when an element may join the subset it is in
 
@@ -190,7 +190,7 @@ def tabu_search(
     Parameters
     ----------
     matrix : ndarray of int32, shape (n, n)
-        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST``.
+        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST_ROW``.
     guides : ndarray of int32, shape (g, n, n)
         Like it, with large costs lowered. Moves are chosen by one of them, another one after each start at random.
     labels : ndarray of int32, shape (n,)

@@ -46,9 +46,9 @@ class Pool:
             self.members = [(cost, labels)]
 
     def take(self, labels: Labels, independent: bool = False) -> float:
-        """Let labels join, better with the best regions of the best partition; by how much they are the best, or 0.
+        """Add labels, improved by the better regions of the best partition; return the gain over the best, or 0.
 
-        What does not come from the best partition may join as it is.
+        Labels that were found independently of the best partition may be added as they are.
         """
         best, labels = self.cost, canonical(labels)
         if np.array_equal(labels, self.labels):

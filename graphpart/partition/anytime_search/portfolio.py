@@ -1,16 +1,17 @@
-"""The portfolio of strategies on one problem: rounds of tasks, given to the strategies that have earned them.
+"""The portfolio of strategies on one problem: rounds of tasks are given to strategies by their recent gains.
 
-A round is some tasks of one strategy, which run side by side and know nothing of each other. Which strategy has it is
-drawn at random: a strategy gets a share of the time, partly a fixed one, partly in proportion to what it has gained per
-nanosecond of work in its latest rounds. Work is counted, in sweeps, steps and elements, and not measured. The longer
-nothing has gained anything, the more the fixed shares weigh. Strategies begin in the order of how long their first
-round takes, each when the others have had about as much work.
+A round consists of several tasks of one strategy, which run in parallel and independently of each other. The strategy
+of a round is drawn at random. The share of a strategy is partly fixed, and partly in proportion to its gain per
+nanosecond of work in its latest rounds. Work is not measured, but estimated from sweeps, steps and elements. The longer
+no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time that their
+first round takes, each when the others have done about as much work.
 
-Then, task by task, the regions in which the best partition is better are taken over from it, and the result joins the
-pool of the best partitions. When some rounds find nothing better, all strategies work longer.
+After a round, the result of each task takes over the regions in which the best partition is better, and joins the pool
+of the best partitions. If several rounds find nothing better, all strategies work longer.
 
-The random numbers of a round and of a task follow from the seed and the number of the round and of the task, and tasks
-are taken in their order; so the result after a number of rounds is the same on any number of threads.
+The random numbers of a round and of a task depend only on the seed and the numbers of the round and of the task, and
+results are taken in the order of the tasks. So the result after a number of rounds is the same on any number of
+threads.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ class Portfolio:
     ----------
     p : SetPartition
     labels : ndarray of int32, shape (n,)
-        Where to start; canonical.
+        The canonical labels to start from.
     within : float
-        The cost of required joins, which p does not know.
+        The cost of required joins, which is not part of p.
     seed, threads : int
     stopping : Stopping
         Its iterations are rounds.
@@ -154,7 +155,7 @@ class Portfolio:
                     break
 
     def _fitting(self, turn: Turn) -> list[Strategy]:
-        """The strategies that fit the problem, with their shares of the time as long as nothing is known."""
+        """The strategies that are suitable for the problem, with their initial shares of the time."""
         p, all_ = self.p, self.parameters
         sparse = not p.is_dense and p.n >= all_.fusion.least
         light = not p.is_dense and 2 * p.m < all_.portfolio.polish * p.n
@@ -187,7 +188,7 @@ class Portfolio:
         return Turn(self.pool, self.annealer, number, self.idle, self.level, self.worked, self.mature, seeds, rng)
 
     def _chosen(self, turn: Turn) -> int:
-        """The place of the strategy that has this round."""
+        """The index of the strategy of this round."""
         ready = [k for k, strategy in enumerate(self.strategies) if strategy.ready(turn)]
         tried = [k for k in ready if self.mean_work[k]]
         for k in ready:
@@ -207,7 +208,7 @@ class Portfolio:
         return ready[int(min(np.searchsorted(chances, turn.rng.random() * chances[-1]), len(ready) - 1))]
 
     def _round(self, executor: ThreadPoolExecutor) -> float:
-        """What a round has gained."""
+        """Do a round; return its gain."""
         turn = self._turn()
         way = self._chosen(turn)
         strategy = self.strategies[way]

@@ -1,11 +1,11 @@
-"""Where the search starts: local search, and more of it if there is a background.
+"""The start of the search: local search, and more of it for problems with a background.
 
-Where communities are large, as for modularity, multilevel moves from single elements are the better start, and some
-more partitions made in this way are fused with it (fusion.py). Pairwise Kernighan-Lin, which looks at all elements of
-two subsets for each switch, would take too long. Where subsets are small, as in cluster editing and among scored
-pairs, joining is tried, too, and short and cool annealing of the better one lowers the cost more than anything else
-in this time. Which of the two a problem is, one iteration over all levels tells: it takes little time, and its
-subsets have few elements, or many.
+One iteration of multilevel moves from single elements, which takes little time, shows whether subsets are large or
+small. If communities are large, as for modularity, the start is the result of multilevel moves, fused with some more
+partitions that are made in the same way (fusion.py). Pairwise Kernighan-Lin would take too long, because each switch
+examines all elements of two subsets. If subsets are small, as in cluster editing and for scored pairs, greedy joining
+is tried, too, and the better result is annealed for a short time from a low temperature, which lowers the cost more
+than other methods in the same time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def improved_start(
 def start_with_background(
     p: SetPartition, labels: Labels, alone: bool, stopping: Stopping, state: np.random.Generator
 ) -> Labels:
-    """Where the search of a problem with a background starts: from labels, which are all elements `alone` or given."""
+    """The start of a search with a background, from labels: all elements `alone`, or given labels."""
     best = iteration(p, labels, stopping, state)
     if stopping.check(p.evaluate_labels(best)):
         return best

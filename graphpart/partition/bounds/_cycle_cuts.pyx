@@ -9,8 +9,8 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels.heap cimport Keyed, Nearest, nearest_offer, nearest_pop
 from graphpart.kernels.types cimport element_t, offset_t
-from graphpart.partition.bounds._nearest cimport Heap, offer, pop
 from graphpart.stopping cimport Stopping
 
 cdef double HOP = 1e-7      # added to every length: of paths of the same length, one with few pairs is found
@@ -30,16 +30,16 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
     cdef Py_ssize_t n = starts.shape[0] - 1, a, i, reached, targets, size, left
     cdef element_t x, z
     cdef double limit, key
-    cdef Heap h
-    cdef double[::1] keys = np.empty(n + 1)
-    cdef element_t[::1] items = np.empty(n + 1, np.int32), place = np.full(n + 1, -1, np.int32)
+    cdef Nearest h
+    cdef unsigned char[::1] heap = np.empty((n + 1) * sizeof(Keyed), np.uint8)
+    cdef element_t[::1] place = np.full(n + 1, -1, np.int32)
     cdef double[::1] distance = np.full(n + 1, INFINITY)
     cdef element_t[::1] before = np.empty(n + 1, np.int32), touched = np.empty(n + 1, np.int32)
     cdef unsigned char[::1] wanted = np.zeros(n + 1, np.uint8), settled = np.zeros(n + 1, np.uint8)
     path = np.empty(n + 1, np.int32)
     cdef element_t[::1] path_view = path
     begins, elements, amounts, violated = [0], [], [], []
-    h.keys, h.items, h.place, h.size = &keys[0], &items[0], &place[0], 0
+    h.first, h.place, h.size = <Keyed*>&heap[0], &place[0], 0
     size = 0
     for a in range(n):
         if closing[a] == closing[a + 1] or starts[a] == starts[a + 1]:
@@ -55,13 +55,13 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
                 wanted[other[i]] = 1
             distance[a] = 0.0
             touched[0] = <element_t>a
-            offer(&h, 0.0, <element_t>a)
+            nearest_offer(&h, 0.0, <element_t>a)
             while h.size and targets and left:
                 left -= 1
-                key = h.keys[0]
+                key = h.first.key
                 if key >= limit:
                     break
-                x = pop(&h)
+                x = nearest_pop(&h)
                 settled[x] = 1
                 if wanted[x]:
                     wanted[x] = 0
@@ -76,7 +76,7 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
                             touched[reached] = z
                             reached += 1
                         distance[z], before[z] = key, x
-                        offer(&h, key, z)
+                        nearest_offer(&h, key, z)
         for i in range(closing[a], closing[a + 1]):
             wanted[other[i]] = 0
             x = other[i]

@@ -9,8 +9,8 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
+from graphpart.kernels.heap cimport Keyed, Nearest, nearest_offer, nearest_pop
 from graphpart.kernels.types cimport element_t, offset_t
-from graphpart.partition.bounds._nearest cimport Heap, offer, pop
 from graphpart.stopping cimport Stopping
 
 cdef double HOP = 1e-7      # added to every length: of paths of the same length, one through few clusters is found
@@ -72,10 +72,10 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
     cdef Py_ssize_t count = starts.shape[0] - 1, n = cluster.shape[0], turn, i, reached, targets, size, arc, at
     cdef element_t a, x, z, c
     cdef double bound, key
-    cdef Heap h
+    cdef Nearest h
     cdef Within w
-    cdef double[::1] keys = np.empty(count + 1)
-    cdef element_t[::1] items = np.empty(count + 1, np.int32), place = np.full(count + 1, -1, np.int32)
+    cdef unsigned char[::1] heap = np.empty((count + 1) * sizeof(Keyed), np.uint8)
+    cdef element_t[::1] place = np.full(count + 1, -1, np.int32)
     cdef double[::1] distance = np.full(count + 1, INFINITY)
     cdef offset_t[::1] before = np.empty(count + 1, np.int64)
     cdef element_t[::1] origin = np.empty(count + 1, np.int32), touched = np.empty(count + 1, np.int32)
@@ -86,7 +86,7 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
     path = np.empty(n + 1, np.int32)
     cdef element_t[::1] path_view = path
     begins, elements, amounts = [0], [], []
-    h.keys, h.items, h.place, h.size = &keys[0], &items[0], &place[0], 0
+    h.first, h.place, h.size = <Keyed*>&heap[0], &place[0], 0
     w.starts, w.before, w.queue, w.seen = &within[0], &parent[0], &queue[0], &seen[0]
     w.neighbours = &beside[0] if beside.shape[0] else NULL
     w.now, w.work = 0, 0
@@ -108,12 +108,12 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
                     wanted[c] = 1
             distance[a] = 0.0
             touched[0] = a
-            offer(&h, 0.0, a)
+            nearest_offer(&h, 0.0, a)
             while h.size and targets:
-                key = h.keys[0]
+                key = h.first.key
                 if key >= bound:
                     break
-                x = pop(&h)
+                x = nearest_pop(&h)
                 settled[x] = 1
                 if wanted[x]:
                     wanted[x] = 0
@@ -129,7 +129,7 @@ def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const e
                             touched[reached] = z
                             reached += 1
                         distance[z], before[z], origin[z] = key, i, x
-                        offer(&h, key, z)
+                        nearest_offer(&h, key, z)
         settled[a] = 1  # also where no other cluster was wanted
         for at in range(closing[a], closing[a + 1]):
             c = cluster[far[at]]

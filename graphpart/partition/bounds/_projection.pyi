@@ -10,6 +10,6 @@ def sweep(
     upper: Any,
     step: float,
     point: Any,
-    prices: Any,
+    multipliers: Any,
     rest: Any,
 ) -> None: ...

@@ -1,15 +1,18 @@
 """Message passing: dual block-coordinate ascent over stars and conflicted cycles, from a packing of them.
 
-The amounts of a packing (see `cycle_packing`) are the feasible points of a linear program: maximise the sum of amounts
-times worths, where no pair carries more than its capacity. Over all conflicted cycles, its optimum is the bound of the
-relaxation of the set partition problem by all cycle inequalities (with the negative costs added; Demaine, Emanuel, Fiat
-& Immorlica 2006 relate it to multicommodity flow); stars go beyond. A greedy packing is a maximal point, not a maximum.
-From there, in turn, pairs share their capacity among the inequalities they are in (messages from pairs to inequalities
-and back, as Swoboda & Andres 2017 and Abbas & Swoboda 2022 pass them), which never lowers the bound, and further ones
-are packed into the capacity that this leaves over.
+The amounts of a packing (see `cycle_packing`) are the feasible points of a linear program. It maximises the sum of
+amounts times worths, where the worth of an inequality is the rise of the bound by an amount of 1, and where the amounts
+of all inequalities that contain a pair add up to at most the capacity of the pair. Over all conflicted cycles, its
+optimum plus the negative costs is the bound of the relaxation of set partition by all cycle inequalities (Demaine,
+Emanuel, Fiat & Immorlica 2006 relate it to multicommodity flow). Stars improve this bound. A greedy packing is a
+maximal point of the linear program, but not a maximum. From there, two steps take turns. First, each pair redistributes
+its capacity among the inequalities that contain it, by messages from pairs to inequalities and back (Swoboda & Andres
+2017; Abbas & Swoboda 2022), which never lowers the bound. Second, further inequalities are packed into the capacity
+that is left.
 
-A packing of whole amounts leaves no capacity to share. For a matrix, the start is therefore the mean of several
-packings, with the elements in different orders; the result is the best of the first packing and what comes of the mean.
+A packing with integer amounts leaves no capacity to redistribute. For a matrix, the start is therefore the mean of
+several packings, made with the elements in different orders. The result is the better one of the first packing and what
+message passing makes of the mean.
 """
 
 from __future__ import annotations
@@ -42,10 +45,8 @@ def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> 
     -----
     One sweep is linear in the number of pairs of all cycles (times the length of the cycles).
     """
-    found = Inequalities.none(), np.zeros(0)
-    for found in rounds_of_messages(p, stopping, rounds):
-        pass
-    return found
+    *_, last = rounds_of_messages(p, stopping, rounds)
+    return last
 
 
 def rounds_of_messages(
@@ -87,7 +88,7 @@ def rounds_of_messages(
 
 
 def _worth(starts: NDArray[np.int64], signs: NDArray[np.int8], rhs: Floats) -> Floats:
-    """What an amount of 1 of each inequality raises the bound by: its attractive pairs less its right-hand side."""
+    """The rise of the bound by an amount of 1 of each inequality: its attractive pairs less its right-hand side."""
     worth: Floats = np.add.reduceat(signs > 0, starts[:-1], dtype=np.int64) - rhs if len(rhs) else np.zeros(0)
     return worth
 

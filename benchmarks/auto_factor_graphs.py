@@ -1,0 +1,90 @@
+"""Kinds of factor graphs on which `auto` is compared with single methods.
+
+python benchmarks/auto_factor_graphs.py --seconds 1,5 --only potts      # auto in T, single methods in T / 2
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import graphpart as gp
+from graphpart.generate.factor_grid import grid_pairs
+
+__all__ = ["kinds"]
+
+SINGLE = ("search", "message-passing", "expansion", "exact", "icm")
+
+
+def _of_tables(height: int, width: int, labels: int, seed: int = 1) -> gp.FactorGraph:
+    """A grid whose unary costs and entries of tables are standard Gaussian numbers."""
+    rng = np.random.default_rng(seed)
+    pairs = grid_pairs(height, width)
+    unary = rng.standard_normal((height * width, labels))
+    tables = rng.standard_normal((len(pairs), labels, labels))
+    every = np.arange(height * width)[:, None]
+    return gp.FactorGraph.from_arrays([labels] * (height * width), [(every, unary), (pairs, tables)])
+
+
+def _random_graph(n: int, degree: int, labels: int, seed: int = 1) -> gp.FactorGraph:
+    """Gaussian tables over random pairs."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.integers(n, size=(n * degree // 2, 2))
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    groups = [(np.arange(n)[:, None], rng.standard_normal((n, labels)))]
+    return gp.FactorGraph.from_arrays(
+        [labels] * n, [*groups, (pairs, rng.standard_normal((len(pairs), labels, labels)))]
+    )
+
+
+def kinds() -> dict[str, Callable[[], gp.FactorGraph]]:
+    """Each kind by its name: from 20 to 250,000 variables."""
+    generate = gp.generate
+    return {
+        "random graph, 20 variables, 4 labels": lambda: _random_graph(20, 8, 4),
+        "random graph, 100 variables, 5 labels": lambda: _random_graph(100, 6, 5),
+        "grid 30 x 30, mixed, 4 labels": lambda: generate.factor_grid(30, 30, "mixed", 4, seed=1).problem,
+        "grid 60 x 60, spin glass": lambda: generate.factor_grid(60, 60, "spin-glass", seed=1).problem,
+        "spin glass 12 x 12 x 12": lambda: generate.spin_glass(12, 3, seed=1).problem,
+        "qubo, 200 variables": lambda: generate.qubo(200, seed=1).problem,
+        "qubo, 1000 variables": lambda: generate.qubo(1000, 0.3, seed=1).problem,
+        "tree, 100,000 variables, 4 labels": lambda: generate.factor_tree(100_000, 4, seed=1).problem,
+        "grid 100 x 100, random tables, 8 labels": lambda: _of_tables(100, 100, 8),
+        "grid 200 x 200, attractive, 6 labels": lambda: generate.factor_grid(200, 200, "attractive", 6, seed=1).problem,
+        "noisy image 500 x 500": lambda: generate.noisy_image(500, 500, seed=1).problem,
+        "grid 300 x 300, mixed, 4 labels": lambda: generate.factor_grid(300, 300, "mixed", 4, seed=1).problem,
+        "grid 500 x 500, random tables, 8 labels": lambda: _of_tables(500, 500, 8),
+        "grid 500 x 500, attractive, 4 labels": lambda: generate.factor_grid(500, 500, "attractive", 4, seed=1).problem,
+    }
+
+
+def main() -> None:
+    """For each kind and time, a line for `auto` and each single method."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", default="1,5,20")
+    parser.add_argument("--methods", default=",".join(("auto", *SINGLE)))
+    parser.add_argument("--only", default="", help="part of the names of kinds")
+    options = parser.parse_args()
+    for name, make in kinds().items():
+        if options.only not in name:
+            continue
+        f = make()
+        for text in options.seconds.split(","):
+            for method in options.methods.split(","):
+                limit = float(text) / (1 if method == "auto" else 2)
+                began = time.perf_counter()
+                try:
+                    r = gp.solve(f, method, time_limit=limit)
+                except gp.InvalidProblem:
+                    continue
+                took = time.perf_counter() - began
+                late = " LATE" if took > 0.3 + 1.05 * limit else ""
+                figures = f"{limit:5g} s  cost {r.cost:.8g}  bound {r.lower_bound:.8g}  {took:.2f} s{late}"
+                print(f"{name:42} {method:16} {figures}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

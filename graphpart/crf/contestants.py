@@ -1,0 +1,230 @@
+"""Who takes part in the race on a hard component (see `common/race.py`): each knows how to go on where it was.
+
+`Passing` raises a bound and rounds to labelings, `Expanding` and `Searching` improve labelings, and `Relaxing`,
+mini-buckets, looks for an allowed labeling where none is known; `Branching` stands in `branch_and_bound`. None begins what cannot end in the time
+that is left: what its first step takes is estimated from the sizes of the tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.steps import round_up
+from graphpart.crf.anytime_search import tasks
+from graphpart.crf.anytime_search.portfolio import Portfolio
+from graphpart.crf.bounds.message_passing import Ascent
+from graphpart.crf.bucket_elimination.elimination import eliminated, lowered, relaxed
+from graphpart.crf.bucket_elimination.order import find_order
+from graphpart.crf.contestant_parameters import ContestantParameters
+from graphpart.crf.graph_cuts._moves import Moves
+from graphpart.crf.graph_cuts.expansion import Expansions, random_expansions
+from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.contestant import Contestant
+from graphpart.stopping import Stopping
+
+__all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
+
+Labels = NDArray[np.int32]
+
+
+class Passing(Contestant):
+    """Message passing in whole iterations, with tightening once the bound hardly rises without it."""
+
+    name = "message passing"
+    proves = True
+
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
+        super().__init__(f, labels, cost)
+        self.parameters = parameters
+        self.ascent: Ascent | None = None
+        self._each = parameters.iteration * len(f.tables)  # seconds for an iteration
+        self._resting = math.inf  # the cost with which it ended; it goes on with a better one
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take over a labeling; a better one than before may let the bound, which hardly rose, rise again."""
+        super().offer(labels, cost)
+        if self.ascent is not None:
+            self.ascent.offer(labels, cost)
+            self.ended = self.ended and not cost < self._resting
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """A turn; without `until` as many iterations as the size of the tables allows."""
+        tables, parameters = len(self.f.tables), self.parameters
+        if self.ascent is None:
+            if not self.affords((parameters.preparing + parameters.certifying) * tables + self._each, stopping):
+                return
+            self.ascent = Ascent(self.f, stopping.child(), self.labels, tightening=until is None)
+        if until is None:
+            self._in_whole(self.ascent, stopping)
+        else:
+            self._in_time(self.ascent, stopping, until)
+        self.take(self.ascent.labels, self.ascent.cost)
+        self.bound = self.ascent.passes.bound
+        if self.ascent.closed():
+            self.certify()
+            self.bound = self.cost if self.closed else self.certified
+            self._rest()
+
+    def _in_whole(self, ascent: Ascent, stopping: Stopping) -> None:
+        left, before = self.parameters.passed, -1
+        while left > 0 and ascent.iterations > before and not stopping.check(self.cost):
+            ascent.stopping, before = stopping.child(iterations=self.parameters.slice), ascent.iterations
+            if ascent.run() != "stopped":
+                break
+            added = self.f.domains[ascent.passes.structure.scopes].prod(axis=1, dtype=np.float64).sum()
+            left -= (ascent.iterations - before) * (len(self.f.tables) + float(added))
+        self._rest()
+
+    def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
+        count = 1
+        while self.affords(self._each, stopping) and not stopping.check(self.cost):
+            ascent.stopping = stopping.child(iterations=count)
+            began, before = stopping.seconds, ascent.iterations
+            why = ascent.run()
+            if ascent.iterations > before:
+                self._each = (stopping.seconds - began) / (ascent.iterations - before)
+            if why != "stopped":
+                if ascent.tightening or ascent.closed():
+                    self._rest()
+                    return
+                if not self.affords(self.parameters.tightening * len(self.f.tables), stopping):
+                    return
+                ascent.tightening = True
+            left = until - stopping.seconds
+            if left <= 0:
+                return
+            count = max(1, min(2 * count, int(left / max(self._each, 1e-9))))
+
+    def _rest(self) -> None:
+        self.ended, self._resting = True, self.cost
+
+    @property
+    def rests(self) -> bool:
+        """Whether the bound hardly rises without tightening, or there is no time for more."""
+        return self.done or (self.ascent is not None and self.ascent.tightening)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the certified bound meets the cost, up to rounding."""
+        return self.ascent is not None and self.cost - self.certified <= self.ascent.tolerance
+
+    def certify(self) -> None:
+        """Compute what the messages prove. O(size of all tables)"""
+        if self.ascent is not None and self.ascent.iterations:
+            self.certified = max(self.certified, round_up(self.ascent.passes.proven(), self.ascent.step))
+
+
+class Expanding(Contestant):
+    """Expansions, in whole moves, until none improves; where all factors have at most two variables."""
+
+    name = "expansion"
+
+    def __init__(
+        self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters, rng: np.random.Generator
+    ) -> None:
+        super().__init__(f, labels, cost)
+        self.parameters = parameters
+        self.rng = rng
+        self._moves: Expansions | None = None
+        self._each = parameters.move * len(f.tables)
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """A turn; without `until` all moves that improve."""
+        if not self.affords(self._each, stopping):
+            return
+        if self._moves is None:
+            moves = Moves(*self.f._flat())
+            if moves.measure()[1] >= 0:
+                self.ended = True
+                return
+            moves.prepare()
+            self._moves = random_expansions(self.f, moves, self.labels, self.rng)
+        while not self._moves.done and self.affords(self._each, stopping) and not stopping.check(self.cost):
+            began = stopping.seconds
+            self._moves.run(stopping.child(iterations=None if until is None else 1))
+            self._each = max(stopping.seconds - began, self._each / 2)
+            if until is not None and stopping.seconds >= until:
+                break
+        self.ended = self._moves.done
+        self.take(self._moves.labels, self.f.evaluate_labels(self._moves.labels))
+
+
+class Searching(Contestant):
+    """Search in whole rounds: what is stopped within one is lost for the most part."""
+
+    name = "search"
+
+    def __init__(
+        self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters, seed: int
+    ) -> None:
+        super().__init__(f, labels, cost)
+        self.parameters = parameters
+        self.seed = seed
+        self.portfolio: Portfolio | None = None
+        self.waits: Callable[[], bool] = lambda: False
+
+    @property
+    def done(self) -> bool:
+        """Whether it can do no more, for now: it may have to wait for somebody."""
+        return self.ended or self.starved or (self.portfolio is None and self.waits())
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """A turn; without `until` so many rounds, fewer if some in a row find nothing."""
+        parameters = self.parameters
+        if self.portfolio is None:
+            if not self.affords(self.first_round() / parameters.large_round, stopping):
+                return
+            self.portfolio = Portfolio(self.f, self.labels, self.seed, prepared=True)
+        self.portfolio.offer(self.labels, self.cost)
+        if until is None:
+            self.portfolio.run(stopping.child(iterations=parameters.rounds), parameters.idle)
+            self.ended = True
+        else:
+            while not stopping.check(self.cost):
+                self.portfolio.run(stopping.child(iterations=1))
+                if stopping.seconds >= until:
+                    break
+        self.take(self.portfolio.labels, self.portfolio.cost)
+
+    def first_round(self) -> float:
+        """Seconds that preparation and the first round take, about."""
+        f = self.f
+        links = float((np.diff(f.scope_start) ** 2).sum())
+        labels = float(f.domains.mean()) if f.n else 1.0
+        sweep = 1e-9 * (tasks.VISIT * f.n + tasks.LINK * links * labels)
+        return self.parameters.modelling * len(f.tables) + self.parameters.sweeps * sweep
+
+
+class Relaxing(Contestant):
+    """Elimination, by mini-buckets if need be, once: it may find an allowed labeling where nothing else has."""
+
+    name = "elimination"
+    proves = True
+
+    def __init__(self, f: FactorGraph, labels: Labels, cost: float, parameters: ContestantParameters) -> None:
+        super().__init__(f, labels, cost)
+        self.parameters = parameters
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """Its only turn."""
+        parameters, remaining = self.parameters, stopping.remaining
+        affordable = len(self.f.tables) <= parameters.relaxed * (parameters.nominal if remaining is None else remaining)
+        self.ended = True
+        if not affordable or self.cost < math.inf:
+            return
+        inner = stopping.child(None if remaining is None else parameters.relaxing * remaining)
+        order = find_order(self.f, None, inner, parameters.memory)
+        if order.plan is not None and order.memory <= parameters.memory:
+            found = eliminated(self.f, order, inner)
+            self.take(found.labels, self.f.evaluate_labels(found.labels))
+            self.bound = self.certified = found.bound
+            if found.proven:
+                self.certified = lowered(self.f, found.bound, 3 * (self.f.m + self.f.n))
+        else:
+            best = relaxed(self.f, order, parameters.memory, inner)
+            self.take(best.labels, best.cost)
+            self.bound = self.certified = best.bound
