@@ -171,7 +171,7 @@ def test_imports_by_name_count(tmp_path: Path) -> None:
 
 
 # Modules with the name of a function that their package shows; what imports one could hide the other.
-CLASHES = {"partition": set(), "crf": {"auto"}}
+CLASHES: dict[str, set[str]] = {"partition": set(), "crf": {"auto"}}
 
 
 @pytest.mark.parametrize("kind", ROOMS)

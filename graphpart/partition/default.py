@@ -1,9 +1,9 @@
 """The default method for set partition problems: local search, then search and proof in turn where there is time.
 
-1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few neighbours;
-   with a background, multilevel moves.
-2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time limit,
-   all of it is used until all is proven. Without, search and proof have one turn each, and some seconds in all.
+1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few
+   neighbours; on large matrices annealing takes its place; with a background, multilevel moves.
+2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
+   limit, all of it is used until all is proven. Without, search and proof have one turn each, some seconds in all.
 3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
    join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
 """
@@ -23,7 +23,7 @@ from graphpart.common.local_search import improved
 from graphpart.common.rounds import check_seed_and_threads
 from graphpart.files.labels import write_labels
 from graphpart.partition.anytime_search.checkpoint import saved
-from graphpart.partition.anytime_search.parameters import PortfolioParameters
+from graphpart.partition.anytime_search.parameters import StartParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.bounds.trivial_bound import trivial_bound
@@ -131,10 +131,10 @@ def auto(
 
 def _improved(p: SetPartition, labels: Labels, stopping: Stopping, seed: int) -> Labels:
     """What local search makes of labels."""
-    alone, chains = int(labels.max(initial=-1)) == int(p.blocks().max(initial=-1)), PortfolioParameters().chains
+    alone, start = int(labels.max(initial=-1)) == int(p.blocks().max(initial=-1)), StartParameters()
 
     def kernel(q: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-        return improved_start(q, labels, alone, stopping, seed, chains)
+        return improved_start(q, labels, alone, stopping, seed, start)
 
     def run(labels: Labels, _: float) -> Labels:
         return fixed_point(p, labels, kernel, stopping)

@@ -121,7 +121,7 @@ class Races:
         self.checkpoint, self.save = checkpoint, save
         self.cost = p.evaluate_labels(labels)
         self._labels = labels.astype(np.int64)
-        self._slack = 0.0 if p.background is not None else -lowered(p, 0.0)  # what rounding may add to sums of bounds
+        self._slack: float | None = None  # what rounding may have added to a sum of bounds
         self._closed = 0.0  # the bounds of components that are proven
         self._tight = 0  # components that are proven by their negative costs
         self._component = p.components()
@@ -136,6 +136,10 @@ class Races:
     @property
     def bound(self) -> float:
         """No partition of p costs less."""
+        if len(self._parts) == 1 and not self._tight:
+            return self._parts[0].bound
+        if self._slack is None:
+            self._slack = 0.0 if self.p.background is not None else -lowered(self.p, 0.0)
         return self._closed + math.fsum(part.bound for part in self._parts) - self._slack
 
     @property
@@ -267,12 +271,12 @@ class Races:
         left = math.inf if seconds is None else seconds
         prover: Contestant | None = None
         if p.background is None:
-            used = int(np.count_nonzero(p.pairs()[2]))
-            one = BranchAndCut(p, labels, self.improved, self.threads, raised)
-            if used <= (a.sparse if 2 * used <= a.few * p.n else a.pairs) and one.needs <= a.hopeless * left:
-                prover = part.prover = one
+            used = int(np.count_nonzero(p.cost)) if p.matrix is None else int(np.count_nonzero(p.matrix)) // 2
+            worth = used <= (a.sparse if 2 * used <= a.few * p.n else a.pairs)
+            if worth and BranchAndCut.needed(p) <= a.hopeless * left:
+                prover = part.prover = BranchAndCut(p, labels, part.bound, self.improved, self.threads, raised)
         if prover is None and (p.background is None or (repels(p) and has_small_subsets(labels))):
-            prover = Bounding(p, labels, raised, BOUND_SHARE * left)
+            prover = Bounding(p, labels, part.bound, raised, BOUND_SHARE * left)
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
             contestants.append(self._searcher(part, p, labels))
         if prover is not None:
@@ -296,6 +300,8 @@ class Races:
 
     def _with(self, part: _Part, labels: Labels) -> NDArray[np.int64]:
         """All labels, with other ones of a part: labels that nobody has, by the least element of each subset."""
+        if len(part.elements) == self.p.n:
+            return labels.astype(np.int64)
         found = self._labels.copy()
         first = np.unique(labels, return_index=True)[1]
         found[part.elements] = self.p.n + part.elements[first][labels]

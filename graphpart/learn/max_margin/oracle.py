@@ -22,9 +22,9 @@ from graphpart.learn.max_margin.training import TrainingProblem
 from graphpart.learn.objective import Array
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.bounds.relaxation import Relaxation
-from graphpart.partition.exact import exact
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.proving import exact
 from graphpart.stopping import Stopping
 
 __all__ = ["ORACLES", "Answer", "certified", "infer"]

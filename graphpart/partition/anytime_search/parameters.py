@@ -15,6 +15,7 @@ __all__ = [
     "PortfolioParameters",
     "SearchParameters",
     "SlowParameters",
+    "StartParameters",
     "TabuParameters",
 ]
 
@@ -104,7 +105,6 @@ class PortfolioParameters:
     pool: int = 12  #: most partitions in the pool;
     large: int = 100_000  #: with more elements than this, at most as many as there are pairs per element
     patience: int = 12  #: rounds without improvement, after which a run without any limit ends
-    chains: float = 12.0  #: average neighbours up to which the start is made by pairwise Kernighan-Lin
     whole: int = 300_000  #: most elements for annealing of the whole problem, if elements have few neighbours
     polish: float = 8.0  #: average neighbours below which pairwise Kernighan-Lin improves results of annealing
     slower: int = 4  #: rounds in a row without improvement after which all strategies work longer;
@@ -117,9 +117,19 @@ class PortfolioParameters:
 
 
 @dataclass(frozen=True)
+class StartParameters:
+    """Of the local search before the first round."""
+
+    chains: float = 12.0  #: neighbours on average, up to which pairwise Kernighan-Lin is the stronger start
+    dense: int = 400  #: elements of a matrix, above which annealing takes the place of Kernighan-Lin
+    sequences: int = 3  #: iterations of Kernighan-Lin, which gain nearly all that it would
+
+
+@dataclass(frozen=True)
 class SearchParameters:
     """All parameters of the search."""
 
+    start: StartParameters = field(default_factory=StartParameters)
     portfolio: PortfolioParameters = field(default_factory=PortfolioParameters)
     annealing: AnnealingParameters = field(default_factory=AnnealingParameters)
     population: PopulationParameters = field(default_factory=PopulationParameters)

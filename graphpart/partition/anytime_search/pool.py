@@ -39,6 +39,12 @@ class Pool:
         """The best partition."""
         return self.members[0][1]
 
+    def begin(self, labels: Labels) -> None:
+        """Begin with what local search has made of the only partition, if it is better."""
+        cost = self.p.evaluate_labels(labels)
+        if cost < self.cost:
+            self.members = [(cost, labels)]
+
     def take(self, labels: Labels, independent: bool = False) -> float:
         """Add labels, improved by the better regions of the best partition; return the gain over the best, or 0.
 

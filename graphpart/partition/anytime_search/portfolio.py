@@ -116,9 +116,10 @@ class Portfolio:
                 return Status.OPTIMAL
             if not self.strategies and not stopping.check(self.cost):
                 if not improved:
-                    part, chains = stopping.child(plus=self.within), self.parameters.portfolio.chains
+                    part, start = stopping.child(plus=self.within), self.parameters.start
                     alone = int(self.labels.max()) + 1 == p.n
-                    self._take(canonical(improved_start(p, self.labels, alone, part, self.seed, chains)))
+                    self.pool.begin(canonical(improved_start(p, self.labels, alone, part, self.seed, start)))
+                    stopping.record(self.cost)
                 if p.n <= LARGEST and not stopping.check(self.cost):
                     self._take(enumerated(p, stopping.child(plus=self.within)))
                     return Status.OPTIMAL if stopping.reason is None else Status.FEASIBLE

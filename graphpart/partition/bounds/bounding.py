@@ -22,7 +22,6 @@ from graphpart.partition.bounds.background_relaxation import ImplicitRelaxation
 from graphpart.partition.bounds.cycle_packing import pack
 from graphpart.partition.bounds.message_passing import ROUNDS, rounds_of_messages
 from graphpart.partition.bounds.relaxation import Relaxation, rounds_of
-from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import Labels, SetPartition
@@ -35,6 +34,7 @@ __all__ = ["Bounding", "BoundingParameters"]
 class BoundingParameters:
     """How much of the ladder of bounds is climbed."""
 
+    least: float = 5e-7  #: seconds for each pair of a matrix, before anything is packed
     packing: float = 3e-6  #: seconds of a packing for each pair, about, and of what proves its bound
     dense: float = 2e-9  #: and for each triple of elements of a matrix
     relaxed: int = 500_000  #: pairs with a cost, up to which the relaxation follows message passing
@@ -48,6 +48,8 @@ class Bounding:
     p : SetPartition
         Without required joins.
     labels : ndarray of int32, shape (n,)
+    bound : float
+        What is known beforehand.
     raised : callable, optional
         Called with the bound whenever it is better.
     seconds : float
@@ -61,16 +63,19 @@ class Bounding:
         self,
         p: SetPartition,
         labels: Labels,
+        bound: float = -math.inf,
         raised: Callable[[float], None] | None = None,
         seconds: float = math.inf,
         parameters: BoundingParameters | None = None,
     ) -> None:
         self.p, self.labels, self.cost = p, labels, p.evaluate_labels(labels)
         self.parameters = parameters or BoundingParameters()
-        self.bound, self.done, self.raised = trivial_bound(p), False, raised
+        self.bound, self.done, self.raised = bound, False, raised
         pairs = p.n * p.n // 2 if p.is_dense else p.m
         whole = self.parameters.packing * pairs + self.parameters.dense * p.n**3 * p.is_dense
         self.needs = self._seconds = min(seconds, whole)
+        if p.is_dense and self.parameters.least * pairs > seconds:
+            self.done = True
         self._step = common_step(p)
         self._steps: Iterator[None] | None = None
 

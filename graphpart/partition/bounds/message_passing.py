@@ -45,10 +45,8 @@ def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> 
     -----
     One sweep is linear in the number of pairs of all cycles (times the length of the cycles).
     """
-    found = Inequalities.none(), np.zeros(0)
-    for found in rounds_of_messages(p, stopping, rounds):
-        pass
-    return found
+    *_, last = rounds_of_messages(p, stopping, rounds)
+    return last
 
 
 def rounds_of_messages(

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
+from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.tree import Tree, Work
 from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.improve import fixed_point
@@ -72,6 +72,8 @@ class BranchAndCut:
         Without required joins and background.
     labels : ndarray of int32, shape (n,)
         Where to start; canonical.
+    bound : float
+        What is known beforehand.
     improved : bool
         Whether local search has improved them; else it does so first, on what the reduction leaves.
     threads : int
@@ -92,18 +94,24 @@ class BranchAndCut:
         self,
         p: SetPartition,
         labels: Labels,
+        bound: float = -math.inf,
         improved: bool = False,
         threads: int = 1,
         raised: Callable[[float], None] | None = None,
     ) -> None:
         self.p, self.labels, self.cost, self.improved = p, labels, p.evaluate_labels(labels), improved
         self.threads, self.raised = threads, raised
-        self.bound, self.done, self.work = trivial_bound(p), False, Work()
-        self.needs = SLOWEST * (p.n * p.n // 2 if p.is_dense else p.m)
+        self.bound, self.done, self.work = bound, False, Work()
+        self.needs = self.needed(p)
         self.allowance = 0.0
         self._small: PartitionReduction | None = None
         self._search: Search | None = None
         self._steps: Iterator[None] | None = None
+
+    @staticmethod
+    def needed(p: SetPartition) -> float:
+        """Seconds until the first relaxation of a problem stands, about."""
+        return SLOWEST * p.m
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""

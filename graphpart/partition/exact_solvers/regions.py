@@ -112,7 +112,8 @@ class Regions:
     def steps(self, until: float, effort: int = 1) -> Iterator[None]:
         """Make regions, solve them, and let those grow that have a gap, for some seconds or while the gap shrinks.
 
-        Pauses after each region that was solved. With twice the effort, regions may grow twice as large, and take twice as long. May be called again with more.
+        Pauses after each region that was solved. With twice the effort, regions may grow twice as large, and take twice
+        as long. May be called again with more.
         """
         self.largest, self.seconds = min(effort * LARGEST, self.p.n // 2), effort * SECONDS
         if not self.regions:
