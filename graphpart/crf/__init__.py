@@ -3,22 +3,22 @@
 `problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
 `branch_and_bound` find labelings, and `anytime_search` and `binary_quadratic` do as long as there is time; `bounds` and
 `certificates` prove how good they are; `reduction` is what is known beforehand;
-`approximate_inference` has marginals where exact ones are out of reach. `auto` chooses among all;
-`hard_component` is what it does where nothing is exact; `evidence` solves with some labels given; `confidence` says how
-sure a labeling is.
+`approximate_inference` has marginals where exact ones are out of reach. `choosing` has `auto`, which chooses among all,
+and keeps what is known in `outcomes`; `hard_component` is the race of `contestants` where nothing is exact;
+`evidence` solves with some labels given; `confidence` says how sure a labeling is.
 """
 
 from graphpart.crf.anytime_search.search import search
 from graphpart.crf.approximate_inference.loopy import ApproximateMarginals, approximate_marginals
-from graphpart.crf.auto import auto
 from graphpart.crf.bounds.lower_bound import lower_bound
 from graphpart.crf.bounds.message_passing import message_passing
-from graphpart.crf.branch_and_bound.exact import exact
+from graphpart.crf.branch_and_bound.proving import exact
 from graphpart.crf.bucket_elimination.best import Labelings, m_best
 from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import log_partition, marginals, min_marginals, samples
 from graphpart.crf.bucket_elimination.order import EliminationOrder, elimination_order
 from graphpart.crf.certificates.certificate import Certificate
+from graphpart.crf.choosing import auto
 from graphpart.crf.confidence.doubts import LabelDoubts, doubts
 from graphpart.crf.evidence import solve_given
 from graphpart.crf.exact_solvers.brute_force import brute_force

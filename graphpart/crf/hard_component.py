@@ -63,10 +63,15 @@ class HardComponent:
         labels, cost = improve(f, labels, stopping.child(), "sweep")
         seed = int(rng.integers(2**31))
         self.passing = Passing(f, labels, cost, parameters)
-        self.branching, relaxing = Branching(f, labels, cost, parameters.branching), Relaxing(f, labels, cost, parameters)
-        expanding, searching = Expanding(f, labels, cost, parameters, rng), Searching(f, labels, cost, parameters, seed)
-        self.searching = searching
-        self.contestants = (self.passing, relaxing, expanding, searching, self.branching)
+        self.searching = Searching(f, labels, cost, parameters, seed)
+        self.branching = Branching(f, labels, cost, parameters.branching)
+        self.contestants = (
+            self.passing,
+            Relaxing(f, labels, cost, parameters),
+            Expanding(f, labels, cost, parameters, rng),
+            self.searching,
+            self.branching,
+        )
         self.race = Race([self.passing], labels, cost, self.least, told=told)
         self._all = self._running = False
 
@@ -98,7 +103,7 @@ class HardComponent:
             self.race.prover, self._all = race.prover, True
 
     def _no_search(self) -> bool:
-        """Whether a search that takes much of the time is of no use: message passing still finds more, or almost all."""
+        """Whether a search that takes much of the time is of no use: message passing gains more, or leaves little."""
         race = self.race
         hard = race.cost - race.bound > self.parameters.hard * (race.cost - self.least)
         return not (self.passing.rests and hard)

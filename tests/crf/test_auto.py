@@ -15,7 +15,7 @@ from graphpart.crf.branch_and_bound.contestant import BranchingParameters
 from graphpart.crf.problem.derive import merge
 from graphpart.crf.problem.labeling import trivial_bound
 
-AUTO = import_module("graphpart.crf.auto")
+AUTO = import_module("graphpart.crf.choosing")
 HARD = import_module("graphpart.crf.hard_component")
 CONTESTANTS = import_module("graphpart.crf.contestants")
 

@@ -1,4 +1,4 @@
-"""Every method on factor graphs keeps one record of costs and bounds of the whole problem, and so does `auto` with parts."""
+"""Every method on factor graphs keeps one record of costs and bounds, which are those of the whole problem."""
 
 import math
 

@@ -127,11 +127,10 @@ def expanded(
     return run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(labels) else labels
 
 
-def random_expansions(
-    f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rng: np.random.Generator
-) -> Expansions:
+def random_expansions(f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rng: np.random.Generator) -> Expansions:
     """Expansions in random order from labels, by moves that are prepared; nothing was done yet."""
-    return Expansions(f, moves, labels, _rounds(list(range(int(f.domains.max(initial=0)))), "random", False, rng), False)
+    every = list(range(int(f.domains.max(initial=0))))
+    return Expansions(f, moves, labels, _rounds(every, "random", False, rng), False)
 
 
 class Expansions:
@@ -146,7 +145,12 @@ class Expansions:
     """
 
     def __init__(
-        self, f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rounds: Iterator[list[tuple[int, ...]]], swap: bool
+        self,
+        f: FactorGraph,
+        moves: Moves,
+        labels: NDArray[np.int32],
+        rounds: Iterator[list[tuple[int, ...]]],
+        swap: bool,
     ) -> None:
         self.f, self.moves, self.labels, self.rounds, self.by_swaps = f, moves, labels, rounds, swap
         self.cost = f.evaluate_labels(labels)
