@@ -1,6 +1,6 @@
 """Kinds of factor graphs on which `auto` is compared with single methods.
 
-    python benchmarks/auto_factor_graphs.py --seconds 1,5 --only potts      # auto in T, single methods in T / 2
+python benchmarks/auto_factor_graphs.py --seconds 1,5 --only potts      # auto in T, single methods in T / 2
 """
 
 from __future__ import annotations

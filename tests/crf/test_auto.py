@@ -110,7 +110,9 @@ def test_without_a_time_limit_no_clock_counts(monkeypatch):
     few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=50), passed=2.0**20)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     r, again = auto(f, seed=1), auto(f, seed=1)
-    assert r.status == gp.Status.FEASIBLE and r.message.startswith("ended: 1 cyclic component by bound and local search")
+    assert r.status == gp.Status.FEASIBLE and r.message.startswith(
+        "ended: 1 cyclic component by bound and local search"
+    )
     assert trivial_bound(f) < r.lower_bound and r.gap < 0.08
     assert r.cost < icm(f, order="sweep", restarts=20, seed=0).cost
     assert (again.labels == r.labels).all() and again.lower_bound == r.lower_bound
@@ -128,7 +130,7 @@ def test_asking_for_what_is_known_changes_nothing(monkeypatch):
     first = root.labels, root.cost, root.bound, root.roundings
     second = root.labels, root.cost, root.bound, root.roundings
     assert (first[0] == second[0]).all() and first[1:] == second[1:]
-    assert (first[0] == r.labels).all() and solvers[0].bound == r.lower_bound or r.status == gp.Status.OPTIMAL
+    assert (first[0] == r.labels).all() and (solvers[0].bound == r.lower_bound or r.status == gp.Status.OPTIMAL)
 
 
 def test_history_is_of_the_whole_energy():

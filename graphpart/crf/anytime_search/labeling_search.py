@@ -105,9 +105,7 @@ class LabelingSearch:
             self._join(labels[self.model.open])
         return self.cost < before
 
-    def run(
-        self, stopping: Stopping, patience: int | None = None, serve: Callable[[], object] | None = None
-    ) -> None:
+    def run(self, stopping: Stopping, patience: int | None = None, serve: Callable[[], object] | None = None) -> None:
         """Go on until stopped, or after so many rounds in a row without improvement.
 
         Parameters

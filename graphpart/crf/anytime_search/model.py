@@ -167,7 +167,7 @@ def _scaled(f: FactorGraph) -> FactorGraph:
     """The same with costs times a power of 2, if they are so large or small that sums or random numbers fail."""
     if not f.has_forbidden and f.m:
         largest = max(-float(f.tables.min()), float(f.tables.max()))
-        if SMALLEST < largest and largest * len(f.tables) < LARGEST:
+        if largest > SMALLEST and largest * len(f.tables) < LARGEST:
             return f
     finite = np.abs(f.tables[np.isfinite(f.tables)])
     total = float(finite.sum())

@@ -87,9 +87,9 @@ def trivial_bound(f: FactorGraph) -> float:
     """
     least, total = least_entries(f)
     absolute = abs(f.constant) + float(np.abs(least).sum())
-    if absolute < EXACT and not math.fmod(f.constant, STEP) and not np.fmod(least[:FIRST], STEP).any():
-        if not np.fmod(least, STEP).any():
-            return f.constant + total
+    likely = absolute < EXACT and not math.fmod(f.constant, STEP) and not np.fmod(least[:FIRST], STEP).any()
+    if likely and not np.fmod(least, STEP).any():
+        return f.constant + total
     slack = 2.0**-51 * (abs(f.constant) + abs(total)) + 2.0**-74 * absolute
     return math.nextafter(f.constant + total - slack, -math.inf)
 
