@@ -166,6 +166,10 @@ def _neighbours(
 
 def _scaled(f: FactorGraph) -> FactorGraph:
     """The factor graph with costs times a power of 2, if they are too large or small for sums or random numbers."""
+    if not f.has_forbidden and f.m:
+        largest = max(-float(f.tables.min()), float(f.tables.max()))
+        if largest > SMALLEST_TOTAL and largest * len(f.tables) < LARGEST_TOTAL:
+            return f
     finite = np.abs(f.tables[np.isfinite(f.tables)])
     total = float(finite.sum())
     if not total or SMALLEST_TOTAL < total < LARGEST_TOTAL:

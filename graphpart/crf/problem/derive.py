@@ -122,6 +122,8 @@ def split(f: Graph, labels: NDArray[np.int32]) -> list[tuple[NDArray[np.int64], 
     O(size of all tables + number of components).
     """
     count = int(labels.max()) + 1 if f.n else 0
+    if count == 1 and not f.constant:
+        return [(np.arange(f.n), f)]
     variables, first_variable = group(labels, count)
     factors, first_factor = group(labels[f.scope[f.scope_start[:-1]]], count)
     place = places_within(variables, first_variable)

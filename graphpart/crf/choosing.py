@@ -248,6 +248,7 @@ class _Solver:
             if self._affordable(one.part, MAPPING):
                 hard.begin(within.child(BEGINNING * seconds if self._limited else None))
                 if not hard.proven and hard.open_share <= MAPPED_GAP:
+                    hard.passing.certify()
                     self._map(one, hard, MAPPED * (within.remaining if within.remaining is not None else seconds))
             if one.rest is None:
                 hard.run(within)
