@@ -1,8 +1,9 @@
 """Kernel of packing with a background: stars and cycles along listed pairs, closed by pairs that need not be listed.
 
-The lists, and message passing, are those of `_packing`, but the search differs. There, a listed pair that repels closes a
-cycle, so paths are sought from both ends of each such pair. Here almost any two elements repel, so paths are sought from
-each element to all that are near. Stars are sought among the neighbours of an element, whose pairs are mostly not listed.
+The lists, and message passing, are those of `_packing`, but the search differs. There, a listed pair that repels closes
+a cycle, so paths are sought from both ends of each such pair. Here almost any two elements repel, so paths are sought
+from each element to all that are near. Stars are sought among the neighbours of an element, whose pairs are mostly not
+listed.
 
 A pair that is not listed is added when an inequality first uses it: it gets a number, after those of the listed pairs,
 and its capacity is the background. Memory is in proportion to the listed and the added pairs.
@@ -194,7 +195,8 @@ cdef class ImplicitPairs:
         Centres come in an order. A star takes at most ``most_each[e]`` of a pair of its centre; if `once`, each pair is
         used once from each of its ends. `rest` is reduced to what is left of listed pairs.
         """
-        cdef Py_ssize_t n = self.n, at, around, count, kept, leaves, best, next_best, i, j, before = self.packed.amounts.size
+        cdef Py_ssize_t n = self.n, at, around, count, kept, leaves, best, next_best, i, j
+        cdef Py_ssize_t before = self.packed.amounts.size
         cdef element_t centre
         cdef offset_t e
         cdef double amount, x

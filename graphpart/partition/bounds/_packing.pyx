@@ -1,15 +1,15 @@
 """Kernels of packing: stars and triangles of a matrix, cycles of any length along adjacency lists; message passing.
 
 Each pair has a capacity, the absolute value of its cost. A cycle of one repulsive and otherwise attractive pairs is
-packed with the least capacity on it, which is then taken from all its pairs; so is a star, an element and others that it
-attracts, which repel each other.
+packed with the least capacity on it, which is then taken from all its pairs. So is a star: an element and others that
+it attracts, which repel each other.
 
 In message passing, one after the other, pairs redistribute their capacity among their inequalities. Each pair gives a
 share of its capacity to each inequality that contains it. The amount of an inequality is the least share that it gets
 from one of its pairs. If a pair gives an inequality more than all other pairs do, the excess is wasted. So a pair first
 gives each inequality the least share of the other pairs, and divides the rest of its capacity between all. If its
-capacity is not enough for this, inequalities of equal worth divide the capacity that they use together, in proportion to
-these least shares, and unused capacity goes to inequalities of the largest worth first. No step lowers the sum of
+capacity is not enough for this, inequalities of equal worth divide the capacity that they use together, in proportion
+to these least shares, and unused capacity goes to inequalities of the largest worth first. No step lowers the sum of
 amounts times worths. If all worths are equal, a step is optimal for the shares of one pair.
 """
 
@@ -332,7 +332,7 @@ def share(const offset_t[::1] starts, const offset_t[::1] pairs, const double[::
           double[::1] amounts, int sweeps, Stopping stopping):
     """Sweeps over all pairs, forwards and backwards in turn; the number of sweeps made.
 
-    Inequality k is over ``pairs[starts[k]:starts[k + 1]]``, and worth ``worth[k]`` times ``amounts[k]``, which is changed.
+    Inequality k is over ``pairs[starts[k]:starts[k + 1]]``, and worth ``worth[k]`` times ``amounts[k]``, which changes.
     """
     cdef Py_ssize_t count = worth.shape[0], terms = pairs.shape[0], m = capacity.shape[0], k, e, sweep, at
     cdef offset_t i, j, t, last

@@ -1,10 +1,10 @@
 """Kernels of greedy moving and of its Kernighan-Lin form, on compressed rows of stored pairs.
 
 All elements that may move wait in a heap, keyed by the change of cost that their best move makes. A move of element a
-changes this value for its neighbours only. It is not computed anew at once: a lower bound on it follows from the cost of
-the one pair, and an element is looked at again only when its bound comes first. A subset that no stored pair links
-to an element is as good for it as the empty set; it matters only to an element that is alone. All sums are exact, in fixed
-point (see kernels/fixed.pxd).
+changes this value for its neighbours only. It is not computed anew at once: a lower bound on it follows from the cost
+of the one pair, and an element is looked at again only when its bound comes first. A subset that no stored pair links
+to an element is as good for it as the empty set; it matters only to an element that is alone. All sums are exact, in
+fixed point (see kernels/fixed.pxd).
 
 A background that repels, as k > 0 terms (see kernels/terms.pxd), adds a product of sums of weights to the cost of an
 element to a subset, the same each time. Only subsets that a stored pair links to an element, and the empty set, can
