@@ -384,7 +384,8 @@ cdef bint set_up(Graph* g, const offset_t* start, const element_t* neighbour) no
     g.used = start[n] // 2
     if not resize(g, g.used + g.used // 2 + 8):
         return False
-    memcpy(g.pool, neighbour, start[n] * sizeof(element_t))
+    if start[n]:  # else `neighbour` may be null, which memcpy must not be given
+        memcpy(g.pool, neighbour, start[n] * sizeof(element_t))
     for v in range(n):
         g.start[v] = start[v]
         g.length[v] = g.capacity[v] = g.degree[v] = <element_t>(start[v + 1] - start[v])
