@@ -259,6 +259,8 @@ class _Solver:
         for one in self.open:
             if one.rest is None:
                 self.proven &= one.hard is not None and one.hard.proven
+                if self._limited and one.hard is not None and one.hard.starved and not one.hard.proven:
+                    self.stopping.stop(Status.TIME_LIMIT)  # what cannot end in time was not begun
                 self.done["without time" if one.hard is None else one.hard.how] += 1
 
     def _map(self, one: Open, hard: HardComponent, seconds: float) -> None:

@@ -138,6 +138,11 @@ class HardComponent:
         return self.race.proven
 
     @property
+    def starved(self) -> bool:
+        """Whether somebody could do more with more time."""
+        return any(one.starved for one in self.contestants)
+
+    @property
     def how(self) -> str:
         """What gave the result, for a message."""
         return f"by {self.race.prover or 'least entries'}" if self.proven else "by bound and local search"

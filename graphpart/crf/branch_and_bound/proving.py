@@ -162,6 +162,7 @@ class _Run:
         if stopping.check(self.cost):
             return
         if stopping.remaining is not None and len(f.tables) * DIVIDING > stopping.remaining:
+            stopping.stop(Status.TIME_LIMIT)  # what cannot end in time is not begun
             return
         simple = merge(f)
         pieces = split(simple, _pieces(simple))
@@ -179,6 +180,8 @@ class _Run:
                     self.log()
             waiting = [part for part in waiting if not part.proven and not (part.search and part.search.starved)]
         self.proven = all(part.proven for part in self.parts)
+        if any(part.search is not None and part.search.starved for part in self.parts):
+            stopping.stop(Status.TIME_LIMIT)
 
     @property
     def nodes(self) -> int:
