@@ -155,7 +155,7 @@ def test_rows_hold_each_inequality_once_and_add_prices_up():
     given = [(CYCLE, 0, [0, 1, 2]), (TWO_PARTITION, 1, [1, 0, 2]), (CYCLE, 0, [2, 1, 0]), (CYCLE, 0, [1, 0, 2])]
     given += [(WHEEL, 1, [4, 0, 1, 2]), (TWO_PARTITION, 1, [4, 2, 1, 0])]
     assert rows.add(Inequalities.of(given), np.arange(1.0, 7.0)) == 3
-    assert sorted(rows.prices) == [4.0, 6.0, 11.0]
+    assert sorted(rows.multipliers) == [4.0, 6.0, 11.0]
     assert rows.add(Inequalities.of(given)) == 0 and len(rows) == 3
 
 
@@ -170,7 +170,7 @@ def test_rows_are_what_the_inequalities_say():
         given = [(CYCLE, 0, some), (TWO_PARTITION, int(rng.integers(1, len(some))), some)]
         rows.add(Inequalities.of(given + [(WHEEL, 1, some)] * odd_rim))
         rows.keep(rng.random(len(rows)) < 0.9)
-        rows.prices = rng.random(len(rows))
+        rows.multipliers = rng.random(len(rows))
         y, cost = rng.random(m), rng.normal(size=m)
         starts, keys, signs, rhs = rows.inequalities.terms(n)
         matrix = np.zeros((len(rhs), m))
@@ -178,7 +178,7 @@ def test_rows_are_what_the_inequalities_say():
             part = slice(starts[k], starts[k + 1])
             matrix[k, np.searchsorted(u * n + v, keys[part])] = signs[part]
         assert np.array_equal(rows.rhs, rhs) and np.allclose(rows.left(y), matrix @ y)
-        assert np.allclose(rows.reduced(cost, rows.prices), cost + rows.prices @ matrix)
+        assert np.allclose(rows.reduced(cost, rows.multipliers), cost + rows.multipliers @ matrix)
         assert np.array_equal(rows.counts, (matrix != 0).sum(axis=0))
         dense = np.zeros_like(matrix)
         dense[np.repeat(np.arange(len(rows)), rows.lengths), rows.pairs] = rows.signs()

@@ -156,14 +156,14 @@ def test_bounds_by_regions_are_valid(largest, monkeypatch):
         labels = canonical(labels)
         regions = Regions(p, r, labels, solve, stopping)
         before = p.evaluate_labels(labels)
-        base = r.proves(r.rows.prices)
+        base = r.proves(r.rows.multipliers)
         list(regions.steps(np.inf))
         assert regions.gain >= 0 and base + regions.gain <= best.cost + 1e-7, seed
         assert regions.cost == p.evaluate_labels(regions.labels) <= before
         elements = np.concatenate([region.elements for region in regions.regions] or [np.zeros(0, int)])
         assert len(np.unique(elements)) == len(elements)
         # with a pair outside decided against its reduced cost, no partition costs less than the bound plus that
-        reduced = r.reduced(r.rows.prices)
+        reduced = r.reduced(r.rows.multipliers)
         for e in np.flatnonzero(regions.outside)[:3].tolist():
             required = {"must_join" if reduced[e] > 0 else "must_cut": [(int(r.u[e]), int(r.v[e]))]}
             u, v, cost = p.pairs()

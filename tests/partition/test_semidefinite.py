@@ -322,13 +322,13 @@ def test_rows_by_length_are_the_same_rows():
     rows = Rows(10, 45, lambda keys: keys // 10 * (19 - keys // 10) // 2 + keys % 10 - keys // 10 - 1)
     sizes = rng.integers(3, 8, 40)
     rows.add(Inequalities.of([(TWO_PARTITION, 1, rng.permutation(10)[:k].tolist()) for k in sizes]))
-    rows.prices = rng.integers(0, 2, len(rows)).astype(float)
+    rows.multipliers = rng.integers(0, 2, len(rows)).astype(float)
     order, starts, middles, pairs = rows.by_length()
     assert sorted(order.tolist()) == list(range(len(rows)))
     for k, i in enumerate(order):
         assert pairs[starts[k] : starts[k + 1]].tolist() == rows.pairs[rows.starts[i] : rows.starts[i + 1]].tolist()
         assert middles[k] - starts[k] == rows.middles[i] - rows.starts[i]
-    assert (np.diff(rows.prices[order]) <= 0).all()
+    assert (np.diff(rows.multipliers[order]) <= 0).all()
 
 
 def test_sizes_that_are_refused():

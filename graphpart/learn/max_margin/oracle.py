@@ -54,7 +54,7 @@ def _exact(training: TrainingProblem, problem: SetPartition, seconds: float | No
 
 def _relaxed(training: TrainingProblem, problem: SetPartition, seconds: float | None) -> Answer:
     relaxation = Relaxation(problem, Stopping(seconds, None, None, None))
-    relaxation.offer(relaxation.rows.prices)  # a bound from the start, however soon the time is up
+    relaxation.offer(relaxation.rows.multipliers)  # a bound from the start, however soon the time is up
     for _ in range(ROUNDS):
         relaxation.round()
         close = float(relaxation.cost @ relaxation.y) - relaxation.bound <= CLOSE * abs(relaxation.bound)

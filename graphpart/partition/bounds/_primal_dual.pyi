@@ -41,6 +41,6 @@ def project(
     upper: Any,
     step: float,
     point: Any,
-    prices: Any,
+    multipliers: Any,
     rest: Any,
 ) -> None: ...

@@ -203,11 +203,11 @@ cdef inline double clipped(double value, double low, double high) noexcept nogil
 
 def project(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
           const double[::1] row_steps, const double[::1] lower, const double[::1] upper, double step,
-          double[::1] point, double[::1] prices, unsigned char[::1] rest):
+          double[::1] point, double[::1] multipliers, unsigned char[::1] rest):
     """One pass over the rows, in place.
 
-    `point` is what is to be projected, less ``step * prices`` times the rows; with its bounds as limits it is the
-    projection once no price changes.
+    `point` is what is to be projected, less ``step * multipliers`` times the rows; with its bounds as limits it is the
+    projection once no multiplier changes.
     """
     cdef Py_ssize_t k, e
     cdef offset_t i
@@ -224,13 +224,13 @@ def project(const offset_t[::1] starts, const offset_t[::1] middles, const eleme
             for i in range(middles[k], starts[k + 1]):
                 e = pairs[i]
                 value -= clipped(point[e], lower[e], upper[e])
-            if prices[k] == 0 and value < ROOM:
+            if multipliers[k] == 0 and value < ROOM:
                 rest[k] = REST
                 continue
             change = row_steps[k] / step * value
-            change = change if prices[k] + change > 0 else -prices[k]
+            change = change if multipliers[k] + change > 0 else -multipliers[k]
             if change != 0:
-                prices[k] += change
+                multipliers[k] += change
                 change *= step
                 for i in range(starts[k], middles[k]):
                     point[pairs[i]] -= change

@@ -114,7 +114,7 @@ class Relaxation:
         self._squares: tuple[NDArray[np.int32], float] | None = None
         self.bound = -np.inf
         self._best: tuple[Inequalities, Floats, tuple[NDArray[np.int32], float] | None]
-        self._best = (self.rows.inequalities, self.rows.prices, None)
+        self._best = (self.rows.inequalities, self.rows.multipliers, None)
         self.iterations = ITERATIONS
         self.rounds = 0
         self.violation = np.inf
@@ -132,7 +132,7 @@ class Relaxation:
     def start(self, inequalities: Inequalities, multipliers: Floats) -> None:
         """Begin with given inequalities and multipliers."""
         self.rows.add(inequalities, multipliers)
-        self.offer(self.rows.prices)
+        self.offer(self.rows.multipliers)
 
     def proves(self, multipliers: Floats) -> float:
         """The bound that multipliers prove, less the largest possible error of rounding."""
@@ -192,21 +192,21 @@ class Relaxation:
             free = np.flatnonzero(used)
         order, starts, middles, pairs, rhs = rows.of_free(free, self.y)
         lower, upper = self.lower[free], self.upper[free]
-        y, multipliers = self.y[free], rows.prices[order]
+        y, multipliers = self.y[free], rows.multipliers[order]
         pair_steps = 1.0 / (self.scale * np.maximum(np.bincount(pairs, minlength=len(free)), 1))
         row_steps = self.scale / np.maximum(np.diff(starts), 1)
         done = _primal_dual.reflect(
             starts, middles, pairs, rhs, lower, upper, pair_steps, row_steps,
-            y, multipliers, self.reduced(rows.prices)[free], iterations or self.iterations, self.stopping,
+            y, multipliers, self.reduced(rows.multipliers)[free], iterations or self.iterations, self.stopping,
         )  # fmt: skip
         self.rounds += 1
         if not done:
             return
-        rows.prices = np.empty(len(order))
-        rows.prices[order] = multipliers
+        rows.multipliers = np.empty(len(order))
+        rows.multipliers[order] = multipliers
         self.y[free] = y
         before = self.bound
-        self.offer(rows.prices)
+        self.offer(rows.multipliers)
         least = ITERATIONS if self.violation < EARLY else ITERATIONS // 2
         self.iterations = least if self.bound > before else min(2 * self.iterations, MOST_ITERATIONS)
 
@@ -216,7 +216,7 @@ class Relaxation:
         If few are added, smaller violations count from the next call on.
         """
         rows, few = self.rows, FEW * len(self.cost)
-        rows.keep((rows.prices > 0) | (rows.rhs - rows.left(self.y) < SLACK))
+        rows.keep((rows.multipliers > 0) | (rows.rhs - rows.left(self.y) < SLACK))
         tolerance = self.tolerance
         added = rows.add(self._find(tolerance))
         if added <= few and not self.complete and not self.far:
@@ -265,7 +265,7 @@ class Relaxation:
         if self.patience:
             (starts_at_most, share), steps = DEEPLY, self.patience
         rows = self.rows.inequalities
-        some = np.flatnonzero((rows.kinds == TWO_PARTITION) & (self.rows.prices > 0))
+        some = np.flatnonzero((rows.kinds == TWO_PARTITION) & (self.rows.multipliers > 0))
         turns = max(1, -(-len(some) // starts_at_most))
         rows = rows.take(some[self.rounds % turns :: turns])
         starts, splits, elements, amounts = _cuts.near_two_partitions(

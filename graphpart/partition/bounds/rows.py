@@ -33,7 +33,7 @@ class Rows:
     middles : ndarray of int64, shape (k,)
     pairs : ndarray of int32
         Row k has the variables ``pairs[starts[k]:middles[k]]`` with sign +, those up to ``starts[k + 1]`` with sign -.
-    rhs, prices : ndarray of float64, shape (k,)
+    rhs, multipliers : ndarray of float64, shape (k,)
     status : ndarray of int8, shape (k,)
         The status of each row in the last basis of the simplex method.
     counts : ndarray of int64, shape (m,)
@@ -47,7 +47,7 @@ class Rows:
         self._words = np.random.default_rng(0).integers(0, 2**64, m, np.uint64)
         self.inequalities = Inequalities.none()
         self.starts, self.middles, self.pairs = np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
-        self.rhs, self.prices, self.status = np.zeros(0), np.zeros(0), np.zeros(0, np.int8)
+        self.rhs, self.multipliers, self.status = np.zeros(0), np.zeros(0), np.zeros(0, np.int8)
         self._hashes = np.zeros(0, np.uint64)
         self.counts = np.zeros(m, np.int64)
 
@@ -92,7 +92,7 @@ class Rows:
         self.starts = np.concatenate([self.starts, starts[1:] + self.starts[-1]])
         self.pairs = np.concatenate([self.pairs, pairs])
         self.rhs = np.concatenate([self.rhs, rhs])
-        self.prices = np.concatenate([self.prices, given])
+        self.multipliers = np.concatenate([self.multipliers, given])
         self.status = np.concatenate([self.status, np.full(len(rhs), BASIC, np.int8)])
         self._hashes = np.concatenate([self._hashes, hashes])
         self.counts += np.bincount(pairs, minlength=self.m)
@@ -108,7 +108,7 @@ class Rows:
         self.pairs = self.pairs[np.repeat(kept, lengths)]
         self.starts = np.concatenate([[0], np.cumsum(lengths[kept])])
         self.middles = self.starts[:-1] + pluses
-        self.rhs, self.prices, self.status = self.rhs[kept], self.prices[kept], self.status[kept]
+        self.rhs, self.multipliers, self.status = self.rhs[kept], self.multipliers[kept], self.status[kept]
         self._hashes = self._hashes[kept]
         self.counts = np.bincount(self.pairs, minlength=self.m)
 
@@ -136,7 +136,7 @@ class Rows:
         self, starts: NDArray[np.int64], middles: NDArray[np.int64], pairs: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
         lengths, pluses = np.minimum(np.diff(starts), 127), np.minimum(middles - starts[:-1], 127)
-        kinds = (lengths * 128 + pluses + (self.prices == 0) * 16384).astype(np.uint16)
+        kinds = (lengths * 128 + pluses + (self.multipliers == 0) * 16384).astype(np.uint16)
         order = np.argsort(kinds, kind="stable")
         return order, *_primal_dual.reordered(order, starts, middles, pairs)
 

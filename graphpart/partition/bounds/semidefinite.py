@@ -93,9 +93,9 @@ class Semidefinite:
     def _round(self, iterations: int) -> None:
         r, rows = self.relaxation, self.relaxation.rows
         order, starts, middles, pairs = rows.by_length()
-        multipliers, rhs, row_steps = rows.prices[order], rows.rhs[order], 1.0 / rows.lengths[order]
+        multipliers, rhs, row_steps = rows.multipliers[order], rows.rhs[order], 1.0 / rows.lengths[order]
         rest = np.zeros(len(order), np.uint8)
-        pull = rows.reduced(np.zeros(len(r.given)), rows.prices)
+        pull = rows.reduced(np.zeros(len(r.given)), rows.multipliers)
         M, z, diagonal = self.M, np.clip(r.y, r.lower, r.upper), np.arange(r.n)
         for _ in range(iterations):
             penalty = self.penalty
@@ -124,10 +124,10 @@ class Semidefinite:
                 break
         r.rounds += 1
         r.y = z
-        rows.prices[order] = multipliers
+        rows.multipliers[order] = multipliers
         r.set_squares(*whole_numbers(factor(penalty * added)))
         known = r.bound
-        r.offer(rows.prices)
+        r.offer(rows.multipliers)
         self._grow(r.bound - known)
 
     def _grow(self, gained: float) -> None:

@@ -88,7 +88,7 @@ class Simplex:
         self._columns = basis.col_status
         rows.status = np.array([int(status) for status in basis.row_status], np.int8)
         if highs.getModelStatus() == hs.HighsModelStatus.kOptimal:
-            rows.prices = multipliers
+            rows.multipliers = multipliers
             r.y = np.clip(np.array(solution.col_value), r.lower, r.upper)
             return True
         return False

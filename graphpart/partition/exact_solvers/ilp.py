@@ -10,8 +10,8 @@ each from the partition that local search finds.
 * ``full`` states all 3 C(n, 3) inequalities at once.
 * ``cutting-plane`` starts with none and adds violated ones round by round: first for solutions of the relaxation
   0 <= y <= 1, until none is violated or the bound hardly rises; then for integer solutions, until one violates none.
-  The prices of the inequalities in a relaxation prove a lower bound; where the bound and the price of a pair together
-  exceed the cost of the best partition known, no better partition has this pair the other way, and it is fixed.
+  The multipliers of the inequalities in a relaxation prove a lower bound; where the bound and the multiplier of a pair
+  together exceed the cost of the best partition known, no better partition has this pair the other way, and it is fixed.
   A component in which few pairs have a cost has variables for these only, and the inequalities of its cycles; no
   variable is introduced for pairs without cost.
 """

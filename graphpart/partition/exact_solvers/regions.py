@@ -1,6 +1,6 @@
 """A bound raised region by region, where the gap between a relaxation and a partition stands in few places.
 
-Let r be the reduced costs of a relaxation's prices l of inequalities a y <= b (see `certificate`). For the best
+Let r be the reduced costs of a relaxation's multipliers l of inequalities a y <= b (see `certificate`). For the best
 partition y known, its cost is above the bound by
 
     sum over pairs of (r y - min(0, r))  +  sum over inequalities of l (b - a y),
@@ -9,7 +9,7 @@ all of whose terms are at least 0: they say where the gap is. In large problems 
 one pair after the other would have to combine; but each place can be looked at by itself:
 
 1. Elements of pairs and inequalities whose term is not 0 become regions: those that share one are one region. A region
-   takes the elements of all inequalities with a price that it touches.
+   takes the elements of all inequalities with a multiplier that it touches.
 2. For a region S, the inequalities within it are taken out of the reduced costs. A partition of all elements is, on S,
    a partition of S; so the sum of what the bound says outside S and what the best partition of S costs, for these
    costs, is a bound, too. The problem of S is solved by branch and cut. Regions have no element in common, so all that
@@ -61,7 +61,7 @@ class Region:
 
 
 class Regions:
-    """Regions of a relaxation of a problem with few pairs, for its prices and bounds of variables as they are now.
+    """Regions of a relaxation of a problem with few pairs, for its multipliers and bounds of variables as they are now.
 
     Parameters
     ----------
@@ -79,15 +79,15 @@ class Regions:
         The best partition.
     cost : float
     gain : float
-        The bound that the prices prove is valid with so much more.
+        The bound that the multipliers prove is valid with so much more.
     """
 
     def __init__(self, p: SetPartition, relaxation: Relaxation, labels: Labels, solve: Solve, stopping: Stopping):
         self.p, self.r, self.labels, self.solve, self.stopping = p, relaxation, labels, solve, stopping
         self.cost = p.evaluate_labels(labels)
-        self.prices = relaxation.rows.prices
-        self.reduced = relaxation.reduced(self.prices)
-        self._least = relaxation.proves(self.prices)
+        self.multipliers = relaxation.rows.multipliers
+        self.reduced = relaxation.reduced(self.multipliers)
+        self._least = relaxation.proves(self.multipliers)
         worth = min(WORTH * relaxation.scale, SHARE * (self.cost - self._least))
         self.worth = max(worth, LEAST * relaxation.scale)
         self.largest, self.seconds = LARGEST, SECONDS
@@ -124,7 +124,7 @@ class Regions:
             if not region.is_solved and region.gap > self.worth:
                 region.gap = np.inf
         idle = 0
-        while self.regions and len(self.prices) and not self._is_over(until):
+        while self.regions and len(self.multipliers) and not self._is_over(until):
             before = self.cost - self.gain
             yield from self._solve_all(until)
             left = self.cost - self.gain
@@ -153,7 +153,7 @@ class Regions:
         r = self.r
         y = (self.labels[r.u] == self.labels[r.v]).astype(np.float64)
         pairs = self.reduced * y - np.minimum(self.reduced * r.lower, self.reduced * r.upper) > self.worth
-        rows = self.prices * (r.rows.rhs - r.rows.left(y)) > self.worth
+        rows = self.multipliers * (r.rows.rhs - r.rows.left(y)) > self.worth
         a, b = self._hubs(rows)
         labels = connected(self.p.n, np.concatenate([r.u[pairs], a]), np.concatenate([r.v[pairs], b]))
         order, starts = group(labels, int(labels.max(initial=-1)) + 1)
@@ -194,7 +194,7 @@ class Regions:
     def _differing(self, region: Region) -> NDArray[np.bool_]:
         """Elements that decide about pairs on which its best partition, or first the point, and the known one differ.
 
-        Those of inequalities with a price over such pairs, and those that share a subset with an element of one.
+        Those of inequalities with a multiplier over such pairs, and those that share a subset with an element of one.
         """
         r = self.r
         together = self.labels[r.u] == self.labels[r.v]
@@ -210,17 +210,18 @@ class Regions:
         return taken
 
     def _touched(self, region: Region) -> NDArray[np.bool_]:
-        """Which elements are in an inequality with a price that the region touches."""
+        """Which elements are in an inequality with a multiplier that the region touches."""
         inside = np.zeros(self.p.n, bool)
         inside[region.elements] = True
         return self._of_priced(self._row_of_element[inside[self.r.rows.inequalities.elements]])
 
     def _of_priced(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which elements are in those of the inequalities that have a price."""
-        chosen = np.zeros(len(self.prices), bool)
+        """Which elements are in those of the inequalities that have a multiplier."""
+        chosen = np.zeros(len(self.multipliers), bool)
         chosen[rows] = True
         taken = np.zeros(self.p.n, bool)
-        taken[self.r.rows.inequalities.elements[(chosen & (self.prices > self.worth))[self._row_of_element]]] = True
+        worth = (chosen & (self.multipliers > self.worth))[self._row_of_element]
+        taken[self.r.rows.inequalities.elements[worth]] = True
         return taken
 
     def _solve_all(self, until: float) -> Iterator[None]:
@@ -230,19 +231,19 @@ class Regions:
         ends = place[rows.elements]
         least, most = (sides.reduceat(ends, rows.starts[:-1]) for sides in (np.minimum, np.maximum))
         inside = (least >= 0) & (least == most)
-        cost = r.rows.reduced(r.cost, np.where(inside, 0.0, self.prices))
+        cost = r.rows.reduced(r.cost, np.where(inside, 0.0, self.multipliers))
         a, b = place[r.u], place[r.v]
         within = np.flatnonzero((a >= 0) & (a == b))
         number, count = a[within], len(self.regions)
         reduced = self.reduced[within]
         parts = np.minimum(reduced * r.lower[within], reduced * r.upper[within])
-        paid = self.prices[inside] * r.rows.rhs[inside]
+        paid = self.multipliers[inside] * r.rows.rhs[inside]
         linear = np.zeros(count) + np.bincount(number, parts, count) - np.bincount(least[inside], paid, count)
         lengths = r.rows.lengths.astype(np.float64)
         weight = np.zeros(count) + np.bincount(
             number, np.abs(r.cost[within]) + np.abs(cost[within]) + np.abs(reduced), count
         )
-        weight = weight + np.bincount(least[inside], self.prices[inside] * lengths[inside] + paid, count)
+        weight = weight + np.bincount(least[inside], self.multipliers[inside] * lengths[inside] + paid, count)
         linear += 2.0**-50 * (int(r.rows.counts.max(initial=0)) + 64) * weight  # what rounding may have hidden
         # The best partition known need not agree with what holds for all better ones.
         apart = (r.upper[within] < 0.5) & (self.labels[r.u[within]] != self.labels[r.v[within]])

@@ -214,7 +214,7 @@ class Tree:
         if not self._decide(decisions):
             return []
         r.bound = -math.inf
-        r.offer(r.rows.prices)
+        r.offer(r.rows.multipliers)
         r.tolerance, idle, vertex = VIOLATED, 0, False
         while not self.closed(r.bound):
             if self.search.ends():
@@ -288,11 +288,11 @@ class Tree:
             yield from regions.steps(until, effort)
             if regions.cost < self.cost:
                 self._accept(regions.labels, regions.cost)
-            bound = r.proves(r.rows.prices) + regions.gain
+            bound = r.proves(r.rows.multipliers) + regions.gain
             self._raise(bound)
             self._fix(True)
             # Outside the regions, the other way costs at least the reduced cost more.
-            reduced = r.reduced(r.rows.prices)
+            reduced = r.reduced(r.rows.multipliers)
             decided = regions.outside & (r.lower < r.upper) & (bound + np.abs(reduced) >= self.cost - self.resolution)
             r.upper[decided & (reduced > 0)] = 0.0
             r.lower[decided & (reduced < 0)] = 1.0
@@ -358,8 +358,8 @@ class Tree:
     def _fix(self, everywhere: bool) -> bool:
         """Fix pairs that no better partition of this node has the other way; False if there is none left."""
         r = self.relaxation
-        reduced = r.reduced(r.rows.prices)
-        decided = r.proves(r.rows.prices) + np.abs(reduced) >= self.cost - self.resolution
+        reduced = r.reduced(r.rows.multipliers)
+        decided = r.proves(r.rows.multipliers) + np.abs(reduced) >= self.cost - self.resolution
         free = r.lower < r.upper
         r.upper[free & decided & (reduced > 0)] = 0.0
         r.lower[free & decided & (reduced < 0)] = 1.0
