@@ -3,17 +3,18 @@
     python benchmarks/crf.py                         # all rows, 5 rounds (pip install -e '.[bench-crf]' first)
     python benchmarks/crf.py --quick --rounds 1      # small sizes: does everything run?
     python benchmarks/crf.py --only restore million --json
-    python benchmarks/crf.py --only real --instances ../shared/instances/uai --seconds 10
+    python benchmarks/crf.py --only real --instances FOLDER --seconds 10
     python benchmarks/crf.py --cpu                   # on a machine with other work: CPU instead of wall-clock seconds
 
-Peers are optional: one that is missing is said in a line, and has - in the tables. measuring.py says how all is
-measured. "build" is what it takes to make from NumPy arrays what the contestant works on; that of PyMaxflow's network
-counts as time. Energies are recomputed here from the arrays; gaps are (cost - lower bound) / |cost|. With --cpu, the
-time limit of message passing is in CPU seconds, as that of toulbar2 always is; that of `auto` stays one by the clock.
+Peers are optional: a missing peer is reported in a line, and has - in the tables. measuring.py describes the
+measurements. "build" is the time to convert NumPy arrays to the data structure of the contestant; for PyMaxflow, it is
+included in the time. Energies are recomputed here from the arrays; gaps are (cost - lower bound) / |cost|. With --cpu,
+the time limit of message passing is in CPU seconds, as that of toulbar2 always is; the limit of `auto` is always by the
+clock.
 
-The row "real" takes instances from --instances, default: ../shared/instances/uai and wcsp, where they are, with the
-best known values of best_known.csv; those with a fraction are rounded, and count as reached within 0.12. Seconds do not
-include reading.
+The row "real" takes its instances from the folders of --instances, by default uai and wcsp below the folder that the
+environment variable GRAPHPART_INSTANCES names, and their best known values from best_known.csv. Values with a fraction
+are rounded: an energy within 0.12 counts as the best known. Seconds do not include reading.
 """
 
 from __future__ import annotations
@@ -52,7 +53,6 @@ from crf_contestants import (
     passing,
 )  # fmt: skip
 from crf_instances import (
-    SHARED,
     couplings,
     energy,
     from_file,
@@ -66,6 +66,7 @@ from crf_instances import (
     tree,
 )  # fmt: skip
 from measuring import Figure, Measurements, Row, main
+from real import INSTANCES
 
 Holds = Callable[[Measurements, str, float], bool]  #: of measurements, an instance and its best known value
 CLOSED = 1e-9  #: a relative gap of at most this is rounding
@@ -194,7 +195,7 @@ SUMMARY = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    default = [SHARED / kind for kind in ("uai", "wcsp") if (SHARED / kind).is_dir()]
+    default = [INSTANCES / kind for kind in ("uai", "wcsp") if (INSTANCES / kind).is_dir()]
     parser.add_argument("--instances", nargs="+", type=Path, default=default, metavar="FOLDER", help="real instances")
     parser.add_argument("--seconds", type=float, default=10, help="limit for each real instance (default 10)")
 

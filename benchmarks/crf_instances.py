@@ -18,7 +18,6 @@ import graphpart as gp
 from graphpart.files.source import bare_name
 
 SUFFIXES = tuple(suffix for known in gp.io.FORMATS if known.problem == "crf" for suffix in known.suffixes)
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances"
 
 # ----------------------------------------------------------------------------------------------------------- generated
 

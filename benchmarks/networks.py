@@ -32,11 +32,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from real import INSTANCES
 from scipy.sparse import coo_array, csr_array
 
 import graphpart as gp
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances" / "pace"
 Labels = np.ndarray
 Row = tuple[str, str, str, str]
 
@@ -249,7 +249,7 @@ def pairs(options: argparse.Namespace) -> Iterator[Row]:
 def pace(options: argparse.Namespace) -> Iterator[Row]:
     """Graphs of PACE 2021 as pairs with a background, and as matrices: partitions have the same costs in both."""
     same, graphs, lower, higher, seconds, dense = 0, 0, 0, 0, 0.0, 0.0
-    for path in sorted(SHARED.glob("*.gr*"))[: options.graphs]:
+    for path in sorted((INSTANCES / "pace").glob("*.gr*"))[: options.graphs]:
         q = gp.read(path).to_dense()
         u, v = np.nonzero(np.triu(q.matrix, 1) < 0)
         one = np.full(len(u), -1.0)

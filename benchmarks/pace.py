@@ -1,12 +1,12 @@
 """Cluster editing to the optimum: how many graphs of PACE 2021 are proven, and in how much time.
 
-    python benchmarks/pace.py                                  the graphs in ../shared/instances/pace, 20 s each
+    python benchmarks/pace.py                                  the graphs in $GRAPHPART_INSTANCES/pace, 20 s each
     python benchmarks/pace.py FOLDER --seconds 5 --csv pace.csv
 
-Each graph is read and solved in turn by `graphpart.solve` with a time limit, as ``graphpart solve FOLDER --time-limit
-20`` does. Seconds are wall-clock, reading included. Graphs that the file of ``--csv`` has already are not
-solved again, and ``--at-most SECONDS`` ends early, so that a long run can be made in pieces; a summary of all rows
-comes at the end.
+The script reads each graph in turn and solves it by `graphpart.solve` with a time limit, as ``graphpart solve FOLDER
+--time-limit 20`` does. Seconds are wall-clock, reading included. A long run can be made in pieces: graphs that are
+already in the file of ``--csv`` are not solved again, and no graph is begun after the seconds of ``--at-most``. A
+summary of all rows comes at the end.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import csv
 import time
 from pathlib import Path
 
+from real import INSTANCES
+
 import graphpart as gp
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances" / "pace"
 COLUMNS = ["graph", "vertices", "edits", "edits proven necessary", "status", "seconds"]
 
 
@@ -35,7 +36,7 @@ def solve(path: Path, limit: float) -> dict[str, object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, default=SHARED, metavar="FOLDER")
+    parser.add_argument("folder", nargs="?", type=Path, default=INSTANCES / "pace", metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=20, help="limit for each graph; default: 20")
     parser.add_argument("--csv", type=Path, help="rows are kept here, and read from here")
     parser.add_argument("--at-most", type=float, default=float("inf"), metavar="SECONDS", help="begin no graph later")
@@ -46,6 +47,8 @@ def main() -> None:
             rows = {row["graph"]: dict(row) for row in csv.DictReader(stream)}
     begin = time.perf_counter()
     paths = sorted(options.folder.glob("*.gr*"))
+    if not paths:
+        parser.error("no graphs: name their FOLDER, or set the environment variable GRAPHPART_INSTANCES")
     for path in paths:
         if path.stem in rows:
             continue

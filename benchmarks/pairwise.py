@@ -20,15 +20,14 @@ import csv
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
 import numpy as np
+from real import INSTANCES
 
 import graphpart as gp
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "instances"
 TRAIN, TEST = 1_000, 9_000  # first seeds of generated instances
 REPEAT = 0.05, 20  # until so many seconds, or runs
 QUICK = 100  # largest number of elements with --quick
@@ -102,11 +101,11 @@ def shared(name: str) -> Family:
     """The public instances of a family; nothing where they are not at hand."""
 
     def instances(_first: int, _seeds: int) -> Instances:
-        if SHARED.is_dir():
-            with open(SHARED / "best_known.csv", newline="") as file:
+        if INSTANCES.is_dir():
+            with open(INSTANCES / "best_known.csv", newline="") as file:
                 for line in csv.DictReader(file):
                     if line["family"] == name:
-                        yield line["file"], int(line["n"]), lambda path=SHARED / line["file"]: gp.read(path)
+                        yield line["file"], int(line["n"]), lambda path=INSTANCES / line["file"]: gp.read(path)
 
     return instances
 

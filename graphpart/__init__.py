@@ -5,8 +5,10 @@ data -> model -> costs on a graph -> solver -> labels with a certificate.
 Its packages and modules (`gp.crf`, `gp.estimators`, `gp.learn`, ...) load when they are first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from graphpart.errors import (
     CyclicGraph,
@@ -22,24 +24,21 @@ from graphpart.errors import (
     SolverError,
     TimeLimitReached,
 )
-from graphpart.io import read, read_labels, write, write_labels
-from graphpart.partition.problem import (
-    SetPartition,
-    costs_from_probabilities,
-    from_cpm,
-    from_editing,
-    from_modularity,
-)
+from graphpart.partition.problem import SetPartition, costs_from_probabilities
 from graphpart.result import LabelingResult, PartitionResult, Result, Status
 from graphpart.solve import solve
 from graphpart.stopping import Stopping
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from graphpart import crf, generate, io, learn, metrics, partition, plotting, testing
+    from graphpart import distributed as distributed
+    from graphpart import estimators as estimators
     from graphpart.crf.problem import FactorGraph
+    from graphpart.io import read, read_labels, write, write_labels
+    from graphpart.partition.problem.networks import from_cpm, from_editing, from_modularity
     from graphpart.reporting import report
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 __all__ = [
     "CyclicGraph",
@@ -80,8 +79,9 @@ __all__ = [
     "write",
     "write_labels",
 ]
-# estimators needs scikit-learn, distributed pyarrow, so `from graphpart import *` has to do without
-LAZY = (
+_NEEDS = {"distributed": "pyarrow", "estimators": "sklearn"}
+__all__ += [name for name, package in _NEEDS.items() if _find_spec(package)]  # `import *` has to work without
+_PARTS = {
     "cli",
     "crf",
     "distributed",
@@ -94,19 +94,30 @@ LAZY = (
     "plotting",
     "reporting",
     "testing",
-)
+}
+_WHERE = {
+    "FactorGraph": "crf.problem",
+    "from_cpm": "partition.problem.networks",
+    "from_editing": "partition.problem.networks",
+    "from_modularity": "partition.problem.networks",
+    "read": "io",
+    "read_labels": "io",
+    "report": "reporting",
+    "write": "io",
+    "write_labels": "io",
+}
 
 
-def __getattr__(name: str) -> Any:
-    """Import a part of the package when it is first used."""
-    if name == "FactorGraph":
-        return import_module("graphpart.crf.problem").FactorGraph
-    if name == "report":
-        return import_module("graphpart.reporting").report
-    if name in LAZY:
-        return import_module(f"graphpart.{name}")
+def __getattr__(name: str) -> _Any:
+    """Import a part of the package, or what is in one, when it is first used."""
+    if name in _PARTS:
+        return _import_module(f"graphpart.{name}")
+    if name in _WHERE:
+        value = getattr(_import_module(f"graphpart.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *LAZY})
+    return sorted({*__all__, *_PARTS, *(name for name in globals() if name.startswith("__"))})

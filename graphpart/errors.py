@@ -1,7 +1,7 @@
-"""What can go wrong, each with its own exception.
+"""The exceptions and warnings of graphpart.
 
-Every exception raised on purpose derives from :class:`GraphPartError`, so one ``except`` clause catches them all;
-each also derives from the built-in exception that fits, so code that knows nothing of graphpart can handle it.
+Every exception that graphpart raises on purpose derives from :class:`GraphPartError`, so one ``except`` clause catches
+all of them. Each also derives from a built-in exception, so code that knows nothing of graphpart can handle it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 
 __all__ = [
     "CyclicGraph",
@@ -23,6 +24,7 @@ __all__ = [
     "MissingDependency",
     "SolverError",
     "TimeLimitReached",
+    "unknown",
     "warn",
 ]
 
@@ -34,7 +36,7 @@ class GraphPartError(Exception):
 
 
 class GraphPartWarning(UserWarning):
-    """What was asked for is done, but is probably not what was meant: similarities read as costs, for instance.
+    """A call is valid, but probably not what was meant: for example, similarities seem to be given as costs.
 
     All warnings of graphpart are of this class. ``warnings.simplefilter("ignore", gp.GraphPartWarning)`` silences them,
     as ``--quiet`` does on the command line; ``"error"`` turns them into exceptions.
@@ -70,7 +72,7 @@ class SolverError(GraphPartError, RuntimeError):
 
 
 class TimeLimitReached(GraphPartError, TimeoutError):
-    """The time of an algorithm is over that has nothing to return before its end; the message says what to do."""
+    """An algorithm that has no result before its end has run out of time; the message says what to do."""
 
 
 class MissingDependency(GraphPartError, ImportError):
@@ -104,8 +106,18 @@ class FormatError(GraphPartError, ValueError):
         return type(self), (self.path, self.line, self.problem)
 
 
+def unknown(what: str, name: object, known: Iterable[str], also: Iterable[str] = ()) -> InvalidOption:
+    """The exception for a name that is not known: what names are, and which of them or `also` is spelled most alike."""
+    import difflib
+
+    known = list(known)
+    near = difflib.get_close_matches(str(name).lower().replace("_", "-"), [*known, *also], 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return InvalidOption(f"{what} is {name!r}: expected one of {', '.join(known)}{hint}")
+
+
 def warn(text: str) -> None:
-    """Issue a :class:`GraphPartWarning` at the line, outside of this package, that led here."""
+    """Issue a :class:`GraphPartWarning` that points to the line of the caller outside of this package."""
     level = 1
     try:
         while sys._getframe(level).f_code.co_filename.startswith(PACKAGE):

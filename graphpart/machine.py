@@ -1,4 +1,4 @@
-"""What this machine has: memory and processors, asked in the way of each system."""
+"""The memory and the processors of this machine, on each operating system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["forget_peak", "memory", "peak", "processors"]
 
 
 def memory() -> int:
-    """Bytes of physical memory; ``sys.maxsize`` where the system does not tell.
+    """Bytes of physical memory; ``sys.maxsize`` if the system does not report it.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def memory() -> int:
 
 
 def processors() -> int:
-    """How many processors this process may use.
+    """The number of processors that this process may use.
 
     Examples
     --------

@@ -1,21 +1,22 @@
 """The one table of methods, behind `solve`, the command line, the conformance tests and the benchmarks.
 
 A new method is one file, one kernel, one line here. The function is named by text so that this table imports nothing.
+Methods are found by further names, too: those that papers and other software use (`Method.also`).
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, unknown
 from graphpart.result import Result
 
-__all__ = ["METHODS", "Method", "find_method", "methods_for"]
+__all__ = ["METHODS", "Method", "find_method", "find_name", "methods_for", "other_names"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Method:
     anytime: bool = False  #: ends only at a limit or target
     restricted: bool = False  #: takes only some problems of its kind, see its docstring; InvalidProblem for others
     largest: int | None = None  #: number of elements or variables from which on it is hopeless
+    also: tuple[str, ...] = ()  #: further names of the method, as papers and other software call it
 
     def run(
         self,
@@ -48,12 +50,12 @@ class Method:
         callback: Callable[[float, float], object] | None = None,
         **options: Any,
     ) -> Result:
-        """Call the function with the options that are given; a seed is left out where nothing is random.
+        """Call the function with the given options; the seed is not passed to methods that draw no random numbers.
 
         Raises
         ------
         InvalidOption
-            If the method has no such option, or the seed is none.
+            If the method has no such option, or the seed is not a valid seed.
         """
         given = {"initial": initial, "max_iterations": max_iterations, "target": target}
         options |= {name: value for name, value in given.items() if value is not None}
@@ -83,58 +85,80 @@ def _function(where: str) -> Callable[..., Any]:
 
 
 LOCAL = frozenset({"initial", "max_iterations", "target"})
+ENUMERATED_ELEMENTS = 14  # of a set partition problem that brute force takes, at most
+ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a factor graph
 
 METHODS: tuple[Method, ...] = (
-    Method("auto", "partition", "graphpart.partition.auto:auto",
+    Method("auto", "partition", "graphpart.partition.default:auto",
            "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"})),
     Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
-           "join the two subsets with the most negative cost between them, while there are any", LOCAL),
+           "join the two subsets with the most negative cost between them, while there are any", LOCAL,
+           also=("gaec",)),
     Method("greedy-moving", "partition", "graphpart.partition.local_search.greedy_moving:greedy_moving",
-           "apply the best move of one element, while it lowers the cost", LOCAL),
+           "apply the best move of one element, while it lowers the cost", LOCAL,
+           also=("boem",)),
     Method("kernighan-lin", "partition", "graphpart.partition.local_search.kernighan_lin:kernighan_lin",
            "sequences of moves, cut back to their best prefix", LOCAL),
-    Method("exact", "partition", "graphpart.partition.exact:exact",
-           "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True),
+    Method("exact", "partition", "graphpart.partition.proving:exact",
+           "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True,
+           also=("branch-and-cut",)),
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
-           "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL),
+           "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL,
+           also=("klj", "kernighan-lin-joins")),
     Method("multilevel", "partition", "graphpart.partition.local_search.multilevel:multilevel",
-           "moves of elements, then of sets of them, level by level, as Louvain and Leiden do", LOCAL | {"seed"}),
+           "moves of elements, then of sets of them, level by level, as Louvain and Leiden do", LOCAL | {"seed"},
+           also=("louvain", "leiden")),
     Method("search", "partition", "graphpart.partition.anytime_search.search:search",
            "simulated annealing, recombination and populations, for as long as there is time", LOCAL | {"seed"},
            anytime=True),
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
-           "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100),
-    Method("brute-force", "partition", "graphpart.partition.exact_solvers.brute_force:brute_force",
-           "enumeration with pruning", exact=True, largest=14),
+           "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
+           also=("mip", "integer-program")),
+    Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
+           "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS,
+           also=("enumeration",)),
     Method("auto", "crf", "graphpart.crf.choosing:auto",
            "what is exact where the structure allows it; else bounds, moves and search",
            frozenset({"initial", "seed"})),
     Method("icm", "crf", "graphpart.crf.local_search.icm:icm",
-           "apply the best change of one label, while it lowers the energy", LOCAL | {"seed"}),
+           "apply the best change of one label, while it lowers the energy", LOCAL | {"seed"},
+           also=("iterated-conditional-modes",)),
     Method("min-sum", "crf", "graphpart.crf.exact_solvers.min_sum:min_sum",
-           "message passing, exact on acyclic factor graphs", exact=True, restricted=True),
+           "message passing, exact on acyclic factor graphs", exact=True, restricted=True,
+           also=("max-product", "belief-propagation", "viterbi")),
     Method("graph-cut", "crf", "graphpart.crf.graph_cuts.graph_cut:graph_cut",
-           "minimum cut, exact where pairs are submodular", exact=True, restricted=True),
+           "minimum cut, exact where pairs are submodular", exact=True, restricted=True,
+           also=("max-flow", "min-cut")),
     Method("expansion", "crf", "graphpart.crf.graph_cuts.expansion:expansion",
-           "moves of any variables to one label, for pairs", LOCAL | {"seed"}, restricted=True),
+           "moves of any variables to one label, for pairs", LOCAL | {"seed"}, restricted=True,
+           also=("alpha-expansion",)),
     Method("message-passing", "crf", "graphpart.crf.bounds.message_passing:message_passing",
-           "sequential reweighted message passing: a bound, rounding, and cycles that tighten it", LOCAL),
+           "sequential reweighted message passing: a bound, rounding, and cycles that tighten it", LOCAL,
+           also=("trw-s", "trws", "srmp")),
     Method("elimination", "crf", "graphpart.crf.bucket_elimination.elimination:elimination",
            "sums of tables along an order of the variables: exact where they fit the memory",
-           frozenset({"seed"}), exact=True),
-    Method("exact", "crf", "graphpart.crf.branch_and_bound.proving:exact",
-           "branch and bound with soft local consistency, best first", LOCAL, exact=True),
+           frozenset({"seed"}), exact=True,
+           also=("bucket-elimination", "variable-elimination")),
+    Method("exact", "crf", "graphpart.crf.branch_and_bound.exact:exact",
+           "branch and bound with soft local consistency, best first", LOCAL, exact=True,
+           also=("branch-and-bound",)),
     Method("search", "crf", "graphpart.crf.anytime_search.search:search",
            "annealing, optimal changes of large blocks of variables, and recombination, for as long as there is time",
            LOCAL | {"seed"}, anytime=True),
     Method("ilp", "crf", "graphpart.crf.exact_solvers.ilp:ilp",
-           "local polytope with integer indicators, through PuLP", frozenset({"initial"}), exact=True, largest=100),
+           "local polytope with integer indicators, through PuLP", frozenset({"initial"}), exact=True, largest=100,
+           also=("mip", "integer-program")),
     Method("brute-force", "crf", "graphpart.crf.exact_solvers.brute_force:brute_force",
-           "enumeration with pruning", exact=True, largest=22),
+           "enumeration with pruning", exact=True, largest=ENUMERATED_BITS,
+           also=("enumeration",)),
 )  # fmt: skip
 
-_BY_NAME = {(method.problem, method.name): method for method in METHODS}
+#: What the field knows by a name and is no method here, with what to call instead.
+ELSEWHERE = dict.fromkeys(
+    ("qpbo", "roof-duality"),
+    "expected one that labels all variables; gp.crf.roof_duality(f) labels those for which roof duality has an answer",
+)
 
 
 def methods_for(problem: str) -> tuple[Method, ...]:
@@ -142,16 +166,41 @@ def methods_for(problem: str) -> tuple[Method, ...]:
     return tuple(method for method in METHODS if method.problem == problem)
 
 
+def other_names(methods: Iterable[Method]) -> dict[str, tuple[str, ...]]:
+    """The further names of methods, by name; those of both kinds where a name stands for a method of each."""
+    found: dict[str, tuple[str, ...]] = {}
+    for method in methods:
+        found[method.name] = tuple(dict.fromkeys([*found.get(method.name, ()), *method.also]))
+    return found
+
+
 def find_method(name: str, problem: str) -> Method:
-    """The method of this name.
+    """The method of this name, which may be one of its further names.
 
     Raises
     ------
     InvalidOption
-        If there is none; the message lists those that there are.
+        If there is none; the message lists the names of all methods.
     """
-    method = _BY_NAME.get((problem, name))
-    if method is None:
-        known = ", ".join(method.name for method in methods_for(problem))
-        raise InvalidOption(f"method is {name!r}: expected one of {known}")
-    return method
+    methods = {method.name: method for method in methods_for(problem)}
+    return methods[find_name(name, methods, other_names(methods.values()))]
+
+
+def find_name(name: str, known: Iterable[str], also: Mapping[str, Sequence[str]], what: str = "method") -> str:
+    """The name among those known that is meant by a name, or by one of the further names of each.
+
+    Capitals count as small letters and ``_`` as ``-``: ``TRW-S`` is ``trw-s``.
+
+    Raises
+    ------
+    InvalidOption
+        If there is none; the message lists those known, and says which name is nearest.
+    """
+    known = list(known)
+    names = {other: own for own in known for other in (*also.get(own, ()), own)}
+    plain = str(name).lower().replace("_", "-")
+    if plain in names:
+        return names[plain]
+    if plain in ELSEWHERE:
+        raise InvalidOption(f"{what} is {name!r}: {ELSEWHERE[plain]}")
+    raise unknown(what, name, known, names)

@@ -1,4 +1,4 @@
-"""How alike two partitions are: Rand index, variation of information, precision and recall of joins and cuts.
+"""How similar two partitions are: Rand index, variation of information, precision and recall of joins and cuts.
 
 All of them are functions of the contingency table, whose entry (i, j) counts the elements in subset i of one partition
 and in subset j of the other; pairs of elements are never listed. Elements whose true label is missing are left out.
@@ -45,7 +45,7 @@ class Contingency(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What compares a partition with the truth.
+    """All measures of a partition in comparison with the truth.
 
     Attributes
     ----------
@@ -55,17 +55,18 @@ class Comparison:
     rand_index : float
         The share of pairs on which both agree (Rand 1971); 1 if there are no pairs.
     adjusted_rand_index : float
-        The same, 0 in expectation for random labels and 1 for equal partitions (Hubert & Arabie 1985).
+        The Rand index adjusted for chance: 0 in expectation for random labels, 1 for equal partitions (Hubert & Arabie
+        1985).
     variation_of_information : float
         ``false_cuts_information + false_joins_information``, in bits (Meila 2007).
     false_cuts_information : float
-        H(partition | truth) in bits, which true subsets that are split increase.
+        H(partition | truth) in bits: larger the more true subsets are split.
     false_joins_information : float
-        H(truth | partition) in bits, which subsets that mix true ones increase.
+        H(truth | partition) in bits: larger the more subsets mix elements of different true subsets.
     joins_precision, joins_recall, joins_f1 : float
-        Of the decisions to join pairs; a ratio 0 / 0 counts as 1, as nothing was done wrong.
+        Scores of the decisions to join pairs. A ratio 0 / 0 counts as 1, because nothing was decided wrongly.
     cuts_precision, cuts_recall, cuts_f1 : float
-        Of the decisions to cut pairs.
+        Scores of the decisions to cut pairs.
     """
 
     elements: int
@@ -93,8 +94,8 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
         Labels of n elements in the same order, a Result, a mapping from nodes to labels, or a list of sets of nodes.
         If both name nodes, they are matched by name; the partition may have more nodes than the truth.
     missing : any
-        The label of elements whose true label is not known; None and NaN always count as such. Elements that a list
-        of true sets, or a mapping, does not hold have no known label either.
+        The label of elements whose true label is not known; None and NaN always mean this. If the truth is a list of
+        sets or a mapping, elements that are not in it have no known label either.
 
     Raises
     ------

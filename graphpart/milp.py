@@ -1,9 +1,10 @@
 """Integer programs over 0/1 variables, through PuLP: the only place that knows PuLP and its solvers.
 
 A :class:`Program` minimises ``costs @ x`` subject to rows that may be added between solves, or dropped. Costs are
-scaled before a solver sees them: to whole numbers where they are multiples of one number, because solvers then know
-that a better solution is better by 1; else to a magnitude that fits the absolute tolerances of solvers. Lower bounds
-from relaxations do not rely on the solver: any prices of the rows prove one (`Program.proven`).
+scaled before they are passed to a solver. If they are multiples of one number, they become integers: solvers then know
+that a better solution is better by at least 1. Otherwise they are scaled to a magnitude that fits the absolute
+tolerances of solvers. Lower bounds from relaxations do not rely on the solver: `Program.proven` computes a valid bound
+from any multipliers of the rows.
 
 Imported only by functions that solve integer programs, so that ``import graphpart`` does not load PuLP.
 """
@@ -46,7 +47,7 @@ INTEGRAL = 1e-5  # a bound this close below a whole number counts as that number
 
 
 class Cbc(pulp.COIN_CMD):  # type: ignore[misc,unused-ignore]
-    """CBC as a process that ends at Ctrl-C and at the time limit, and whose log tells the bound it had."""
+    """CBC as a process that ends at Ctrl-C and at the time limit; the bound is read from its log."""
 
     name = "CBC"
     stopping: Stopping
@@ -75,9 +76,9 @@ class Cbc(pulp.COIN_CMD):  # type: ignore[misc,unused-ignore]
                     raise SolverError(f"CBC ended without a solution: {_last_line(log)}")
                 lp.assignStatus(pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound)
                 return int(pulp.LpStatusNotSolved)
-            status, values, _, prices, _, found = self.readsol_MPS(solution, lp, variables, names, rows)
+            status, values, _, multipliers, _, found = self.readsol_MPS(solution, lp, variables, names, rows)
             lp.assignVarsVals(values)
-            lp.assignConsPi(prices)
+            lp.assignConsPi(multipliers)
             lp.assignStatus(status, found)
             return int(status)
 
@@ -225,7 +226,7 @@ def _named_solver(solver: str, options: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver said.
+    """The answer of a solver.
 
     Attributes
     ----------
@@ -277,7 +278,7 @@ class Program:
         self._matrix = csr_array((0, len(costs)))
         self._rhs = np.zeros(0)
         self._equal = np.zeros(0, bool)
-        self._prices = np.zeros(0)
+        self._multipliers = np.zeros(0)
 
     @property
     def rows(self) -> int:
@@ -296,16 +297,16 @@ class Program:
         self._matrix = vstack([self._matrix, matrix], format="csr")
         self._rhs = np.concatenate([self._rhs, rhs])
         self._equal = np.concatenate([self._equal, np.full(len(rhs), equal)])
-        self._prices = np.concatenate([self._prices, np.zeros(len(rhs))])
+        self._multipliers = np.concatenate([self._multipliers, np.zeros(len(rhs))])
 
     def keep_rows(self, kept: NDArray[np.bool_]) -> None:
         """Drop all other rows."""
         self._rows = [row for row, keep in zip(self._rows, kept.tolist(), strict=True) if keep]
         self._matrix, self._rhs, self._equal = self._matrix[kept], self._rhs[kept], self._equal[kept]
-        self._prices = self._prices[kept]
+        self._multipliers = self._multipliers[kept]
 
     def slack(self, values: Vector) -> Vector:
-        """How much room `values` leave in each row."""
+        """The slack of each row at `values`."""
         room: Vector = self._rhs - self._matrix @ values
         return room
 
@@ -371,8 +372,8 @@ class Program:
             return Answer("stopped", None, bound)
         values = np.array([variable.varValue for variable in self._variables], np.float64)
         if relaxed:
-            prices = [row.pi or 0.0 for row in self._rows]
-            self._prices = np.array(prices, np.float64)
+            multipliers = [row.pi or 0.0 for row in self._rows]
+            self._multipliers = np.array(multipliers, np.float64)
         if lp.sol_status != pulp.LpSolutionOptimal:
             return Answer("stopped", values, bound)
         if not relaxed:
@@ -386,25 +387,25 @@ class Program:
         return value - absolute - (relative / (1 - relative) * abs(value) if relative < 1 else math.inf)
 
     @property
-    def prices(self) -> Vector:
-        """Of the rows in the last relaxation, in the unit of the costs; 0 before."""
-        return self._prices * self.unit
+    def multipliers(self) -> Vector:
+        """The dual multipliers of the rows in the last relaxation, in the unit of the costs; 0 before."""
+        return self._multipliers * self.unit
 
     def reduced_costs(self) -> Vector:
-        """``costs - A' prices``, by the prices of the rows in the last relaxation."""
-        prices = np.where(self._equal, self._prices, np.minimum(self._prices, 0.0)) * self.unit
-        reduced: Vector = self.costs - self._matrix.T @ prices
+        """``costs - A' multipliers``, by the multipliers of the rows in the last relaxation."""
+        multipliers = np.where(self._equal, self._multipliers, np.minimum(self._multipliers, 0.0)) * self.unit
+        reduced: Vector = self.costs - self._matrix.T @ multipliers
         return reduced
 
     def proven(self) -> float:
-        """The lower bound that the prices of the rows in the last relaxation prove, without faith in the solver.
+        """The lower bound that the multipliers of the last relaxation prove, without relying on the solver.
 
-        For any prices p, not positive for rows with <=, every solution costs at least
+        For any multipliers p, not positive for rows with <=, every solution costs at least
         ``p @ rhs + (costs - A' p) @ x``, hence at least the minimum of this over x within its bounds.
         """
-        prices = np.where(self._equal, self._prices, np.minimum(self._prices, 0.0)) * self.unit
-        reduced = self.costs - self._matrix.T @ prices
-        return float(prices @ self._rhs + np.where(reduced > 0, reduced * self.lower, reduced * self.upper).sum())
+        multipliers = np.where(self._equal, self._multipliers, np.minimum(self._multipliers, 0.0)) * self.unit
+        reduced = self.costs - self._matrix.T @ multipliers
+        return float(multipliers @ self._rhs + np.where(reduced > 0, reduced * self.lower, reduced * self.upper).sum())
 
     def lift(self, bound: float) -> float:
         """The least multiple of `step` that is not below a bound, up to the tolerance of solvers."""

@@ -1,10 +1,13 @@
-"""Pictures of results, with matplotlib (extra ``plot``), which is imported only when something is drawn."""
+"""Pictures of results, with matplotlib (extra ``plot``), which is imported only when something is drawn.
+
+Problems of both kinds draw themselves by what is here, so this module knows no class of theirs, only what it asks them.
+"""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,15 +19,44 @@ from graphpart.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from graphpart.crf.problem import FactorGraph
-    from graphpart.partition.problem import SetPartition
-
 __all__ = ["check_picture", "plot_factor_graph", "plot_history", "plot_partition", "save_history"]
 
 LARGEST_GRAPH, LARGEST_EDGES = 100, 400  # elements and pairs that are drawn as a graph by default
 LARGEST_FACTOR_GRAPH = 400  # variables and factors
 CELLS = 800  # rows of the picture of a matrix, at most: more elements share cells
 LINES = 100  # clusters whose borders are drawn, at most
+
+
+class Costs(Protocol):
+    """What is asked of a set partition problem that is drawn."""
+
+    n: int
+    background: Any
+
+    @property
+    def m(self) -> int: ...
+    @property
+    def nodes(self) -> Any: ...
+    @property
+    def must_join(self) -> Any: ...
+    def labels(self, partition: Any) -> Any: ...
+    def pairs(self) -> Any: ...
+    def listed(self) -> Any: ...
+    def evaluate_labels(self, labels: Any) -> float: ...
+
+
+class Factors(Protocol):
+    """What is asked of a factor graph that is drawn."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def m(self) -> int: ...
+    @property
+    def variables(self) -> Any: ...
+    def factor(self, k: int) -> Any: ...
+    def labels(self, labeling: Any) -> Any: ...
+    def evaluate_labels(self, labels: Any) -> float: ...
 
 
 def plot_history(result: Result, ax: Axes | None = None) -> Axes:
@@ -52,18 +84,13 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
         raise InvalidOption(f"the result of method {result.method} has no history: nothing to draw")
     if ax is None:
         ax = _pyplot().figure().add_subplot()
-    costs = _best_so_far(result.history, min)
-    ax.step(*zip(*costs, strict=True), where="post", label=f"cost {result.cost:.6g}", color="tab:blue")
-    bounds = list(result.bounds)
-    if not bounds and math.isfinite(result.lower_bound):
-        bounds = [(result.seconds, result.lower_bound)]
-    if bounds and math.isfinite(result.lower_bound):
-        bounds = _best_so_far([*bounds, (max(result.seconds, bounds[-1][0]), result.lower_bound)], max)
-        marker = "o" if len(bounds) < 3 else None
+    ax.step(*zip(*result.history, strict=True), where="post", label=f"cost {result.cost:.6g}", color="tab:blue")
+    if math.isfinite(result.lower_bound):
+        bounds = [*result.bounds, (result.seconds, result.lower_bound)]
         ax.step(
             *zip(*bounds, strict=True),
             where="post",
-            marker=marker,
+            marker="o" if len(bounds) < 3 else None,
             label=f"lower bound {result.lower_bound:.6g}",
             color="tab:orange",
         )
@@ -74,11 +101,11 @@ def plot_history(result: Result, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_partition(problem: SetPartition, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto") -> Axes:
+def plot_partition(problem: Costs, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto") -> Axes:
     """Draw the costs of a set partition problem, ordered by cluster; see SetPartition.plot.
 
-    In a matrix, pairs without a cost are white; where elements share cells, these have the mean cost of their pairs. In
-    a graph, lines are solid where pairs attract and dashed where they repel.
+    In a matrix, pairs without a cost are white. If a cell stands for several pairs, it shows their mean cost. In a
+    graph, solid lines are pairs that attract, and dashed lines are pairs that repel.
     """
     if kind not in ("auto", "matrix", "graph"):
         raise InvalidOption(f"kind is {kind!r}: expected auto, matrix or graph")
@@ -95,7 +122,7 @@ def plot_partition(problem: SetPartition, partition: Any = None, ax: Axes | None
     return ax
 
 
-def _draw_matrix(problem: SetPartition, labels: Any, ax: Axes) -> None:
+def _draw_matrix(problem: Costs, labels: Any, ax: Axes) -> None:
     n = max(1, problem.n)
     cells = min(n, CELLS)
     order = np.arange(problem.n) if labels is None else np.argsort(labels, kind="stable")
@@ -122,7 +149,7 @@ def _draw_matrix(problem: SetPartition, labels: Any, ax: Axes) -> None:
     ax.set_ylabel(what)
 
 
-def _draw_graph(problem: SetPartition, labels: Any, ax: Axes) -> None:
+def _draw_graph(problem: Costs, labels: Any, ax: Axes) -> None:
     import networkx as nx
 
     G = nx.Graph()
@@ -141,7 +168,7 @@ def _draw_graph(problem: SetPartition, labels: Any, ax: Axes) -> None:
     _draw_nodes(G, position, labels, problem.nodes, ax)
 
 
-def plot_factor_graph(f: FactorGraph, labeling: Any = None, ax: Axes | None = None) -> Axes:
+def plot_factor_graph(f: Factors, labeling: Any = None, ax: Axes | None = None) -> Axes:
     """Draw a factor graph; see FactorGraph.plot."""
     import networkx as nx
 
@@ -181,7 +208,7 @@ def _draw_nodes(G: Any, position: Any, labels: Any, names: Any, ax: Axes) -> Non
 
 
 def check_picture(path: str) -> None:
-    """Raise before any work is done if a picture of this name could not be drawn: MissingDependency, InvalidOption."""
+    """Raise MissingDependency or InvalidOption, before any work is done, if a picture of this name cannot be drawn."""
     kinds = _pyplot().Figure().canvas.get_supported_filetypes()
     if Path(path).suffix.lower().removeprefix(".") not in kinds:
         raise InvalidOption(f"{path!r} is no name of a picture: expected one that ends in .{', .'.join(sorted(kinds))}")
@@ -197,15 +224,6 @@ def save_history(result: Result, path: str) -> None:
             figure.savefig(stream, format=Path(path).suffix.lower().removeprefix("."), bbox_inches="tight")
     finally:
         plt.close(figure)
-
-
-def _best_so_far(points: Any, better: Any) -> list[tuple[float, float]]:
-    """The points of a curve that never gets worse, without those that are not finite."""
-    curve: list[tuple[float, float]] = []
-    for seconds, value in points:
-        if math.isfinite(value):
-            curve.append((seconds, better(value, curve[-1][1]) if curve else value))
-    return curve or [(0.0, math.nan)]
 
 
 def _pyplot() -> Any:

@@ -1,4 +1,4 @@
-"""What every solver returns: a labeling, its recomputed cost, and what is known about the optimum."""
+"""The results of solvers: a labeling, its recomputed cost, and a lower bound."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.display import Facts, Shown, frame_of, number, plural, series_of
+from graphpart.display import Facts, Shown, frame_of, number, percent, plural, series_of
 from graphpart.errors import InvalidOption
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["LabelingResult", "PartitionResult", "Result", "Status", "gap_text", "relative_gap"]
+__all__ = ["LabelingResult", "PartitionResult", "Result", "Status", "relative_gap"]
 
 
 class Status(StrEnum):
@@ -41,17 +41,12 @@ def relative_gap(cost: float, lower_bound: float) -> float:
     return difference / abs(cost) if cost and difference < math.inf else math.inf
 
 
-def gap_text(gap: float) -> str:
-    """A gap in per cent; ``-`` when no bound is known."""
-    return f"{100 * gap:.3g}%" if math.isfinite(gap) else "-"
-
-
 ROWS = 10  # of clusters or labels that a notebook shows
 
 
 @dataclass(frozen=True, repr=False)
 class Result(Shown):
-    """A solution with its cost and what is known about the optimum.
+    """A solution with its cost, and with a lower bound on the cost of all solutions.
 
     Attributes
     ----------
@@ -60,13 +55,13 @@ class Result(Shown):
     cost : float
         The cost of `labels`, recomputed from the problem.
     objective : float
-        The same in the convention of the file or recipe that the problem came from.
+        The value of `labels` in the convention of the file or recipe that the problem came from.
     lower_bound : float
-        No solution costs less; ``-inf`` when nothing is known.
+        No solution costs less; ``-inf`` if no bound is known.
     status : Status
         Why the solver stopped.
     message : str
-        The same for people, in one line.
+        Why the solver stopped and what it proved, in one line of text.
     iterations : int
         Transformations applied or outer iterations made, as the method states.
     seconds : float
@@ -81,9 +76,9 @@ class Result(Shown):
     nodes : sequence
         The names of elements or variables, aligned with `labels`.
     info : mapping
-        What else the method reports, by name.
+        Further information that the method reports, by name.
     problem : SetPartition, FactorGraph or None
-        What was solved, for pictures and graphs; not kept when the result is pickled.
+        The problem that was solved, for pictures and graphs; left out when the result is pickled.
     """
 
     labels: NDArray[np.int32] = field(repr=False)
@@ -112,11 +107,11 @@ class Result(Shown):
     # -------------------------------------------------------------------------------------------------------- looking
 
     def summary(self) -> Facts:
-        """What there is to know about the result, by name: a dictionary that prints as aligned lines."""
+        """Cost, bound, gap, status and more, by name: a dictionary that prints as aligned lines."""
         facts: dict[str, Any] = {"method": self.method, **self._counts(), "cost": self.cost}
         if self.objective != self.cost:
             facts["objective"] = self.objective
-        facts |= {"lower bound": self.lower_bound, "gap": gap_text(self.gap), "status": str(self.status)}
+        facts |= {"lower bound": self.lower_bound, "gap": percent(self.gap), "status": str(self.status)}
         return Facts(facts | {"message": self.message, "iterations": self.iterations, "seconds": self.seconds})
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
@@ -131,7 +126,7 @@ class Result(Shown):
         Raises
         ------
         InvalidOption
-            If the result has come without its problem: then say ``problem.plot(result)``.
+            If the result does not contain its problem. Call ``problem.plot(result)`` instead.
 
         See Also
         --------
@@ -151,7 +146,7 @@ class Result(Shown):
         return {"labels": len(self.labels)}
 
     def _facts(self) -> dict[str, Any]:
-        known = {} if self.lower_bound == -math.inf else {"lower bound": self.lower_bound, "gap": gap_text(self.gap)}
+        known = {} if self.lower_bound == -math.inf else {"lower bound": self.lower_bound, "gap": percent(self.gap)}
         return {"method": self.method, "status": str(self.status), **known, "seconds": float(f"{self.seconds:.3g}")}
 
 
@@ -197,7 +192,7 @@ class PartitionResult(Result):
         return self.subsets
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """A data frame with a row for each element, in the order of the problem: `element`, `cluster`, `size` (of it).
+        """A data frame with a row for each element, in the order of the problem: `element`, `cluster` and its `size`.
 
         Parameters
         ----------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.display.progress import showing
 from graphpart.errors import InvalidProblem
 from graphpart.methods import find_method
 from graphpart.partition.problem import SetPartition, as_problem
@@ -37,16 +36,18 @@ def solve(
         A networkx graph is a set partition problem with its costs in the edge attribute ``cost``. A pair without an
         edge costs 0, so joining it is free.
     method : str
-        A name in `graphpart.methods.METHODS`. ``auto``, the default, chooses by the kind and size of the problem and
-        says in `message` what it did, see :func:`graphpart.partition.auto`.
+        A name in `graphpart.methods.METHODS`, or another name of the field for it, such as ``gaec``, ``klj``,
+        ``alpha-expansion`` or ``trw-s``; the `method` of the result is the first name. ``auto``, the default, chooses
+        by the kind and size of the problem, and says in the `message` of the result what it did; see
+        :func:`graphpart.partition.auto`.
     time_limit : float, optional
-        Seconds. ``auto`` uses all of them unless it proves its result optimal before: the first part goes into proofs,
-        the rest into searching for something better. Other methods end when they are done, or return the best they
-        have at the limit, with the status ``time_limit``. Without a limit, ``auto`` ends by itself, and gives proofs 5
-        seconds at most.
+        Seconds. ``auto`` uses all of them for search and proof, unless it proves its result optimal before. Other
+        methods end when they are done; at the limit they return the best solution they have found, with the status
+        ``time_limit``. Without a limit, ``auto`` ends by itself.
     initial : Result, labels, mapping or list of sets, optional
-        Where to start. Elements may be left out: names that a mapping does not have, the label -1, and what the result
-        of another problem does not know. They start alone; variables get the label of least cost given the others.
+        The solution to start from. Elements may be left out: by a mapping without their names, by the label -1, or by
+        the result of another problem that does not have them. An element that is left out starts in a subset of its
+        own; a variable that is left out starts with the label of least cost given the labels of the others.
     seed : int, optional
         For methods that draw random numbers; the others are deterministic and ignore it.
     max_iterations : int, optional
@@ -54,7 +55,7 @@ def solve(
     target : float, optional
         Stop as soon as the cost is at most this.
     callback : callable, optional
-        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+        Called about every 50 ms as ``callback(seconds, cost)``; a true return value stops the run.
     progress : bool
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
@@ -110,9 +111,13 @@ def run(
     problem: Any, method: str, *, callback: Callable[[float, float], object] | None = None, progress: bool = False,
     **options: Any,
 ) -> Result:  # fmt: skip
-    """The same without a look at what the costs might mean."""
+    """Like `solve`, but without the check for costs that were probably not meant."""
     found = find_method(method, problem_kind(problem))
-    with showing(f"{method}, {problem!r}".partition("\n")[0] if progress else None, callback) as shown:
+    if not progress:
+        return found.run(problem, callback=callback, **options)
+    from graphpart.display.progress import showing
+
+    with showing(f"{found.name}, {problem!r}".partition("\n")[0], callback) as shown:
         return found.run(problem, callback=shown, **options)
 
 

@@ -1,4 +1,4 @@
-"""Conformance checks that any solver of set partition problems can join, ours and yours.
+"""Conformance checks for solvers of set partition problems, those of graphpart and your own.
 
 ``check_method(solver)`` runs a solver on small problems of all kinds, degenerate and random, and asserts what every
 solver of graphpart promises: see the ``_check_...`` functions, one promise each.
@@ -15,7 +15,7 @@ import inspect
 import math
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,11 @@ import numpy as np
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.methods import find_method
 from graphpart.partition.certificates.exact_check import check_certificate
-from graphpart.partition.exact_solvers.brute_force import brute_force
+from graphpart.partition.enumeration.brute_force import brute_force
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.result import PartitionResult, Status
 
-__all__ = ["check_certificate", "check_method", "check_result", "partition_problems"]
+__all__ = ["check_certificate", "check_method", "check_record", "check_result", "partition_problems"]
 
 Solver = Callable[..., PartitionResult]
 
@@ -42,7 +42,7 @@ def check_method(method: str | Solver, *, exact: bool | None = None, seed: int =
     ----------
     method : str or callable
         A name in `graphpart.methods.METHODS`, or a function ``solver(problem, ...)`` that returns a PartitionResult.
-        The options `initial` and `time_limit` are checked if it takes them.
+        The options `initial` and `time_limit` are checked if the solver takes them.
     exact : bool, optional
         Whether the solver has to prove optimality when it has the time; default: what the table says, else False.
     seed : int
@@ -58,7 +58,7 @@ def check_method(method: str | Solver, *, exact: bool | None = None, seed: int =
     solver: Solver
     if isinstance(method, str):
         row = find_method(method, "partition")
-        solver, name = row.function, method
+        solver, name = row.function, row.name
         exact = row.exact if exact is None else exact
     else:
         solver, name = method, getattr(method, "__name__", repr(method))
@@ -70,6 +70,7 @@ def check_method(method: str | Solver, *, exact: bool | None = None, seed: int =
             _check_deterministic(solver, p, r)
             _check_initial(solver, p)
             _check_no_time(solver, p)
+            check_record(solver, p)
             assert pickle.dumps(p) == state, "the problem was changed"
         except AssertionError as error:
             raise AssertionError(f"{name} on {case}: {error}") from error
@@ -106,12 +107,55 @@ def check_result(p: SetPartition, r: PartitionResult, exact: bool = False) -> No
     assert isinstance(r.status, Status), f"status is {r.status!r}"
     assert r.message and "\n" not in r.message, "the message is not one line"
     assert r.seconds >= 0 and r.iterations >= 0 and r.method, "seconds, iterations or method are missing"
-    times = [seconds for seconds, _ in r.history]
-    assert times == sorted(times), "the history runs backwards"
+    _check_series(r.history, -1, r.cost, "the history")
+    _check_series(r.bounds, 1, r.lower_bound, "the record of bounds")
     if p.n <= 9:
         _check_bound(p, r)
     if exact:
         assert r.status == Status.OPTIMAL, f"status is {r.status} ({r.message}): expected optimal"
+
+
+def _check_series(series: Sequence[tuple[float, float]], sign: int, last: float, what: str) -> None:
+    """Seconds that never fall, and values that fall (sign -1) or rise (1), up to a last one."""
+    times, values = [seconds for seconds, _ in series], [sign * value for _, value in series]
+    assert times == sorted(times), f"{what} runs backwards"
+    assert values == sorted(values), f"{what} gets worse: {series}"
+    assert not values or values[-1] == sign * last, f"{what} ends with {sign * values[-1]}: expected {last}"
+
+
+def check_record(solver: Solver, p: SetPartition, **options: Any) -> PartitionResult | None:
+    """Check what a callback sees, and the history and the bounds of the result; the result.
+
+    Parameters
+    ----------
+    solver : callable
+        Nothing is checked if it takes no `callback`.
+    p : SetPartition
+    **options
+        Of the solver.
+
+    Raises
+    ------
+    AssertionError
+        If seconds fall, costs rise, or a cost is below that of the result; if history or bounds do not end with it.
+    """
+    if not _takes(solver, "callback"):
+        return None
+    seen: list[tuple[float, float]] = []
+
+    def callback(seconds: float, cost: float) -> None:
+        seen.append((seconds, cost))
+
+    r = solver(p, callback=callback, **options)
+    least = min(r.cost, seen[-1][1] if seen else r.cost)
+    _check_series(seen, -1, least, "what the callback sees")
+    assert r.cost - least <= tolerance_of(p) * max(1, p.n), f"the callback saw {least}, the result has {r.cost}"
+    assert all(r.seconds + 0.1 >= seconds >= 0 for seconds, _ in seen), "the callback saw other seconds than the result"
+    assert r.history and r.history[-1][1] == r.cost, "the history does not end with the result"
+    assert math.isfinite(r.lower_bound) == bool(r.bounds), "no record of the bound"
+    _check_series(r.history, -1, r.cost, "the history")
+    _check_series(r.bounds, 1, r.lower_bound, "the record of bounds")
+    return r
 
 
 def _check_bound(p: SetPartition, r: PartitionResult) -> None:

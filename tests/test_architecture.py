@@ -1,10 +1,11 @@
 """No circle of imports, and none against the direction that CONTRIBUTING draws.
 
-All imports count: those within functions, those for type checkers, and those of kernels. What is named by text (the
-table of methods, the table of formats) does not: those tables are how the rest finds what is above it.
+All imports count: those within functions, those for type checkers, those of kernels, and those by `import_module`. The
+table of methods and that of formats do not: they name by text what they find, which is above those who ask them.
 """
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -18,7 +19,7 @@ CIMPORT = re.compile(r"^\s*from (graphpart[\w.]*) (?:cimport|import) \(?([\w, ]+
 
 # What each part of the package may import, beside itself.
 BASE = {"display", "errors", "machine", "result", "stopping", "kernels"}
-SHARED = BASE | {"common", "files", "highs", "milp", "methods"}
+SHARED = BASE | {"common", "files", "highs", "milp", "methods", "plotting"}
 ALLOWED = {
     "errors": set(),
     "machine": set(),
@@ -37,16 +38,26 @@ ALLOWED = {
     "io": SHARED | {"partition", "crf"},
     "learn": SHARED | {"partition", "crf", "metrics"},
     "solve": SHARED | {"partition", "crf"},
-    "plotting": {"display", "errors", "result", "files", "partition", "crf"},
+    "plotting": BASE | {"files"},
     "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
     "distributed": SHARED | {"partition", "solve"},
-    "cli": SHARED
-    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "plotting", "reporting", "distributed"}
-    | {"graphpart"},
+    "cli": SHARED | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "reporting", "distributed"},
     "__main__": {"cli"},
+}
+# What imports modules by names that it puts together, and those modules.
+BY_NAME = {
+    "graphpart": lambda: {f"graphpart.{name}" for name in (*graphpart._PARTS, *graphpart._WHERE.values())},
+    "graphpart.cli": lambda: {f"graphpart.cli.{name}" for name in importlib.import_module("graphpart.cli").COMMANDS},
+    "graphpart.partition": lambda: {f"graphpart.partition.{name}" for name in set(graphpart.partition.WHERE.values())},
+}
+TABLES = {"graphpart.methods", "graphpart.io.formats"}  # the two exceptions
+# What imports other packages by name.
+OTHERS = {
+    "graphpart.common.columns",
+    "graphpart.display.frames",
 }
 # Within a kind of problem, rooms build on those before them.
 ROOMS = {
@@ -54,6 +65,7 @@ ROOMS = {
         "problem",
         "certificates",
         "bounds",
+        "enumeration",
         "reduction",
         "local_search",
         "exact_solvers",
@@ -88,10 +100,10 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imported(path: Path, known: dict[str, Path]) -> set[str]:
+def imported(name: str, path: Path, known: dict[str, Path]) -> set[str]:
     """The modules of the package that a file imports anywhere."""
     text = path.read_text()
-    pairs = []
+    pairs = [(module, "") for module in BY_NAME.get(name, set)()]
     if path.suffix == ".py":
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom):
@@ -99,6 +111,11 @@ def imported(path: Path, known: dict[str, Path]) -> set[str]:
                 pairs += [(node.module, alias.name) for alias in node.names]
             elif isinstance(node, ast.Import):
                 pairs += [(alias.name, "") for alias in node.names]
+            elif isinstance(node, ast.Call) and called(node) in ("import_module", "_import_module", "__import__"):
+                if isinstance(node.args[0], ast.Constant):
+                    pairs.append((node.args[0].value, ""))
+                else:
+                    assert name in {*BY_NAME, *TABLES, *OTHERS}, f"{path} imports what is named elsewhere"
     else:
         pairs = [(module, name.strip()) for module, names in CIMPORT.findall(text) for name in names.split(",")]
     found = set()
@@ -108,12 +125,17 @@ def imported(path: Path, known: dict[str, Path]) -> set[str]:
     return found
 
 
+def called(node: ast.Call) -> str:
+    """The name of a function, without that of its module."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
 def graph() -> nx.DiGraph:
     known = modules()
     G = nx.DiGraph()
     G.add_nodes_from(known)
     for name, path in known.items():
-        G.add_edges_from((name, other) for other in imported(path, known) if other != name)
+        G.add_edges_from((name, other) for other in imported(name, path, known) if other != name)
     return G
 
 
@@ -134,6 +156,25 @@ def test_a_circle_would_be_found() -> None:
     G = graph()
     G.add_edge("graphpart.errors", "graphpart.cli")
     assert any("graphpart.errors" in group for group in circles(G))
+
+
+def test_imports_by_name_count(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(
+        'from importlib import import_module\ndef draw():\n    import_module("graphpart.plotting").draw()\n'
+    )
+    assert imported("graphpart.module", path, modules()) == {"graphpart.plotting"}
+    path.write_text('import importlib\ndef draw(name):\n    importlib.import_module(f"graphpart.{name}").draw()\n')
+    with pytest.raises(AssertionError, match="imports what is named elsewhere"):
+        imported("graphpart.module", path, modules())
+    assert {b for a, b in graph().edges("graphpart")} >= {"graphpart.cli", "graphpart.crf.problem", "graphpart.io"}
+
+
+@pytest.mark.parametrize("kind", ROOMS)
+def test_modules_are_not_named_as_public_functions(kind: str) -> None:
+    package = importlib.import_module(f"graphpart.{kind}")  # importing the module could hide the function
+    inside = {name.split(".")[2] for name in modules() if name.startswith(f"graphpart.{kind}.")}
+    assert not inside & set(package.__all__)
 
 
 def test_directions() -> None:

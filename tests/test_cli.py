@@ -56,6 +56,8 @@ def test_help_of_solve_lists_all_methods_and_formats(run):
     out = run("solve", "--help")[1]
     for method in METHODS:
         assert re.search(rf"^  {method.name} +{re.escape(method.summary)}$", out, re.MULTILINE)
+    assert re.search(r"^  kernighan-lin-pairs +klj, kernighan-lin-joins$", out, re.MULTILINE)
+    assert re.search(r"^  exact +branch-and-cut, branch-and-bound$", out, re.MULTILINE)
     assert all(known.name in out for known in FORMATS)
 
 
@@ -66,6 +68,9 @@ def test_help_of_solve_lists_all_methods_and_formats(run):
         (["dance"], "invalid choice: 'dance'"),
         (["solve"], "the following arguments are required: FILE"),
         (["solve", "x.csv", "--method", "magic"], "argument --method: invalid choice: 'magic'"),
+        (["solve", "x.csv", "--method", "gaek"], "did you mean 'gaec'?"),
+        (["solve", "x.csv", "--method", "qpbo"], "gp.crf.roof_duality(f)"),
+        (["bench", "--method", "magic"], "argument --method: invalid choice: 'magic'"),
         (["solve", "x.csv", "--time-limit", "-1"], "argument --time-limit: invalid seconds value: '-1'"),
         (["solve", "x.csv", "--time-limit", "nan"], "argument --time-limit: invalid seconds value: 'nan'"),
         (["solve", "x.csv", "--seed", "1.5"], "argument --seed: invalid whole value: '1.5'"),

@@ -215,6 +215,19 @@ def test_a_line_per_second_on_a_terminal(tmp_path):
     assert re.search(r"[\r\n]\d s  cost -\S+  lower bound -\S+  gap \S+%  \d+ nodes, \d+ rounds, \d+ cuts", text)
 
 
+@pytest.mark.parametrize("width", [80, 140])
+def test_progress_shows_cost_bound_and_gap_and_fits_the_terminal(tmp_path, width):
+    path = tmp_path / f"{'a-rather-long-name-' * 4}.npz"
+    argv = [*GRAPHPART, "generate", "planted-partition", "--n", 120, "--subsets", 12, "--sigma", 3, "-o", path]
+    subprocess.run(list(map(str, argv)), check=True, timeout=100)
+    status, text = on_terminal([*GRAPHPART, "solve", path, "--time-limit", 2], width)
+    assert status == 0
+    lines = [line for line in re.split(r"[\r\n]+|(?=[\u2800-\u28ff] )", text) if re.search(r"\d:\d\d:\d\d", line)]
+    assert any(re.search(r"\.\.\..*  cost -\S+  bound -\S+  gap \S+%", line) for line in lines), text
+    assert all(len(line.rstrip()) <= width for line in lines)
+    assert not re.search(r"\d/1\b", text)  # one run is not "0 of 1 done"
+
+
 def test_errors_on_a_terminal_are_lines(triangles):
     status, text = on_terminal([*GRAPHPART, "solve", "missing.csv", triangles, "--method", "kernighan-lin"])
     assert status == 1
@@ -298,15 +311,21 @@ def test_interrupt_of_the_integer_program_writes_the_best_so_far(tmp_path):
     instance, labels = tmp_path / "hard.npy", tmp_path / "labels"
     options = ("--n", 60, "--subsets", 6, "--sigma", 3, "--seed", 1)
     assert graphpart("generate", "planted-partition", *options, "-o", instance).returncode == 0
-    process = subprocess.Popen(
-        [*GRAPHPART, "solve", str(instance), "--method", "ilp", "-o", str(labels), "--json"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    time.sleep(5)
-    assert process.poll() is None, process.communicate()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
+    code = """
+import sys
+import graphpart.milp as milp
+from graphpart.cli import main
+start = milp._start
+def told(*given):
+    process = start(*given)
+    print("running", file=sys.stderr, flush=True)
+    return process
+milp._start = told
+sys.exit(main())
+"""
+    argv = ["solve", instance, "--method", "ilp", "--option", "solver=cbc", "-o", labels, "--json"]
+    status, out, _ = interrupted(argv, code=code)
+    assert status == 0
     record = json.loads(out)
     assert record["status"] == "interrupted"
     assert record["lower_bound"] <= record["cost"] < 0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.methods import METHODS, methods_for
-from graphpart.testing import check_method, partition_problems
+from graphpart.methods import METHODS, find_method, methods_for
+from graphpart.testing import check_method, check_record, partition_problems
 
 
 @pytest.mark.parametrize("method", [method.name for method in methods_for("partition")])
@@ -22,6 +22,22 @@ def test_method_by_the_front_door(method):
         r = gp.solve(p, method)
         assert r.cost == p.evaluate(r.labels), case
         assert r.method == method
+
+
+def many_elements():
+    """A complete graph with random costs, and a problem with two components that no method proves at once."""
+    costs = np.triu(np.random.default_rng(1).normal(size=(200, 200)), 1)
+    yield gp.SetPartition.from_matrix(costs + costs.T)
+    pairs = np.random.default_rng(2).integers(0, 150, (2, 1500))
+    pairs = np.unique(np.sort(pairs[:, pairs[0] != pairs[1]], axis=0), axis=1)
+    costs = np.random.default_rng(3).normal(size=2 * pairs.shape[1])
+    yield gp.SetPartition.from_pairs(300, tuple(np.concatenate([pairs, pairs + 150], axis=1)), costs)
+
+
+@pytest.mark.parametrize("method", [m.name for m in methods_for("partition") if m.largest is None])
+def test_records_of_larger_problems(method):
+    for p in many_elements():
+        check_record(find_method(method, "partition").function, p, time_limit=1.0)
 
 
 def test_names_are_unique_and_functions_are_found():

@@ -94,7 +94,7 @@ PROVEN = [x for x in MANIFEST if x["proven"] != "no" and x["family"] not in FACT
                          ids=lambda line: line["file"].split(".")[0])  # fmt: skip
 def test_proven_values_are_proven_again(line):
     p = gp.read(FOLDER / line["file"])
-    r = gp.partition.ilp(p, initial=best(line), time_limit=60)
+    r = gp.partition.ilp(p, initial=best(line))
     assert r.status == "optimal" and make.value(r.objective) == line["best"]
 
 
@@ -102,7 +102,7 @@ def test_proven_values_are_proven_again(line):
                          ids=lambda line: line["file"].split(".")[0])  # fmt: skip
 def test_branch_and_cut_finds_the_same_values(line):
     p = gp.read(FOLDER / line["file"])
-    r = gp.partition.exact(p, time_limit=100)  # from its own start
+    r = gp.partition.exact(p)  # from its own start
     assert r.status == "optimal" and r.objective == pytest.approx(float(line["best"]), rel=1e-9)
 
 
@@ -117,7 +117,7 @@ def test_values_of_factor_graphs_are_optimal(line):
     elif f.n <= 16:
         r = gp.crf.brute_force(f)
     elif line["file"] not in SLOW:
-        r = gp.crf.ilp(f, solver="highs", time_limit=100)  # from its own start
+        r = gp.crf.ilp(f, solver="highs")  # from its own start
     else:
         return
     assert r.status == "optimal"
@@ -143,6 +143,6 @@ def test_modularity_of_known_graphs_with_proof(file, graph, modularity):
     line = next(line for line in MANIFEST if line["file"] == file)
     assert line["proven"] != "no" and round(float(line["best"]), 6) == modularity
     p = gp.generate.modularity(graph, weight=None).problem
-    r = gp.partition.ilp(p, solver="highs", time_limit=100)  # from its own start
+    r = gp.partition.ilp(p, solver="highs")  # from its own start
     assert r.status == "optimal" and round(r.objective, 6) == modularity
     assert nx.community.modularity(graph, r.partition, weight=None) == pytest.approx(r.objective, abs=1e-12)

@@ -39,6 +39,26 @@ def test_nothing_heavy_is_imported(code):
 
 
 @pytest.mark.parametrize("there", [True, False])
+def test_all_public_names_with_and_without_optional_packages(there):
+    if there:
+        pytest.importorskip("sklearn")
+        pytest.importorskip("pyarrow")
+    code = "" if there else "import sys; sys.modules['sklearn'] = sys.modules['pyarrow'] = None\n"
+    code += "from graphpart import *; import graphpart; print('estimators' in globals(), 'distributed' in globals())\n"
+    code += "assert set(graphpart.__all__) <= set(globals())\n"
+    code += "parts = {'cli', 'reporting', 'estimators', 'distributed'}\n"
+    code += "print(*(name for name in dir(graphpart) if name[:2] != '__' and name not in {*graphpart.__all__, *parts}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(there)] * 2
+
+
+def test_public_names_load_files_and_recipes_when_they_are_used():
+    code = "import graphpart, sys; print('graphpart.io' in sys.modules, graphpart.read.__name__, graphpart.io.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "read", "graphpart.io"]
+
+
+@pytest.mark.parametrize("there", [True, False])
 def test_all_names_of_learn_with_and_without_scikit_learn(there):
     if there:
         pytest.importorskip("sklearn")

@@ -58,16 +58,17 @@ def test_optimum_and_bounds(solver):
         assert (dense @ np.round(answer.values) <= rhs).all()
 
 
-def test_any_prices_prove_a_bound_in_exact_arithmetic():
+def test_any_multipliers_prove_a_bound_in_exact_arithmetic():
     rng = np.random.default_rng(6)
     for _ in range(20):
         program, dense, rhs = random_program(rng, "cbc")
-        program._prices = rng.normal(size=len(rhs)) * 3  # also positive ones, which prove nothing and must not count
+        program._multipliers = rng.normal(size=len(rhs)) * 3  # positive ones prove nothing and must not count
         optimum = least(program, dense, rhs)
-        prices = [Fraction(min(x, 0.0)) * Fraction(program.unit) for x in program._prices.tolist()]
-        exact = sum((p * Fraction(b) for p, b in zip(prices, rhs.tolist(), strict=True)), Fraction(0))
+        multipliers = [Fraction(min(x, 0.0)) * Fraction(program.unit) for x in program._multipliers.tolist()]
+        exact = sum((p * Fraction(b) for p, b in zip(multipliers, rhs.tolist(), strict=True)), Fraction(0))
         for j, c in enumerate(program.costs.tolist()):
-            reduced = Fraction(c) - sum(p * Fraction(row[j]) for p, row in zip(prices, dense.tolist(), strict=True))
+            paid = sum(p * Fraction(row[j]) for p, row in zip(multipliers, dense.tolist(), strict=True))
+            reduced = Fraction(c) - paid
             exact += min(reduced, Fraction(0))
         assert program.proven() == pytest.approx(float(exact), rel=1e-12, abs=1e-12)
         assert program.proven() <= optimum + 1e-9

@@ -22,7 +22,7 @@ def curves(ax):
 
 
 def test_both_curves_end_where_the_result_says():
-    r = gp.partition.exact(PROBLEM, time_limit=1.0)
+    r = gp.partition.exact(PROBLEM)
     drawn = curves(plot_history(r))
     cost, bound = drawn["cost"][:, 1], drawn["lower"][:, 1]
     assert cost[-1] == r.cost and bound[-1] == r.lower_bound

@@ -30,7 +30,7 @@ class Made:
     def __init__(self, name, cost=10.0, bound=-math.inf, falls=0.0, rises=0.0, least=0.0, most=math.inf, proves=False):
         self.name, self.labels, self.cost, self.bound = name, LABELS, cost, bound
         self.falls, self.rises, self.least, self.most, self.proves = falls, rises, least, most, proves
-        self.done, self.turns, self.offers = False, [], []
+        self.done, self.needs, self.turns, self.offers = False, 0.0, [], []
 
     def offer(self, labels, cost):
         self.offers.append(cost)

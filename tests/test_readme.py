@@ -3,6 +3,7 @@
 import doctest
 import re
 import shlex
+import tempfile
 import textwrap
 import tomllib
 import types
@@ -15,7 +16,7 @@ import graphpart
 from graphpart.cli import COMMANDS, main
 from graphpart.files.source import opened
 from graphpart.io import FORMATS, Format
-from graphpart.methods import METHODS
+from graphpart.methods import ELSEWHERE, METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -58,7 +59,8 @@ def test_the_front_page_is_short():
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_examples_of_the_site(page):
+def test_examples_of_the_site(page, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # their folders go with that of the test
     if "scikit-learn" in page:
         pytest.importorskip("sklearn")
     results = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
@@ -114,7 +116,16 @@ def test_the_table_of_commands():
 
 def test_the_table_of_methods():
     kinds = {"partition": "set partition", "crf": "factor graph"}
-    assert rows("methods") == [[f"`{m.name}`", kinds[m.problem], m.summary] for m in METHODS]
+    also = [", ".join(f"`{name}`" for name in m.also) for m in METHODS]
+    assert rows("methods") == [
+        [f"`{m.name}`", kinds[m.problem], m.summary, a] for m, a in zip(METHODS, also, strict=True)
+    ]
+
+
+def test_the_index_has_all_names_of_methods():
+    text = page_of("methods").read_text("utf-8")
+    assert index_of_methods() in text
+    assert all(f"   pair: {other}; {m.name}\n" in text for m in METHODS for other in m.also)
 
 
 def test_the_table_of_formats():
@@ -173,10 +184,10 @@ def write_tables():
     """Write the tables of commands and methods anew: ``python tests/test_readme.py``."""
     kinds = {"partition": "set partition", "crf": "factor graph"}
     commands = [(f"`{name}`", import_module(f"graphpart.cli.{name}").HELP) for name in COMMANDS]
-    methods = [(f"`{m.name}`", kinds[m.problem], m.summary) for m in METHODS]
+    methods = [(f"`{m.name}`", kinds[m.problem], m.summary, ", ".join(f"`{a}`" for a in m.also)) for m in METHODS]
     tables = {
         "commands": [("command", "what it does"), *commands],
-        "methods": [("method", "for", "what it does"), *methods],
+        "methods": [("method", "for", "what it does", "also known as"), *methods],
     }
     for marker, (header, *body) in tables.items():
         page = page_of(marker)
@@ -186,6 +197,17 @@ def write_tables():
         text = page.read_text("utf-8")
         text = re.sub(rf"<!-- {marker} -->\n(\n(?:\|.*\n)+)?", lambda _, new=table: new, text)
         page.write_text(text, "utf-8")
+    page = page_of("methods")
+    text = re.sub(r"```{eval-rst}\n(.*\n)*?```\n", lambda _: index_of_methods(), page.read_text("utf-8"))
+    page.write_text(text, "utf-8")
+
+
+def index_of_methods():
+    """Entries of the site's index: each name of a method beside its further names, and what else the page names."""
+    entries = dict.fromkeys(f"   single: {m.name}" for m in METHODS)
+    entries |= dict.fromkeys(f"   pair: {other}; {m.name}" for m in METHODS for other in m.also)
+    entries |= dict.fromkeys(f"   pair: {name}; roof_duality" for name in ELSEWHERE)
+    return "\n".join(["```{eval-rst}", ".. index::", *entries, "```", ""])
 
 
 if __name__ == "__main__":

@@ -90,6 +90,62 @@ def test_the_table_names_what_functions_take():
         for option in ("initial", "seed", "max_iterations", "target"):
             assert (option in takes) == (option in method.options), (method.name, option)
         assert find_method(method.name, method.problem) is method
+        for name in method.also:
+            assert find_method(name, method.problem) is method
+            assert f"``{name}``" in inspect.getdoc(method.function), name
+
+
+def test_a_further_name_is_no_name_and_means_one():
+    names = {method.name for method in METHODS}
+    meant = {(other, method.name) for method in METHODS for other in method.also}
+    assert not names & {other for other, _ in meant}
+    assert len(dict(meant)) == len(meant)  # the command line asks for the method before it knows the kind
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("gaec", "greedy-joining"),
+        ("klj", "kernighan-lin-pairs"),
+        ("KLj", "kernighan-lin-pairs"),
+        ("kernighan_lin", "kernighan-lin"),
+        ("Branch_And_Cut", "exact"),
+    ],
+)
+def test_partitions_by_further_names(name, method):
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 2.0])
+    assert gp.solve(p, name).method == method
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("TRW-S", "message-passing"), ("trws", "message-passing"), ("alpha-expansion", "expansion")]
+)
+def test_labelings_by_further_names(name, method):
+    f = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]])])
+    assert gp.solve(f, name).method == method
+    assert gp.crf.solve_given(f, {0: 1}, name).method == method
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("kernigan-lin", "kernighan-lin"), ("greedy_join", "greedy-joining"), ("gaek", "gaec")]
+)
+def test_what_is_spelled_wrong_gets_a_suggestion(name, near):
+    with pytest.raises(
+        gp.InvalidOption, match=f"^method is '{name}': expected one of auto, .*; did you mean '{near}'\\?$"
+    ):
+        find_method(name, "partition")
+    with pytest.raises(gp.InvalidOption, match=r"^format is 'jsonl': expected one of .*; did you mean 'json'\?$"):
+        gp.read("x", format="jsonl")
+
+
+def test_qpbo_is_no_method_and_the_message_says_what_is():
+    f = gp.FactorGraph.from_arrays([2, 2], [([[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]])])
+    with pytest.raises(gp.InvalidOption, match=r"^method is 'QPBO': .*gp\.crf\.roof_duality\(f\)"):
+        gp.solve(f, "QPBO")
+    assert gp.crf.lower_bound(f, "qpbo").method == "roof-duality"
+    assert gp.crf.lower_bound(f, "TRW-S").method == "message-passing"
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 2.0])
+    assert gp.partition.lower_bound(p, "sdp").method == "semidefinite"
 
 
 def test_solving_by_local_search_loads_no_solver():

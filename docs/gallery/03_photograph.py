@@ -2,8 +2,8 @@
 Segmenting a photograph
 =======================
 
-A picture falls into segments where it says so: small regions of one color are joined or kept apart by how much they
-differ across their common boundary. The number of segments is not given.
+A photograph is divided into small regions of similar color. Neighbouring regions are joined or kept apart, depending on
+the contrast across their common boundary. The number of segments is not given.
 """
 
 # %%
@@ -24,8 +24,8 @@ mean = np.stack([np.bincount(region.ravel(), lab[..., c].ravel()) / size for c i
 # %%
 # Boundaries
 # ----------
-# Where two neighbouring pixels lie in different superpixels, those share a boundary. Its length is the number of such
-# places, its contrast the distance of both mean colors.
+# Two superpixels share a boundary if a pixel of one is a neighbour of a pixel of the other. The length of the boundary
+# is the number of such pairs of pixels. Its contrast is the distance between the mean colors of both superpixels.
 
 sides = [(region[:, :-1], region[:, 1:]), (region[:-1], region[1:])]
 u, v = (np.concatenate([side[k].ravel() for side in sides]) for k in (0, 1))
@@ -37,8 +37,8 @@ contrast = np.linalg.norm(mean[pairs[:, 0]] - mean[pairs[:, 1]], axis=1)
 # %%
 # Costs
 # -----
-# A contrast below the threshold attracts, one above repels; long boundaries count more. Elements without a common
-# boundary have no cost: they are joined only through others.
+# A pair attracts if the contrast is below the threshold, and repels if it is above. Long boundaries count more.
+# Superpixels without a common boundary have no cost: they are joined only through others.
 
 import graphpart as gp
 
@@ -49,8 +49,8 @@ for threshold in (8.0, 16.0):
     print(f"threshold {threshold:g}: {results[threshold].n_clusters} segments, {results[threshold].status}")
 
 # %%
-# Both are proven optimal: what one does not like about the segments is due to the costs, not to the solver.
-# :doc:`Learned costs </studies>` do better.
+# Both results are proven optimal: if a segment looks wrong, the reason is the costs, not the solver. :doc:`Learned
+# costs </studies>` give better segments.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.2), layout="constrained")
 axes[0].imshow(segmentation.mark_boundaries(image, region))

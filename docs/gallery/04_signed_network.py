@@ -2,13 +2,13 @@
 Communities in a signed network
 ===============================
 
-Members of a network are friends or enemies. Which groups explain that best? A friend outside of the own group, or an
-enemy within, is one *disagreement*; the partition with the fewest of them is sought.
+Some members of a network are friends, others are enemies. Which groups explain this best? Two friends in different
+groups, or two enemies in the same group, are a *disagreement*. We look for the partition with the fewest disagreements.
 """
 
 # %%
-# A network of 80 members in four groups. Of all pairs a quarter know each other; friendship holds within groups and
-# enmity between them, but one pair in six is otherwise.
+# The network has 80 members in four groups. A quarter of all pairs know each other. Of these, pairs within a group are
+# friends and pairs between groups are enemies, except for one pair in six, for which it is the other way round.
 
 import networkx as nx
 import numpy as np
@@ -39,14 +39,16 @@ print(result.message)
 print(f"{friends + result.cost:g} disagreements, at least {friends + result.lower_bound:g} in any partition")
 
 # %%
-# How near the planted groups is that? With so much noise some members are better placed elsewhere.
+# How similar is the result to the planted groups? With so much noise, some members have fewer disagreements in another
+# group.
 
 score = gp.metrics.compare(group, result)
 print(f"{result.n_clusters} groups, sizes {sorted(map(len, result.clusters), reverse=True)}")
 print(f"adjusted Rand index {score.adjusted_rand_index:.3f}")
 
 # %%
-# Methods that are told only about friends see less. Modularity of the friendships alone, maximised greedily:
+# Methods that use only the friendships have less information. For comparison, here is greedy maximisation of the
+# modularity of the friendships:
 
 only_friends = G.edge_subgraph((a, b) for a, b, sign in G.edges(data="sign") if sign > 0)
 communities = nx.community.greedy_modularity_communities(only_friends)
@@ -55,7 +57,7 @@ labels = [labels.get(member, -1 - member) for member in range(80)]
 print(f"adjusted Rand index {gp.metrics.adjusted_rand_index(group, labels):.3f}")
 
 # %%
-# The matrix of costs, before and after the members are ordered by group: blue attracts, red repels.
+# The matrix of costs, before and after ordering the members by group. Blue attracts, red repels.
 
 import matplotlib.pyplot as plt
 

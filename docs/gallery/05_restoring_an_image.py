@@ -3,11 +3,13 @@ Restoring an image to the optimum
 =================================
 
 A black and white picture was sent, and every fifth pixel arrived flipped. The most likely picture is the labeling of
-least energy in a factor graph: it should agree with what is seen, and neighbours should agree with each other.
+least energy in a factor graph. Its tables prefer that pixels are as they arrived, and that neighbouring pixels are
+equal.
 """
 
 # %%
-# The factor graph has a variable for each pixel, with a factor for what is seen, and a factor for each two neighbours.
+# The factor graph has a variable for each pixel. Each variable has a factor for what arrived, and each two neighbours
+# have a factor.
 
 import graphpart as gp
 
@@ -16,7 +18,7 @@ f, truth = gp.generate.noisy_image(height, width, noise=0.2, smoothness=0.6, see
 f
 
 # %%
-# What is seen at each pixel is the label that costs less by itself.
+# The label that arrived at a pixel is the one that costs less in the factor of this pixel alone.
 
 import numpy as np
 
@@ -28,8 +30,8 @@ seen[f.scope[f.scope_start[:-1][unary]]] = tables.argmin(axis=1)
 # %%
 # Two ways
 # --------
-# *Iterated conditional modes* :cite:p:`Besag1986` change one pixel after the other as long as that lowers the energy,
-# and stop where no single pixel does. A *minimum cut* :cite:p:`KolmogorovZabih2004` finds the least energy of all
+# *Iterated conditional modes* (ICM) :cite:p:`Besag1986` changes one pixel after the other, and stops when changing any
+# single pixel does not lower the energy. A *minimum cut* :cite:p:`KolmogorovZabih2004` finds the least energy of all
 # pictures, and proves it.
 
 icm = gp.crf.icm(f, initial=seen)
@@ -39,8 +41,8 @@ print(f"ICM      energy {icm.cost:9.2f}   {icm.status}")
 print(f"min cut  energy {cut.cost:9.2f}   {cut.status}: {cut.message}")
 
 # %%
-# The picture that was sent has a higher energy than the optimum! What is still wrong is due to the model, which prefers
-# short boundaries, and no solver can do better.
+# The picture that was sent has a higher energy than the optimum. The pixels that are still wrong are therefore due to
+# the model, which prefers short boundaries. No solver can do better with this model.
 
 pictures = {"what is seen": seen, "ICM": icm.labels, "optimum": cut.labels, "what was sent": truth}
 for name, labels in pictures.items():

@@ -2,8 +2,8 @@
 Learning costs: digits of kinds never seen
 ==========================================
 
-What makes two images show the same digit is learned from five digits. Then images of the *other* five are
-partitioned; nobody says how many digits there are, or what they look like.
+From images of five digits, we learn when two images show the same digit. Then we partition images of the *other* five
+digits. Neither their number nor their looks are given.
 """
 
 # %%
@@ -54,8 +54,8 @@ S = similarities(images[known])
 # %%
 # Learning
 # --------
-# Every two images of known digits are a sample. The costs that follow from logistic regression are log-odds, in bits:
-# what a pair costs if both are said to show the same digit.
+# Every pair of images of known digits is a sample. Logistic regression estimates the probability that a pair shows the
+# same digit. The cost of a pair is the logarithm of the odds against it, in bits.
 
 import graphpart as gp
 
@@ -75,7 +75,7 @@ print(result.message)
 print(f"{result.n_clusters} subsets, adjusted Rand index {score.adjusted_rand_index:.3f}")
 
 # %%
-# The largest subsets, a row for each. Unusual images stay in small subsets of their own.
+# Each row of the picture shows images of one of the largest subsets. Unusual images stay in small subsets of their own.
 
 import matplotlib.pyplot as plt
 

@@ -2,12 +2,14 @@
 How good is this answer? Bounds, certificates, proofs
 =====================================================
 
-A local search says that *it* finds nothing better. A lower bound says that *nobody* will find anything better by more
-than so much, and a certificate lets others check it. Branch and cut closes the gap.
+A local search ends when it finds nothing better, but something better may exist. A lower bound says by how much, at
+most, the cost of any solution can be lower. A certificate lets others check the bound. Branch and cut finds the optimum
+and proves it.
 """
 
 # %%
-# A problem: 60 elements in planted subsets, costs of all pairs with so much noise that the subsets can hardly be seen.
+# The problem has 60 elements in planted subsets. The costs of all pairs have so much noise that the subsets can hardly
+# be recognised.
 
 import graphpart as gp
 
@@ -30,14 +32,15 @@ for method in ("negative-sum", "cycle-packing", "message-passing", "lp"):
 # %%
 # Certificates
 # ------------
-# The bound comes with the multipliers of inequalities that every partition satisfies. To check it, one adds them up;
-# ``exact=True`` does that in rational numbers, by a short program that shares nothing with the one that made the bound.
+# A certificate contains inequalities that every partition satisfies, and their multipliers. The check computes the
+# bound from these. With ``exact=True`` it uses rational numbers, and a short program that shares no code with the
+# program that made the bound.
 
 print(certificate)
 print("holds:", certificate.verify(problem, exact=True))
 
 # %%
-# It is no proof of anything stronger, and not of another problem:
+# The certificate does not prove a higher bound:
 
 from dataclasses import replace
 
@@ -46,15 +49,15 @@ print("a bound 1 higher holds:", replace(certificate, bound=certificate.bound + 
 # %%
 # Proofs
 # ------
-# Branch and cut divides the problem until no part can hold anything better. ``gp.solve`` calls it where a proof is
-# within reach.
+# Branch and cut divides the problem into parts until the bound of each part shows that it contains no better solution.
+# ``gp.solve`` uses branch and cut where a proof is within reach.
 
 result = gp.partition.exact(problem, time_limit=20)
 print(result.message)
 print(f"cost {result.cost:.2f}, the local optimum had {found.cost:.2f}")
 
 # %%
-# Cost and lower bound over time: the run ends where they meet.
+# The picture shows cost and lower bound over time. The run ends when they are equal.
 
 import matplotlib.pyplot as plt
 

@@ -1,8 +1,8 @@
 """The command line: one file for each command, one list of commands.
 
 A command is a module of this folder with `NAME`, `HELP`, ``add_arguments(parser)`` and ``run(args)``, which returns the
-exit status: 0 done, 1 the input is wrong, 2 the call is wrong, 130 interrupted with nothing to return. A module imports
-what is heavy inside its functions, so that ``graphpart --help`` stays quick.
+exit status: 0 done, 1 the input is wrong, 2 the call is wrong, 130 interrupted without a result. A module imports large
+packages inside its functions, so that ``graphpart --help`` is fast.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMMANDS = ("solve", "evaluate", "info", "convert", "generate", "bench", "verify
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; nothing that goes wrong ends in a traceback.
+    """Run one command; errors are reported in one line, without a traceback.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse drops errors of standard output, where the text of a command is larger than its buffer."""
+    """A parser that reports errors of standard output, which argparse ignores if the help is larger than the buffer."""
 
     def print_help(self, file: Any = None) -> None:
         """Print the help, and fail if that fails."""

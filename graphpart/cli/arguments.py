@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from graphpart.errors import InvalidOption
-from graphpart.methods import METHODS, methods_for
+from graphpart.methods import METHODS, find_name, methods_for, other_names
 from graphpart.solve import solve
 
 __all__ = [
@@ -50,15 +50,25 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         ("probability", "that both belong together"),
     ):
         kinds.add_argument(f"--{kind}", metavar="COLUMN", help=f"values: {meaning}")
-    group.add_argument("--threshold", type=float, metavar="VALUE", help="of similarities or probabilities")
-    group.add_argument("--prior", type=float, metavar="SHARE", help="of joins, for probabilities; default: 0.5")
-    group.add_argument("--clip", type=float, metavar="VALUE", help="of probabilities near 0 and 1; 0 requires them")
+    group.add_argument("--threshold", type=float, metavar="VALUE", help="values above it attract")
+    group.add_argument(
+        "--prior", type=float, metavar="SHARE", help="expected share of joins, for probabilities; default: 0.5"
+    )
+    group.add_argument(
+        "--clip",
+        type=float,
+        metavar="VALUE",
+        help="limit for probabilities near 0 and 1; 0: none, these pairs are required",
+    )
 
 
 def add_missing(parser: argparse.ArgumentParser) -> None:
-    """What pairs cost that a file does not list."""
+    """The cost of pairs that a file does not list."""
     parser.add_argument(
-        "--missing", type=finite, metavar="COST", help="of a pair that is not listed; default: 0, or what FILE says"
+        "--missing",
+        type=finite,
+        metavar="COST",
+        help="cost of a pair that is not listed; default: 0, or as stated in FILE",
     )
 
 
@@ -109,20 +119,22 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     )
 
 
+ALSO = other_names(METHODS)
+
+
 def add_method(parser: argparse.ArgumentParser, several: bool = False) -> None:
     """The method, or several, with the table of methods at the end of the help."""
-    names = list(dict.fromkeys(method.name for method in METHODS))
     if several:
         parser.add_argument(
-            "--method", choices=names, metavar="METHOD", action="append", dest="methods", help="may be given repeatedly"
+            "--method", type=method, metavar="METHOD", action="append", dest="methods", help="may be given repeatedly"
         )
     else:
-        parser.add_argument("--method", choices=names, metavar="METHOD", default="auto", help="default: auto")
-    width = max(map(len, names))
+        parser.add_argument("--method", type=method, metavar="METHOD", default="auto", help="default: auto")
+    width = max(len(one.name) for one in METHODS)
     lines = []
     for kind, what in KINDS.items():
-        if found := methods_for(kind):
-            lines += [f"methods for {what}:", *(f"  {method.name:<{width}}  {method.summary}" for method in found)]
+        lines += [f"methods for {what}:", *(f"  {one.name:<{width}}  {one.summary}" for one in methods_for(kind))]
+    lines += ["also known as:", *(f"  {one:<{width}}  {', '.join(also)}" for one, also in ALSO.items() if also)]
     parser.epilog = "\n".join(lines)
 
 
@@ -130,10 +142,14 @@ def add_limits(parser: argparse.ArgumentParser, time_limit: float | None = None)
     """When a run ends, and the seed of its random choices."""
     default = "none" if time_limit is None else f"{time_limit:g}"
     parser.add_argument(
-        "--time-limit", type=seconds, default=time_limit, metavar="SECONDS", help=f"of each run; default: {default}"
+        "--time-limit",
+        type=seconds,
+        default=time_limit,
+        metavar="SECONDS",
+        help=f"limit of each run; default: {default}",
     )
     parser.add_argument(
-        "--seed", type=whole, metavar="INTEGER", help="of methods that make random choices; the others ignore it"
+        "--seed", type=whole, metavar="INTEGER", help="seed of methods that make random choices; the others ignore it"
     )
 
 
@@ -148,6 +164,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a further option of the method, such as solver=highs for ilp; may be given repeatedly",
     )
+
+
+def method(text: str) -> str:
+    """The name of a method of either kind, which may be given by a further name."""
+    try:
+        return find_name(text, ALSO, ALSO)
+    except InvalidOption as error:
+        raise argparse.ArgumentTypeError(f"invalid choice: {text!r}: {str(error).partition(': ')[2]}") from None
 
 
 def seconds(text: str) -> float:

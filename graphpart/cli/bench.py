@@ -1,13 +1,13 @@
 """Run methods on folders of instances, and compare the costs with the best known.
 
-A folder's instances are its files with the suffix of a format; its manifest.csv has the best known values. The gap is
-(cost - best known) / |best known|: 0% where the best known value is met. By default each instance is solved by all
-methods that end by themselves; methods are left out where an instance is too large or of another kind.
+The instances of a folder are its files with the suffix of a format; its file manifest.csv has the best known values.
+The gap is (cost - best known) / |best known|: 0% if the best known value is reached. By default each instance is solved
+by all methods that end by themselves. A method is left out if an instance is too large for it or of another kind.
 
-For each family and method, and for each method over all families, one line says how often the best known value was
-reached, the mean gap, and how many costs were proven optimal; with -v each run has a line as well, as it has with
---json and --csv. Ctrl-C ends the benchmark after the running method. In the file of --csv, elements and pairs of a
-factor graph are its variables and factors.
+One line for each family and method, and one for each method over all families, says how often the best known value was
+reached, the mean gap, and how many costs were proven optimal. With -v, --json and --csv, there is also a line for each
+run. Ctrl-C ends the benchmark after the running method. In the file of --csv, elements and pairs of a factor graph are
+its variables and factors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-import graphpart
 from graphpart.cli import arguments
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
@@ -34,7 +33,7 @@ from graphpart.cli.summary import Summary, family_of
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.methods import methods_for
 from graphpart.result import Status
-from graphpart.solve import problem_kind
+from graphpart.solve import problem_kind, solve
 
 NAME = "bench"
 HELP = "run methods on a folder of instances and compare the costs with the best known"
@@ -57,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run each method on each instance; one that fails does not lose the others."""
+    """Run each method on each instance; if one fails, the others are run all the same."""
     if args.csv is not None:
         check_writable(args.csv)
     if args.report is not None:
@@ -99,8 +98,8 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                 for method in methods:
                     with batch.guard(file):
                         with Interrupt(progress.start(f"{file}  {method}")) as interrupt:
-                            result = graphpart.solve(
-                                problem, method, time_limit=args.time_limit, seed=args.seed, callback=interrupt.callback
+                            result = solve(
+                                problem, method, time_limit=args.time_limit, seed=args.seed, callback=interrupt
                             )
                         facts = record(file, result)
                         best, gap = manifests.compare(file, problem, result.cost)
@@ -137,7 +136,7 @@ def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
 
 
 def write_table(path: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows as CSV with all digits; what is not known is empty."""
+    """Write the rows as CSV with all digits; unknown values are empty."""
     out = io.StringIO()
     writer = csv.DictWriter(
         out, ["instance", *(name.rstrip(":.") for name in COLUMNS)], extrasaction="ignore", lineterminator="\n"

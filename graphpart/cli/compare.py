@@ -1,7 +1,7 @@
 """Compare a partition with the true one: Rand index, variation of information, precision and recall of joins and cuts.
 
-Both files hold labels, one integer a line in the order of the elements, or node,label with a header; the latter are
-matched by node, and nodes whose true label is not known may be left out of TRUTH.
+Both files contain labels: one integer on each line in the order of the elements, or lines node,label with a header. The
+latter are matched by node, and TRUTH need not have nodes whose true label is not known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What commands say: results on standard output, everything else in single lines on standard error."""
+"""The output of commands: results on standard output, everything else in single lines on standard error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _files: list[str | None] = [None]  # that are being worked on, the last one now
 
 
 class OutputError(OSError):
-    """Standard output cannot be written: nothing that follows can be, either."""
+    """Standard output cannot be written."""
 
 
 def emit(text: str, flush: bool = True) -> None:
@@ -50,7 +50,7 @@ def emit(text: str, flush: bool = True) -> None:
 
 
 def emit_json(record: Mapping[str, Any]) -> None:
-    """Write one JSON object in one line; infinite numbers become null, which JSON has no other word for."""
+    """Write one JSON object in one line; infinite numbers, which JSON does not have, become null."""
     emit(json.dumps(_valid(record), allow_nan=False) + "\n")
 
 
@@ -64,7 +64,7 @@ def _valid(value: Any) -> Any:
 
 
 def discard_output() -> None:
-    """Drop what a standard output that fails still holds, so that the process ends without a second error."""
+    """Discard the buffer of a standard output that failed, so that the process ends without a second error."""
     try:
         sys.stdout.flush()
     except (AttributeError, OSError, ValueError):
@@ -75,7 +75,7 @@ def discard_output() -> None:
 
 
 def say(text: str) -> None:
-    """Write one line to standard error; if that fails there is nobody left to tell."""
+    """Write one line to standard error; if this fails, nothing is reported."""
     with suppress(OSError, ValueError):
         print("graphpart:", " ".join(text.split()), file=sys.stderr, flush=True)
 
@@ -93,7 +93,7 @@ def say_warning(
 
 
 def say_error(error: BaseException, file: str | None = None) -> int:
-    """Say in one line what went wrong, and where; return the exit status that follows."""
+    """Report an error and its place in one line; return the exit status."""
     place = "" if file is None else f"{shown(file)}: "
     if isinstance(error, FormatError):
         say(str(error))
@@ -116,19 +116,19 @@ def shown(file: str) -> str:
 
 
 class Batch:
-    """Work on several files of which a bad one must not lose the results of the others."""
+    """Work on several files, where an error in one file does not affect the others."""
 
     def __init__(self) -> None:
         self.status = 0
 
     def fail(self, file: str, text: str) -> None:
-        """Say what is wrong with the result of a file; the exit status is then 1."""
+        """Report an error in the result of a file; the exit status is then 1."""
         say(f"{shown(file)}: {text}")
         self.status = 1
 
     @contextmanager
     def guard(self, file: str) -> Iterator[None]:
-        """Report errors and warnings inside the block as those of this file, and go on after the block."""
+        """Report errors and warnings inside the block as those of this file, and continue after the block."""
         _files.append(file)
         try:
             yield

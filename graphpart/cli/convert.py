@@ -1,6 +1,6 @@
 """Write an instance in another format.
 
-Formats that cannot hold the problem say why: a complete graph needs all pairs, PACE needs costs -1 and +1, ...
+If a format cannot store the problem, the error says why: some need all pairs, PACE needs costs -1 and +1, ...
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidOption(f"{args.model} does not name its attributes: expected a model that graphpart learn wrote")
     count = joins = 0
     with Progress(1) as progress, opened(args.pairs) as source, writing(args.output), replacing(args.output) as stream:
-        callback = progress.start("pairs")
+        progress.start("pairs")
         table = TableReader(source)
         stream.write(b"u,v,cost\n")
         for lines, X, names in table.blocks(model.attributes_, (args.u, args.v)):
@@ -64,8 +64,7 @@ def run(args: argparse.Namespace) -> int:
             stream.write(text.getvalue().encode())
             count += len(costs)
             joins += int((costs < 0).sum())
-            if callback is not None:
-                callback(0.0, float(count))
+            progress.start(f"{count} pairs")
         if not count:
             raise source.error(2, "no row follows the header: expected pairs")
     if args.json:

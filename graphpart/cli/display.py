@@ -1,4 +1,4 @@
-"""How the results of commands look: tables on standard output, plain off a terminal."""
+"""The display of results of commands: tables on standard output, plain text if it is not a terminal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from graphpart import display
 from graphpart.cli.console import emit, shown
 from graphpart.display.progress import Callback, Progress, on_terminal
 from graphpart.methods import METHODS
@@ -27,10 +28,10 @@ class Table:
     files : sequence of str
         The instances; the first column shows their names, or their paths where names are not unique.
     columns : sequence of str
-        The other columns. Those that end in ``:`` hold text, in ``.`` real numbers (shown without the mark), others
-        counts.
+        The other columns. A name that ends in ``:`` is a column of text, in ``.`` of real numbers (the mark is not
+        shown); all others are counts.
     aside : bool
-        Print to standard error, as plain text, because standard output is for something else.
+        Print to standard error, as plain text, because standard output is used for other data.
     first : str
         The head of the first column.
     """
@@ -106,7 +107,7 @@ class Table:
 
 def percent(ratio: float | None) -> str | None:
     """A ratio for a table, ``0%`` only if it is exactly 0; None if it is not finite."""
-    return None if ratio is None or not math.isfinite(ratio) else f"{100 * ratio:.3g}%"
+    return None if ratio is None or not math.isfinite(ratio) else display.percent(ratio)
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What `graphpart solve` does with pairs in Parquet files: solved in parts, by workers (see graphpart.distributed)."""
+"""`graphpart solve` for pairs in Parquet files that workers solve in parts (see graphpart.distributed)."""
 
 from __future__ import annotations
 
@@ -45,8 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--distributed", metavar="ADDRESS", help="scheduler of Dask, like tcp://host:8786")
     group.add_argument("--workers", type=whole, metavar="INTEGER", help="processes on this machine; default: 2")
     group.add_argument("--memory-limit", metavar="SIZE", help="of each worker, like 4GB, the default")
-    group.add_argument("--work-folder", metavar="PATH", help="is gone on with if it holds an earlier run of the same")
-    group.add_argument("--blocks", metavar="PATH", help="Parquet of id, block: how to divide what is too large")
+    group.add_argument(
+        "--work-folder", metavar="PATH", help="work folder; if it has an earlier run of the same, that is continued"
+    )
+    group.add_argument("--blocks", metavar="PATH", help="Parquet of id, block: blocks of components that are too large")
     group.add_argument("--refine", type=whole, metavar="INTEGER", help="rounds of refinement; default: 2")
 
 

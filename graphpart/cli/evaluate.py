@@ -1,8 +1,8 @@
 """Check a labels file against an instance, and print the cost of the labels.
 
-LABELS has a label a line, or lines node,label after this header, or is a result of UAI (.mpe, .MAP).
+LABELS has one label on each line, or lines node,label after this header, or is a result of UAI (.mpe, .MAP).
 
-Labels that do not fit the instance, or violate a requirement of it, or that a factor forbids, are an error.
+It is an error if the labels do not fit the instance, violate one of its requirements, or are forbidden by a factor.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def write_problem(problem: Any, file: str, format: str | None) -> None:
 
 
 def read_labels(file: str, problem: Any = None, partial: bool = False) -> Any:
-    """Labels from a file, that fit a problem if one is given; if `partial`, -1 where the file has none."""
+    """Labels from a file, checked against a problem if one is given; if `partial`, -1 where the file has none."""
     from graphpart.io import read_labels
 
     check_input(file)
@@ -68,7 +68,7 @@ def read_labels(file: str, problem: Any = None, partial: bool = False) -> Any:
 
 
 def read_start(file: str, problem: Any) -> Any:
-    """Labels to start from, -1 for what the file leaves out: those of a partition must be feasible."""
+    """Labels to start from, -1 where the file has none; labels of a partition must be feasible."""
     from graphpart.errors import FormatError, InvalidPartition
     from graphpart.partition.problem.labels import start_of
 
@@ -85,7 +85,7 @@ def read_start(file: str, problem: Any) -> Any:
 
 
 def read_old(file: str, problem: Any) -> Any:
-    """The labels of an old partition as they are, by the names of the problem; what it does not have is left out."""
+    """The labels of an old partition as they are, by the names of the problem; other elements are left out."""
     from graphpart.errors import FormatError
 
     if problem_kind(problem) != "partition":
@@ -119,7 +119,7 @@ def write_labels(labels: Any, file: str) -> None:
 
 
 def write_certificate(problem: Any, result: Any, file: str, time_limit: float | None) -> Any:
-    """Find a lower bound with its proof and write it; the result, with that bound if it is higher."""
+    """Find a lower bound with its proof and write it; return the result, with that bound if it is higher."""
     certificate = find_certificate(problem, time_limit).with_cost(result.cost)
     with writing(file):
         certificate.save(file)
@@ -127,7 +127,7 @@ def write_certificate(problem: Any, result: Any, file: str, time_limit: float | 
 
 
 def write_doubts(problem: Any, result: Any, path: str, time_limit: float | None) -> None:
-    """Find what the result is least sure of and write it: one table to a file, all of them into a folder."""
+    """Compute doubts and write them: one table to a file, all of them into a folder."""
     from graphpart import crf, partition
     from graphpart.files.tables import write_table
 
@@ -234,8 +234,8 @@ def writing(file: str) -> Iterator[None]:
 def labels_files(flag: str, path: str | None, files: Sequence[str], to_write: bool = False) -> Sequence[str | None]:
     """The labels file that belongs to each instance; None for each if there is no path.
 
-    For one instance `path` is the file. For several, or if `path` is a folder, it holds a file for each. What is to
-    be written is tried before any work is done; a folder to write to is made.
+    For one instance `path` is the file. For several instances, or if `path` is a folder, the folder has a file for
+    each. Whether files can be written is checked before any work is done; a folder to write to is made.
     """
     if path is None:
         return [None] * len(files)
@@ -258,7 +258,7 @@ def labels_files(flag: str, path: str | None, files: Sequence[str], to_write: bo
 
 
 def check_writable(path: str) -> None:
-    """Raise OSError if a file cannot be made or replaced, before hours are spent on what goes into it."""
+    """Raise OSError if a file cannot be made or replaced, before any work is done."""
     if path == "-":
         return
     folder = os.path.dirname(path) or "."

@@ -1,10 +1,11 @@
-"""Look at instances: size, density or domains, range of costs, requirements, connected components.
+"""Describe instances: size, density or domains, range of costs, requirements, connected components.
 
 Density is the share of all pairs that have a cost other than 0. Attractive pairs have a negative cost, repulsive ones
 a positive cost. Components are those of the graph of all pairs that have a cost or a requirement.
 
-Of a factor graph: variables, factors, how many there are of each arity (1:5 are five of arity 1), the size of the
-largest domain, the entries of all tables and the forbidden ones among them, whether it is acyclic, its components.
+For a factor graph: the numbers of variables and of factors, the number of factors of each arity (1:5 means five of
+arity 1), the size of the largest domain, the numbers of entries of all tables and of forbidden entries, whether the
+factor graph is acyclic, and its components.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Describe each file; one that fails does not lose the others."""
+    """Describe each file; if one fails, the others are described all the same."""
     args.files = instances_in(args.files)
     columns = arguments.columns_of(args)
     batch = Batch()

@@ -1,4 +1,4 @@
-"""Ctrl-C while a method runs: it ends in good order, and its best result so far is kept."""
+"""Ctrl-C while a method runs: the method ends at its next check, and its best result so far is kept."""
 
 from __future__ import annotations
 
@@ -11,23 +11,30 @@ __all__ = ["Interrupt"]
 
 
 class Interrupt:
-    """Within this context the first Ctrl-C only asks the method to end, through `callback`; the second one raises.
+    """Within this context the first Ctrl-C only asks the method to end; the second one raises.
 
-    A KeyboardInterrupt can strike between any two instructions of Python, and lose the result; a request is seen where
-    the method looks for it, about every 50 ms. Has no effect outside the main thread, or where Ctrl-C is ignored.
+    The object is the callback of the method: it returns true once the method has to end.
+
+    A KeyboardInterrupt can occur between any two instructions of Python, and the result would be lost. A method checks
+    for a request about every 50 ms. The context has no effect outside the main thread, or if Ctrl-C is ignored.
 
     Parameters
     ----------
     callback : callable, optional
-        Is called on with (seconds, cost).
+        Is called as well, with (seconds, cost); and its `on_bound`, if it has one, with (seconds, bound).
     """
 
     def __init__(self, callback: Callable[[float, float], object] | None) -> None:
         self._callback = callback
+        self._on_bound = getattr(callback, "on_bound", None)
         self._asked = self._installed = False
 
-    def callback(self, seconds: float, cost: float) -> bool:
-        """What the method is to call; true once it has to end."""
+    def on_bound(self, seconds: float, bound: float) -> None:
+        """A better lower bound."""
+        if self._on_bound is not None:
+            self._on_bound(seconds, bound)
+
+    def __call__(self, seconds: float, cost: float) -> bool:
         if self._callback is not None:
             self._callback(seconds, cost)
         return self._asked

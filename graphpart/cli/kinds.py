@@ -1,4 +1,4 @@
-"""What the commands need to know about each kind of problem, in one place."""
+"""The differences between the kinds of problems, for all commands."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CALLED = {"elements": "variables", "pairs": "factors"}  # in factor graphs
 
 
 def is_factor_graph(problem: Any) -> bool:
-    """Whether it is a factor graph; else it is a set partition problem."""
+    """Whether a problem is a factor graph; if not, it is a set partition problem."""
     return problem_kind(problem) == "crf"
 
 
 def size(problem: Any) -> dict[str, int]:
-    """The numbers of elements and of stored pairs, or of variables and factors, by the names of columns."""
+    """The numbers of elements and of stored pairs, or of variables and of factors, by the names of columns."""
     names = CALLED.values() if is_factor_graph(problem) else CALLED
     return dict(zip(names, (problem.n, problem.m), strict=True))
 
@@ -35,7 +35,7 @@ def columns(problem: Any, names: Sequence[str]) -> list[str]:
 
 
 def record(file: str, result: Result) -> dict[str, Any]:
-    """What ``--json`` prints of a result."""
+    """The record of a result that ``--json`` prints."""
     return {
         "file": file,
         "n": len(result.labels),
@@ -52,7 +52,7 @@ def record(file: str, result: Result) -> dict[str, Any]:
 
 
 def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
-    """The same for given labels; InvalidPartition if they do not fit, or a requirement or factor forbids them."""
+    """The record of given labels; InvalidPartition if they do not fit, or a requirement or factor forbids them."""
     started = time.perf_counter()
     labels = problem.labels(labels)
     if is_factor_graph(problem):
@@ -80,7 +80,7 @@ def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
 
 
 def rounding(problem: Any) -> float:
-    """By how much the recomputed cost of labels may be below what it is in exact arithmetic."""
+    """The largest amount by which the recomputed cost of labels may be below the exact one."""
     if not is_factor_graph(problem):
         return float(problem.n * problem.tolerance)
     finite = problem.tables[np.isfinite(problem.tables)] if problem.has_forbidden else problem.tables
@@ -88,7 +88,7 @@ def rounding(problem: Any) -> float:
 
 
 def describe(problem: Any) -> dict[str, Any]:
-    """What `info` prints, by name, in one pass over the costs."""
+    """The facts that `info` prints, by name, in one pass over the costs."""
     return describe_factor_graph(problem) if is_factor_graph(problem) else describe_partition(problem)
 
 

@@ -1,13 +1,13 @@
 """Learn costs of pairs from a table of labelled pairs, and write the model.
 
-The table is a CSV file with a header; each row is a pair, with 1 (same subset) or 0 in the label column, and a number
-in each attribute column. The model is fitted to all pairs; the held-out scores are those of the same model fitted
-without the pairs that are held out.
+The table is a CSV file with a header. Each row is a pair, with 1 (same subset) or 0 in the label column, and a number
+in each attribute column. The model that is written is fitted to all pairs. The held-out scores are those of a second
+model of the same kind, which is fitted without the held-out pairs.
 
-With --loss max-margin, costs are learned such that the true partition is better than others by their distance: the
-columns u and v have to name the elements, and the labels have to be those of a partition. With --problem, the pairs are
-those of several partitions, of which whole ones are held out; without, elements are cut into samples of 60, and nothing
-is held out.
+With --loss max-margin, costs are learned such that the true partition is better than all others by a margin. The
+columns u and v have to name the elements, and the labels have to be those of a partition. With --problem, the pairs
+belong to several partitions, some of which are held out as a whole. Without --problem, elements are divided into
+samples of 60, and nothing is held out.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
     if args.problem is not None and args.loss != "max-margin":
         raise InvalidOption("--problem is given: expected --loss max-margin")
     with Progress(3) as progress:
-        callback = progress.start("reading")
+        progress.start("reading")
         if args.loss == "max-margin":
             names, training, held_out = read_partitions(args)
         else:
-            names, training, held_out = read_samples(args, callback)
+            names, training, held_out = read_samples(args, progress)
         progress.advance()
         records = {}
         if held_out:
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def read_samples(args: argparse.Namespace, callback: Callback | None) -> tuple[list[str], Blocks, Blocks]:
+def read_samples(args: argparse.Namespace, progress: Progress) -> tuple[list[str], Blocks, Blocks]:
     """The names of the attributes, and blocks (attributes, decisions) of training and of held-out pairs."""
     import numpy as np
 
@@ -138,8 +138,7 @@ def read_samples(args: argparse.Namespace, callback: Callback | None) -> tuple[l
             if out.any():
                 held_out.append((X[out], y[out]))
             count += len(y)
-            if callback is not None:
-                callback(0.0, float(count))
+            progress.start(f"reading: {count} pairs")
         if not count:
             raise source.error(2, "no row follows the header: expected pairs to learn from")
     return names, training, held_out
@@ -206,7 +205,7 @@ def fit(
 
 
 def cut(X: Any, y: Any, pairs: Any) -> Blocks:
-    """The pairs of samples of elements, drawn such that all kinds of subsets are in some; or all pairs if few."""
+    """The pairs of random samples of elements, with few and with many subsets; or all pairs if there are few."""
     import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

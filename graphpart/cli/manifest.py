@@ -71,7 +71,7 @@ class Manifests:
         return self._rows[path.parent].get(path.name, (None, None))
 
     def compare(self, file: str, problem: Any, cost: float) -> tuple[float | None, float | None]:
-        """The best known cost, and by what part of it a cost is higher."""
+        """The best known cost, and the relative gap of a cost to it."""
         value = self.value(file)
         if value is None:
             return None, None
@@ -82,7 +82,7 @@ class Manifests:
 
 
 def read_manifest(path: Path) -> dict[str, tuple[float | None, str | None]]:
-    """From the names of files to (best known value, family), None where it is not said; empty without a manifest."""
+    """A mapping from names of files to (best known value, family), None where unknown; empty without a manifest."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:

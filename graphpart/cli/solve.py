@@ -1,33 +1,34 @@
 """Solve instances: print a table, or JSON, and write the labels with -o.
 
 A FILE may be a folder: its files with the suffix of a format are solved. With one FILE, -o, --initial and --checkpoint
-name a labels file. With several they name folders, in which the labels of FILE stand under its name with .labels added.
-Limits hold for each FILE. Ctrl-C ends the method, and its best result so far is printed and written; files not yet
+name a labels file. With several, they name folders, in which the labels of FILE have its name with .labels added.
+Limits apply to each FILE. Ctrl-C ends the method, and its best result so far is printed and written; files not yet
 begun are left out, and the exit status is then 130.
 
-With --time-limit, auto uses all of the time unless it proves its result optimal before: proofs get the first part, the
-search for something better the rest. Without it, auto ends by itself.
+With --time-limit, auto uses all of the time for search and proof, unless it proves its result optimal before. Without
+it, auto ends by itself.
 
-A CSV table with other columns than u,v,cost is read by naming them: --probability score --threshold 0.5 makes pairs
-with a score above 0.5 attract. Pairs that are not in the table cost 0, so joining them is free; --missing 0.5 makes
-each of them cost that instead, whatever the format, and is to be given to evaluate and verify, too.
+To read a CSV table with other columns than u,v,cost, name the columns: with --probability score --threshold 0.5, pairs
+with a score above 0.5 attract. A pair that is not in the table costs 0, so joining it is free. With --missing 0.5, each
+of these pairs costs 0.5 instead, for any format; give the same option to evaluate and verify.
 
---extend OLD takes a labels file with names of an old partition: new elements are placed, and the clusters that they
-touch may change; with --freeze, old clusters and their labels stay exactly. --doubts writes a table in CSV of what the
-result is least sure of, by how much the cost would rise were it decided otherwise: pairs, or variables of a factor
-graph; into a folder, also elements and clusters, or labels.
+--extend OLD takes a labels file, with names, of an old partition. New elements are added to it, and the clusters near
+them may change; with --freeze, old clusters and their labels stay exactly the same. --doubts writes a CSV table of the
+least certain decisions, with the amount by which the cost would rise if each were changed: pairs, or variables of a
+factor graph; into a folder, also elements and clusters, or labels.
 
-The gap is that between the cost and the proven lower bound, relative to the cost. --certificate writes a lower bound
-with its proof, found for that alone in as much time as --time-limit allows; graphpart verify checks it.
+The gap is the difference between the cost and the proven lower bound, relative to the cost. --certificate writes a
+lower bound with its proof, which graphpart verify checks. This bound is computed after the solution, in as much time as
+--time-limit allows.
 
 With --workers or --distributed, FILEs are Parquet files with columns u, v, cost (or as --left, --right and --cost name
-them), all of one problem, which is solved in parts by processes of limited memory; -o names a folder for its labels,
-which are Parquet files, too. With --work-folder, a run that ended early is gone on with.
+them). All of them make one problem, which is solved in parts by processes of limited memory; -o names a folder for its
+labels, which are Parquet files, too. With --work-folder, a run that ended early is continued.
 
-In a factor graph the labels of some variables can be given by --evidence FILE, in the format .evid of UAI; the others
-are then chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe or .map
-is in the format of UAI, too; --initial and graphpart evaluate take it as well. Where a method finds no labeling that
-all factors allow, a line on standard error says so, and the exit status is 1; -o then has its forbidden labels.
+For a factor graph, --evidence FILE gives the labels of some variables, in the format .evid of UAI. The labels of the
+others are chosen such that the energy is least, and all labels are written. A labels file with the suffix .mpe or .map
+is in the format of UAI, too; --initial and graphpart evaluate also take it. If a method finds no labeling that all
+factors allow, a line on standard error says so, and the exit status is 1; -o then has the forbidden labels.
 """
 
 from __future__ import annotations
@@ -37,7 +38,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import graphpart
 from graphpart.cli import arguments, distributed
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
@@ -61,7 +61,8 @@ from graphpart.cli.manifest import Manifests, instances_in
 from graphpart.errors import InvalidOption
 from graphpart.files.certificates import check_name
 from graphpart.plotting import check_picture, save_history
-from graphpart.result import Status
+from graphpart.result import Result, Status
+from graphpart.solve import solve as solved
 
 MIN_MARGINALS = "min_marginals"
 NAME = "solve"
@@ -114,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Solve each file; one that fails does not lose the others."""
+    """Solve each file; if one fails, the others are solved all the same."""
     if distributed.wanted(args):
         return distributed.run(args)
     args.files = instances_in(args.files)
@@ -171,7 +172,7 @@ def run(args: argparse.Namespace) -> int:
                 with Interrupt(progress.start(f"{file}  {args.method}")) as interrupt:
                     if checkpoint is not None:
                         options["checkpoint"] = checkpoint
-                    result = solve(problem, evidence, start, args, options, interrupt.callback)
+                    result = solve(problem, evidence, start, args, options, interrupt)
                 if output is not None:
                     with batch.guard(output):  # labels that cannot be written do not lose the row
                         write_labels(result, output)
@@ -206,7 +207,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_extend(args: argparse.Namespace) -> None:
-    """Raise InvalidOption for what --extend does not go with."""
+    """Raise InvalidOption for options that cannot be combined with --extend."""
     if args.extend is None:
         if args.freeze:
             raise InvalidOption("--freeze is without --extend: expected both")
@@ -222,21 +223,25 @@ def solve(
     """`graphpart.solve`, with the labels of some variables given; or `graphpart.partition.extend`."""
     options = {"time_limit": args.time_limit, "seed": args.seed, "callback": callback} | options
     if args.extend is not None:
-        return graphpart.partition.extend(problem, start, freeze=args.freeze, method=args.method, **options)
+        from graphpart.partition import extend
+
+        return extend(problem, start, freeze=args.freeze, method=args.method, **options)
     options |= {"initial": start, "max_iterations": args.max_iterations, "target": args.target}
     if evidence is None:
-        return graphpart.solve(problem, args.method, **options)
-    return graphpart.crf.solve_given(problem, evidence, args.method, **options)
+        return solved(problem, args.method, **options)
+    from graphpart.crf import solve_given
+
+    return solve_given(problem, evidence, args.method, **options)
 
 
 def check_shown(options: dict[str, Any], json: bool) -> None:
-    """Raise InvalidOption if an option asks for something that would not be printed."""
+    """Raise InvalidOption if an option requests something that would not be printed."""
     if options.get("messages"):
         raise InvalidOption("--option messages=true: the command line does not print messages, see crf.min_sum")
     if options.get(MIN_MARGINALS) and not json:
         raise InvalidOption(f"--option {MIN_MARGINALS}=true: they are printed with --json only")
 
 
-def vectors(result: graphpart.Result) -> dict[str, list[float]]:
+def vectors(result: Result) -> dict[str, list[float]]:
     """The min-marginals of a result, by the names of variables."""
     return {str(name): values.tolist() for name, values in result.info[MIN_MARGINALS].items()}

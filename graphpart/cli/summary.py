@@ -1,6 +1,6 @@
-"""What a benchmark says per family and method: how many best known values were reached, and how many costs proven.
+"""The summary of a benchmark by family and method: the numbers of best known values reached and of costs proven.
 
-The family of an instance is what the manifest beside it says, else its name up to the first digit.
+The family of an instance is stated in the manifest beside it; otherwise it is the name up to the first digit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COLUMNS = ["method:", "instances", "best reached", "mean gap", "proven", "second
 
 
 def family_of(file: str) -> str:
-    """The family that the name of a file tells: what stands before the first digit."""
+    """The family by the name of a file: the part before the first digit."""
     name = Path(file).name
     return re.split(r"[-_.]*[0-9.]", name, maxsplit=1)[0] or name
 

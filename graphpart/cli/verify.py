@@ -1,9 +1,9 @@
 """Check labels and a certificate against an instance.
 
-Exit status 0 only if the labels are feasible, their cost is as the certificate states, and what it holds (multipliers
-of inequalities for a set partition problem, messages for a factor graph) proves its lower bound for this instance.
-The bound is recomputed with directed rounding, or with --exact in rational numbers. Columns of a CSV table, and what
-they mean, are those that were given to graphpart solve.
+The exit status is 0 only if the labels are feasible, their cost is as the certificate states, and the certificate
+proves its lower bound for this instance (by multipliers of inequalities for a set partition problem, by messages for a
+factor graph). The bound is recomputed with directed rounding, or with --exact in rational numbers. For a CSV table,
+give the same options for columns as to graphpart solve.
 """
 
 from __future__ import annotations

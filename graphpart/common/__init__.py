@@ -1,6 +1,6 @@
-"""What both kinds of problems share, and what knows neither.
+"""Code that both kinds of problems share, and that depends on neither.
 
-`finishing` makes a Result from labels, with the message of its status; `local_search` runs a kernel from a start and
-never returns anything worse; `groups` sorts elements or variables by component; `reduction` is what a smaller problem
-with the same optimum looks like. `partition` and `crf` import from here, never from each other.
+`finishing` makes a Result from labels, with the message of its status. `local_search` runs a kernel from a start and
+never returns worse labels. `groups` sorts elements or variables by component. `reduction` is the interface of a smaller
+problem with the same optimum. `partition` and `crf` import from here, never from each other.
 """

@@ -10,8 +10,8 @@ __all__ = ["one_thread"]
 def one_thread() -> AbstractContextManager[object]:
     """The BLAS in one thread, where threadpoolctl is installed, as it is with scikit-learn.
 
-    On vectors and matrices with few hundred rows its threads gain little; on a busy machine, where they wait for each
-    other, they cost many times the arithmetic. Takes half a millisecond.
+    On vectors and matrices with few hundred rows, threads gain little. On a busy machine, where threads wait for each
+    other, they take many times as long as the arithmetic. Entering the context takes half a millisecond.
     """
     try:
         from threadpoolctl import threadpool_limits

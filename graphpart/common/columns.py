@@ -1,4 +1,4 @@
-"""A small table: columns of one length by name, which become a data frame of whichever library there is."""
+"""A small table: columns of one length by name, which can be converted to a data frame."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class Columns(Mapping[str, NDArray[Any]]):
         Parameters
         ----------
         library : {"pandas", "polars", "dict"}, optional
-            Default: of pandas and polars the one that is imported already, else the first that is installed; a dict of
-            arrays if neither is. For polars, names of several types become their text.
+            Default: pandas or polars, whichever is imported already, else the first of them that is installed; a dict
+            of arrays if neither is. For polars, a column of names of several types becomes text.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class Columns(Mapping[str, NDArray[Any]]):
 
 
 def _typed(array: NDArray[Any]) -> Any:
-    """What polars makes a column of: names of one type as a list, of several types as their text."""
+    """The input for a column of polars: names of one type as a list, names of several types as their text."""
     if array.dtype != object:
         return array
     values = array.tolist()

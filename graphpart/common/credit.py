@@ -1,4 +1,4 @@
-"""Which of several ways to take next, by what each has gained for its work: a bandit without a clock."""
+"""The choice between several ways to proceed, by the gain of each per work: a bandit that does not use the clock."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ __all__ = ["Credit"]
 
 
 class Credit:
-    """What some ways have gained, and the work that they took, recent ones counting most.
+    """The gain and the work of each way, where recent trials count most.
 
-    A way is chosen with a probability that grows with its gain per work; the floor is divided equally. As long as
-    nothing has gained anything, all are alike. Everything follows from what was learned, in its order.
+    A way is chosen with a probability that grows with its gain per work; a share `floor` of the probability is divided
+    equally. As long as no way has gained anything, all have the same probability. The probabilities depend only on the
+    recorded gains and work, in their order.
 
     Parameters
     ----------
@@ -37,12 +38,12 @@ class Credit:
         self.gain, self.work = np.zeros(count), np.zeros(count)
 
     def learn(self, way: int, gain: float, work: float) -> None:
-        """Take note of what a way has gained by so much work."""
+        """Record the gain of a way and the work that it took."""
         self.gain[way] = self.kept * self.gain[way] + gain
         self.work[way] = self.kept * self.work[way] + work
 
     def rates(self) -> NDArray[np.float64]:
-        """Gain per work; of what was not tried yet, the best of the others."""
+        """Gain per work; for ways that were not tried yet, the best rate of the others."""
         known = self.work > 0
         rates = np.divide(self.gain, self.work, out=np.zeros(len(self.gain)), where=known)
         rates[~known] = rates.max(initial=0.0) or 1.0

@@ -26,7 +26,7 @@ MESSAGES = {
 
 
 class Problem(Protocol):
-    """What a result needs to know of a problem."""
+    """The attributes of a problem that a result uses."""
 
     @property
     def nodes(self) -> Sequence[Hashable]: ...

@@ -1,4 +1,4 @@
-"""Elements or variables sorted by the component that they belong to: what splitting a problem begins with."""
+"""Elements or variables sorted by their components, as the first step of splitting a problem."""
 
 from __future__ import annotations
 
@@ -7,11 +7,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["group", "places_within"]
+__all__ = ["first_of", "group", "places_within"]
+
+
+def first_of(labels: NDArray[np.signedinteger[Any]]) -> NDArray[np.int64]:
+    """The place where each label first occurs, for labels from 0 on, in ascending order of the labels that there are.
+
+    O(n) if the labels are 0, 1, ... in order of first appearance, as canonical labels are, else O(n log n).
+
+    Examples
+    --------
+    >>> first_of(np.array([0, 0, 1, 0, 2])).tolist(), first_of(np.array([5, 2, 5])).tolist()
+    ([0, 2, 4], [1, 0])
+    """
+    highest = np.maximum.accumulate(labels)
+    first = np.flatnonzero(np.diff(highest, prepend=-1))
+    if len(first) and highest[-1] + 1 != len(first):  # the labels that exceed all those before are not all labels
+        first = np.unique(labels, return_index=True)[1]
+    return first.astype(np.int64, copy=False)
 
 
 def group(labels: NDArray[np.integer[Any]], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices sorted by label, ascending within each, and where each of the labels 0, ..., count - 1 begins.
+    """Indices sorted by label, ascending within each, and the start of each of the labels 0, ..., count - 1.
 
     Examples
     --------

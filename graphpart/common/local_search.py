@@ -17,7 +17,7 @@ Labels = NDArray[np.int32]
 def improved(
     labels: Labels, evaluate: Callable[[Labels], float], kernel: Callable[[Labels, float], Labels], stopping: Stopping
 ) -> tuple[Labels, float]:
-    """What a kernel reaches from labels, and its cost; the labels themselves if rounding made the cost larger.
+    """The labels that a kernel reaches, and their cost; the given labels if rounding made the cost larger.
 
     Parameters
     ----------

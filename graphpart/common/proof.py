@@ -1,4 +1,4 @@
-"""What every certificate of a lower bound can do: be checked against a problem."""
+"""The base of all certificates of lower bounds, which can be checked against a problem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Proof"]
 
 
 class Proof(ABC):
-    """A lower bound, and what proves it.
+    """A lower bound with its proof.
 
     Attributes
     ----------
@@ -33,10 +33,10 @@ class Proof(ABC):
 
     @abstractmethod
     def check(self, problem: Any, *, exact: bool = False) -> None:
-        """Raise InvalidCertificate, saying why, unless this proves its bound for a problem."""
+        """Raise InvalidCertificate, with the reason, unless the certificate proves its bound for this problem."""
 
     def verify(self, problem: Any, *, exact: bool = False) -> bool:
-        """Whether this proves its bound for a problem; see `check`."""
+        """Whether the certificate proves its bound for a problem; see `check`."""
         try:
             self.check(problem, exact=exact)
         except InvalidCertificate:

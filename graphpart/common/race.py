@@ -13,6 +13,8 @@ gives them turns, one at a time:
 3. Before its turn, a contestant is offered the best solution that is known. After it, its solution and its bound are
    taken over, if they are better. One that is done is offered better solutions as well, and may go on then.
 4. The turns of a contestant become longer, up to a share of the time that is left.
+5. A contestant says how many seconds its next step takes at least. It waits until its share has grown to that, and has
+   no turn if so many are not left.
 
 The race ends when the bound meets the cost, when no contestant can do more, or when it is stopped. Without a time
 limit, each contestant has one turn, in the given order, and ends it by itself; so the result depends on no clock.
@@ -50,6 +52,8 @@ class Contestant(Protocol):
         No solution costs less, as far as it knows; -inf if it knows nothing.
     done : bool
         Whether it can do no more.
+    needs : float
+        Seconds that its next step takes at least, as far as it knows.
     """
 
     name: str
@@ -63,6 +67,8 @@ class Contestant(Protocol):
     def bound(self) -> float: ...
     @property
     def done(self) -> bool: ...
+    @property
+    def needs(self) -> float: ...
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a solution that is better than its own."""
@@ -162,21 +168,40 @@ class Race:
         """Seconds for each contestant, by name."""
         return {record.contestant.name: record.seconds for record in self._records}
 
-    def run(self, stopping: Stopping) -> None:
-        """Give turns until the race is over or `stopping` says so; may be called again to go on."""
-        remaining = stopping.remaining
-        if remaining is None:
-            for record in self._records:
-                if not self.done and not record.contestant.done and not stopping.check(self.cost):
-                    self._give(record, 1.0, stopping, None)
+    def run(self, stopping: Stopping, seconds: float | None = None) -> None:
+        """Give turns until the race is over, `stopping` says so, or seconds have passed; may be called again to go on.
+
+        Without any limit, `once` is what happens.
+        """
+        limit = stopping.remaining
+        if seconds is not None:
+            limit = seconds if limit is None else min(limit, seconds)
+        if limit is None:
+            self.once(stopping)
             return
+        end = stopping.seconds + limit
         for record in self._records:
-            record.turn = min(record.turn, max(self.parameters.soonest * remaining, 1e-3))
+            record.turn = min(record.turn, max(self.parameters.soonest * limit, 1e-3))
         while not self.done and not stopping.check(self.cost):
-            record, share = self._next(stopping.remaining or 0.0)
-            length = min(record.turn, max(self.parameters.longest * (stopping.remaining or 0.0), 1e-3))
+            left = end - stopping.seconds
+            chosen = self._next(left) if left > 0 else None
+            if chosen is None:
+                break
+            record, share = chosen
+            length = max(min(record.turn, max(self.parameters.longest * left, 1e-3)), record.contestant.needs)
             self._give(record, share, stopping, stopping.seconds + length)
             record.turn *= self.parameters.longer
+
+    def once(self, stopping: Stopping) -> None:
+        """One turn for each contestant, in the given order, which it ends by itself.
+
+        If time is limited all the same, each has at most its part of what is left.
+        """
+        for k, record in enumerate(self._records):
+            if not self.done and not record.contestant.done and not stopping.check(self.cost):
+                left = stopping.remaining
+                mine = stopping if left is None else stopping.child(seconds=left / (len(self._records) - k))
+                self._give(record, 1.0, mine, None)
 
     def _give(self, record: _Record, share: float, stopping: Stopping, until: float | None) -> None:
         """One turn of a contestant with this share of the time."""
@@ -199,24 +224,26 @@ class Race:
         if self.told is not None and (self.cost < cost or self.bound > bound):
             self.told(self.cost, self.bound)
 
-    def _next(self, left: float) -> tuple[_Record, float]:
-        """Who has the next turn, and its share of the time; those that had none come first."""
+    def _next(self, left: float) -> tuple[_Record, float] | None:
+        """Who has the next turn, and its share of the time; those that had none come first. None if nobody can."""
         for record in self._records:
             if record.contestant.done and record.contestant.cost > self.cost:
                 record.contestant.offer(self.labels, self.cost)  # after which it may go on
-        able = [record for record in self._records if not record.contestant.done]
-        fresh = [record for record in able if not record.seconds]
-        if fresh:
-            return fresh[0], 1.0 / len(able)
+        able = [r for r in self._records if not r.contestant.done and r.contestant.needs <= left]
+        if not able:
+            return None
+        for record in able:
+            if not record.seconds and record.contestant.needs <= record.turn:
+                return record, 1.0 / len(able)
         shares = self._shares(able, left)
-        return min(zip(able, shares, strict=True), key=lambda one: one[0].due)
+        return min(zip(able, shares, strict=True), key=lambda one: one[0].due + one[0].contestant.needs / one[1])
 
     def _shares(self, able: list[_Record], left: float) -> list[float]:
         """The share of the time of each contestant that is not done."""
         parameters = self.parameters
         provers = [record for record in able if record.contestant.proves]
         searchers = [record for record in able if not record.contestant.proves]
-        gained = sum(record.gained / record.lately for record in able) * left
+        gained = sum(record.gained / max(record.lately, 1e-9) for record in able) * left
         idle = gained <= parameters.idle * (self._first - self.cost) if self._first < math.inf else not gained
         near = any(self._is_near(record, left) for record in provers)
         proving = parameters.near if near or idle else parameters.far
@@ -224,8 +251,8 @@ class Race:
             proving = 1.0 if provers else 0.0
         shares = dict.fromkeys(map(id, able), 0.0)
         for group, part, rates in (
-            (provers, proving, {id(one): one.raised / one.lately for one in provers}),
-            (searchers, 1.0 - proving, {id(one): one.gained / one.lately for one in able}),
+            (provers, proving, {id(one): one.raised / max(one.lately, 1e-9) for one in provers}),
+            (searchers, 1.0 - proving, {id(one): one.gained / max(one.lately, 1e-9) for one in able}),
         ):
             total = sum(rates.values())
             earned = part * (1.0 - parameters.floor) if total > 0 else 0.0
@@ -237,4 +264,5 @@ class Race:
 
     def _is_near(self, record: _Record, left: float) -> bool:
         """Whether the bound would meet the cost in time, at its latest pace."""
-        return record.raised / record.lately * self.parameters.pace * left >= self.cost - self.bound
+        pace = record.raised / max(record.lately, 1e-9)
+        return pace * self.parameters.pace * left >= self.cost - self.bound

@@ -29,5 +29,9 @@ class Reduction(ABC, Generic[Problem]):
     constant: float
 
     @abstractmethod
+    def project(self, labels: Any) -> NDArray[np.int32]:
+        """Labels of the smaller problem from labels of the whole one that agree with what is known."""
+
+    @abstractmethod
     def lift(self, labels: Any) -> NDArray[np.int32]:
         """Labels of the whole problem from labels of the smaller one, in any form."""

@@ -1,7 +1,7 @@
-"""Searches in rounds of tasks, which run side by side: what does not depend on the problem.
+"""Searches in rounds of parallel tasks: the part that does not depend on the problem.
 
-The main thread waits for the tasks of a round and takes what they found in their order, whatever the order in which
-they end; meanwhile it serves signals, the callback and the checkpoint.
+The main thread waits for the tasks of a round. It takes their results in the order of the tasks, not in the order in
+which they end. While it waits, it handles signals, the callback and the checkpoint.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SAVE = 1.0  # seconds between two writes of a checkpoint
 
 
 def check_seed_and_threads(seed: Any, threads: Any) -> None:
-    """Raise InvalidOption, unless each is None or a whole number that is large enough."""
+    """Raise InvalidOption unless each is None or a valid integer."""
     for name, value, least in (("seed", seed, 0), ("threads", threads, 1)):
         if value is not None and (not hasattr(value, "__index__") or value < least):
             raise InvalidOption(f"{name} is {value!r}: expected a whole number of at least {least}")
@@ -63,7 +63,7 @@ def attend(
     take: Callable[[int, Found], bool],
     check: Callable[[], bool],
 ) -> bool:
-    """Take what tasks found, in their order; whether any of it was better.
+    """Take the results of tasks, in their order; return whether any was better.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def attend(
     stopping : Stopping
         Of the whole run.
     take : callable
-        ``take(k, found)``: whether what task k found is better than what is known.
+        ``take(k, found)`` takes the result of task k, and returns whether it is better than the best known one.
     check : callable
         Whether the whole run has to end; called about every 50 ms.
     """

@@ -1,4 +1,4 @@
-"""Costs that are all multiples of one number: then so is every sum of them, and a lower bound is rounded up to one."""
+"""Costs that are all multiples of one number: sums of costs are, too, and lower bounds can be rounded up."""
 
 from __future__ import annotations
 

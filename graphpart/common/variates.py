@@ -1,4 +1,4 @@
-"""Random numbers in tables, the same on every processor: what annealing takes its thresholds from."""
+"""Tables of random numbers, the same on every processor, from which annealing takes its thresholds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["exponential_variates", "gumbel_variates"]
 
 @cache
 def exponential_variates(count: int, kind: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
-    """Exponential variates, always the same: it is the places where they are taken from that are random.
+    """A fixed table of exponential variates; the positions from which they are read are random.
 
     The few beyond 7.69 come from logarithms of the C library; they are rounded, so as to be the same everywhere.
 
@@ -30,10 +30,10 @@ def exponential_variates(count: int, kind: type[np.floating[Any]] = np.float64) 
 
 @cache
 def gumbel_variates(count: int) -> NDArray[np.float64]:
-    """Variates of the standard Gumbel distribution of minima, always the same.
+    """A fixed table of variates of the standard Gumbel distribution of minima.
 
-    Whoever adds them, times a temperature, to the costs of some choices and takes the least, chooses as the Boltzmann
-    distribution of this temperature does.
+    If such variates, times a temperature, are added to the costs of several choices, the choice of least sum follows
+    the Boltzmann distribution of this temperature.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 """Factor graphs (conditional graphical models) and minimisation of their energy.
 
-`problem` is the room that all others build on. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
-`branch_and_bound` find labelings, and `anytime_search` and `binary_quadratic` do as long as there is time; `bounds` and
-`certificates` prove how good they are; `reduction` is what is known beforehand;
-`approximate_inference` has marginals where exact ones are out of reach. `choosing` has `auto`, which chooses among all,
-and keeps what is known in `outcomes`; `hard_component` is the race of `contestants` where nothing is exact;
-`evidence` solves with some labels given; `confidence` says how sure a labeling is.
+All other rooms build on `problem`. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
+`branch_and_bound` find labelings; `anytime_search` and `binary_quadratic` find better ones for as long as there is
+time. `bounds` and `certificates` prove lower bounds. `reduction` finds labels that are known beforehand.
+`approximate_inference` computes marginals where exact ones are out of reach. `auto` in `choosing` chooses among all of
+these and keeps what is known in `outcomes`; `hard_component` is the race of `contestants` on components for which no
+method is exact. `evidence` solves with some labels given, and `confidence` says how certain each label is.
 """
 
 from graphpart.crf.anytime_search.search import search

@@ -1,4 +1,4 @@
-"""Minimise the energy given the labels of some variables: condition on them, solve the rest, put both together."""
+"""Minimise the energy given the labels of some variables: condition on these labels, solve for the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["solve_given"]
 def solve_given(
     problem: Any, evidence: Mapping[Hashable, int], method: str = "auto", *, initial: Any = None, **options: Any
 ) -> Result:
-    """Solve a factor graph in which some variables have their labels already.
+    """Solve a factor graph in which the labels of some variables are given.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def solve_given(
     method : str
         A method for factor graphs; see :func:`graphpart.solve`.
     initial : Result, labels or mapping from names to labels, optional
-        A labeling of all variables, or of some; what it says of those with evidence does not count.
+        A labeling of all variables, or of some; labels of variables with evidence are ignored.
     **options
         As for :func:`graphpart.solve`.
 

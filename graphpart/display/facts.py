@@ -1,17 +1,16 @@
-"""What is known about a thing, by name: in two lines at a prompt, as aligned lines when printed, as HTML in notebooks.
+"""Facts about an object, by name: two lines at a prompt, aligned lines when printed, HTML in notebooks.
 
 Names that come from data are escaped in HTML, and shortened everywhere.
 """
 
 from __future__ import annotations
 
-import html
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["Facts", "Shown", "number", "plural", "table", "text_of"]
+__all__ = ["Facts", "Shown", "number", "percent", "plural", "table", "text_of"]
 
 LONGEST = 60  # letters of a name or value that are shown
 CELL = "text-align: left"
@@ -31,7 +30,7 @@ class Facts(dict[str, Any]):
 
 
 class Shown(ABC):
-    """A class whose objects say of themselves a title and some facts.
+    """A base class of objects that are displayed by a title and some facts.
 
     The title makes the first line of the representation, further facts the second.
     """
@@ -40,10 +39,10 @@ class Shown(ABC):
 
     @abstractmethod
     def _title(self) -> str:
-        """What it is, in a few words."""
+        """The kind of the object, in a few words."""
 
     def _facts(self) -> dict[str, Any]:
-        """What else is worth knowing, by name, the most important first."""
+        """Further facts, by name, the most important first."""
         return {}
 
     def _preview(self) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
@@ -66,6 +65,23 @@ def number(value: float) -> str:
     if isinstance(value, float):
         return f"{value + 0.0:.10g}" if math.isfinite(value) else "-"
     return f"{value:,}".replace(",", " ") if abs(value) >= 10_000 else str(value)
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A share in per cent, in plain digits of which so many count; ``-`` for what is not known.
+
+    Examples
+    --------
+    >>> percent(0.0), percent(0.012345), percent(0.25, 2), percent(6.04, 2), percent(12.345)
+    ('0%', '1.23%', '25%', '600%', '1230%')
+    """
+    if not math.isfinite(share):
+        return "-"
+    text = f"{100 * share:.{digits}g}"
+    rounded = float(text)
+    if abs(rounded) < 100:
+        return f"{text}%"
+    return f"{number(round(rounded))}%" if abs(rounded) < 1e15 else f"{text}%"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -93,6 +109,8 @@ def text_of(value: Any) -> str:
 def escaped(value: Any) -> str:
     """Any value as the text of an HTML element, shortened."""
     text = text_of(value)
+    import html
+
     return html.escape(text if len(text) <= LONGEST else text[: LONGEST - 3] + "...")
 
 

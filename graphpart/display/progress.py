@@ -1,4 +1,8 @@
-"""Progress of runs, by rich: on a terminal, or below the cell of a notebook; nowhere else."""
+"""Progress of runs, by rich: on a terminal, or below the cell of a notebook; nowhere else.
+
+A run is one line: how long it has taken, what is worked on, the least cost so far, the best lower bound, and the gap
+between the two in per cent of the cost. The line fits the width of the terminal: the name of the work is shortened.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,19 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TextIO
 
-from graphpart.display.facts import number
+from graphpart.display.facts import number, percent
 
-__all__ = ["Callback", "Progress", "on_terminal", "showing"]
+__all__ = ["Callback", "Display", "Progress", "on_terminal", "showing", "state_text"]
 
 Callback = Callable[[float, float], object]
 LOGGER = logging.getLogger("graphpart")
 REFRESH = 0.25  # seconds between two looks of a line in a notebook
+BAR = 10  # cells of the bar of pieces of work
+LEAST = 12  # letters of the name of the work, at least
 
 
 class Lines(logging.Handler):
-    """What methods tell their loggers, a line each, above the progress of a rich console."""
+    """Prints what methods write to their loggers above the progress of a rich console, a line each."""
 
     def __init__(self, console: Any) -> None:
         super().__init__(logging.INFO)
@@ -33,10 +39,68 @@ class Lines(logging.Handler):
         self._console.print(record.getMessage(), markup=False, highlight=False)
 
 
-class Progress:
-    """What is being worked on, for how long, at what cost: on standard error if that is a terminal, else nowhere.
+class Display:
+    """The callback of one run: keeps its best cost and bound, and shows both.
 
-    There, too, go the lines that long methods write every second.
+    Parameters
+    ----------
+    show : callable
+        ``show(seconds, cost, bound)``.
+    callback : callable, optional
+        Is called as well, and its true return value stops the run.
+    """
+
+    def __init__(self, show: Callable[[float, float, float], None], callback: Callback | None = None) -> None:
+        self._show, self._callback = show, callback
+        self._on_bound = getattr(callback, "on_bound", None)
+        self.cost, self.bound = math.inf, -math.inf
+
+    def __call__(self, seconds: float, cost: float) -> object:
+        self.cost = cost
+        self._show(seconds, self.cost, self.bound)
+        return self._callback(seconds, cost) if self._callback is not None else False
+
+    def on_bound(self, seconds: float, bound: float) -> None:
+        """A better lower bound."""
+        self.bound = bound
+        self._show(seconds, self.cost, self.bound)
+        if self._on_bound is not None:
+            self._on_bound(seconds, bound)
+
+
+def state_text(cost: float, bound: float) -> str:
+    """Cost, bound and gap, as far as they are known.
+
+    Examples
+    --------
+    >>> state_text(-8.0, -10.0), state_text(-8.0, float("-inf"))
+    ('cost -8  bound -10  gap 25%', 'cost -8')
+    """
+    parts = [f"cost {number(float(cost))}"] if math.isfinite(cost) else []
+    if math.isfinite(bound):
+        parts.append(f"bound {number(float(bound))}")
+        if parts[1:] and cost:
+            parts.append(f"gap {percent(max(0.0, (cost - bound) / abs(cost)))}")
+    return "  ".join(parts)
+
+
+def shortened(text: str, length: int) -> str:
+    """The text, or its beginning and end around three dots if it is longer than that."""
+    if len(text) <= length:
+        return text
+    end = max(0, (length - 3) // 2)
+    return text[: max(0, length - 3 - end)] + "..." + text[len(text) - end :]
+
+
+class Progress:
+    """A line on standard error if that is a terminal; else nothing is shown.
+
+    Lines that long methods write to their loggers every second go there, too.
+
+    Parameters
+    ----------
+    total : int
+        Pieces of work. If there is more than one, the line shows how many are done.
     """
 
     def __init__(self, total: int) -> None:
@@ -46,13 +110,16 @@ class Progress:
             from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
             from rich.progress import Progress as RichProgress
 
+            console = Console(stderr=True)
+            pieces = [MofNCompleteColumn(), BarColumn(BAR)] if total > 1 else []
             self._rich = RichProgress(
-                SpinnerColumn(), MofNCompleteColumn(), BarColumn(20), TimeElapsedColumn(),
-                TextColumn("{task.description}", markup=False),
-                console=Console(stderr=True), transient=True, redirect_stdout=False,
+                SpinnerColumn(), *pieces, TimeElapsedColumn(), TextColumn("{task.description}", markup=False),
+                console=console, transient=True, redirect_stdout=False,
             )  # fmt: skip
+            used = len("S 0:00:00 ") + (2 * len(str(total)) + len("/ ") + BAR + 1 if total > 1 else 0)
+            self._room = console.width - used - 1
             self._task = self._rich.add_task("", total=total)
-            self._lines = Lines(self._rich.console)
+            self._lines = Lines(console)
 
     def __enter__(self) -> Progress:
         if self._rich is not None:
@@ -68,16 +135,19 @@ class Progress:
             LOGGER.setLevel(self._level)
             self._rich.stop()
 
-    def start(self, what: str) -> Callback | None:
-        """Show what is worked on now; the returned callback, if any, wants (seconds, cost) from a solver."""
+    def start(self, what: str, callback: Callback | None = None) -> Callback | None:
+        """Show what is worked on now; the callback of the run: `callback`, and what shows its cost and bound."""
         if self._rich is None:
-            return None
-        self._rich.update(self._task, description=what)
+            return callback
 
-        def callback(seconds: float, cost: float) -> None:
-            self._rich.update(self._task, description=f"{what}  cost {number(float(cost))}")
+        def show(seconds: float, cost: float, bound: float) -> None:
+            state = state_text(cost, bound)
+            room = max(LEAST, self._room - len(state) - 2)
+            text = f"{shortened(what, room)}  {state}" if state else shortened(what, self._room)
+            self._rich.update(self._task, description=text)
 
-        return callback
+        show(0.0, math.inf, -math.inf)
+        return Display(show, callback)
 
     def advance(self) -> None:
         """One piece of work is done."""
@@ -91,31 +161,33 @@ def on_terminal(stream: TextIO | None) -> bool:
 
 
 class NotebookProgress:
-    """The same for one run, as a line below the cell of a notebook, where rich would need further packages."""
+    """The progress of one run as a line below the cell of a notebook, where rich would need further packages."""
 
     def __init__(self) -> None:
         self._handle: Any = None
         self._when = -math.inf
 
     def __enter__(self) -> NotebookProgress:
-        from IPython.display import display
+        from IPython import display
 
-        self._handle = display({"text/plain": ""}, raw=True, display_id=True)
+        show: Any = display.display
+        self._handle = show({"text/plain": ""}, raw=True, display_id=True)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._handle.update({"text/plain": ""}, raw=True)
+        if self._handle is not None:
+            self._handle.update({"text/plain": ""}, raw=True)
 
-    def start(self, what: str) -> Callback:
+    def start(self, what: str, callback: Callback | None = None) -> Callback:
         """As :meth:`Progress.start`."""
 
-        def callback(seconds: float, cost: float) -> None:
-            if time.monotonic() >= self._when + REFRESH:
+        def show(seconds: float, cost: float, bound: float) -> None:
+            if self._handle is not None and time.monotonic() >= self._when + REFRESH:
                 self._when = time.monotonic()
-                text = f"{what}  {seconds:.1f} s  cost {number(float(cost))}"
+                text = f"{what}  {seconds:.1f} s  {state_text(cost, bound)}"
                 self._handle.update({"text/plain": text}, raw=True)
 
-        return callback
+        return Display(show, callback)
 
 
 def in_notebook() -> bool:
@@ -127,12 +199,12 @@ def in_notebook() -> bool:
 
 @contextmanager
 def showing(what: str | None, callback: Callback | None) -> Iterator[Callback | None]:
-    """A callback for a method: the given one, and what it is told is shown to people as well.
+    """A callback for a method: the given one, and one that shows its progress to people.
 
     Parameters
     ----------
     what : str or None
-        Is worked on; None shows nothing.
+        The name of the work; with None, nothing is shown.
     callback : callable, optional
         Whose true return value stops the run.
     """
@@ -140,11 +212,4 @@ def showing(what: str | None, callback: Callback | None) -> Iterator[Callback | 
         yield callback
         return
     with NotebookProgress() if in_notebook() else Progress(1) as display:
-        show = display.start(what)
-
-        def both(seconds: float, cost: float) -> object:
-            if show is not None:
-                show(seconds, cost)
-            return callback(seconds, cost) if callback is not None else False
-
-        yield both
+        yield display.start(what, callback)

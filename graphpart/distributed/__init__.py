@@ -1,8 +1,9 @@
 """Problems larger than one machine, or than its memory, solved in parts by workers of Dask.
 
-`solve` takes Parquet files or tables of pairs, or a `DaskPartition` of these, and writes labels as Parquet; its
-docstring says how. inputs, identifiers and pairs bring rows to disk as sorted pairs; blocks, given, parts, levels and
-refinement are the algorithm; engine performs tasks, folder keeps what they have done.
+`solve` takes Parquet files or tables of pairs, or a `DaskPartition` of these, and writes labels as Parquet. The
+docstring of its module describes the algorithm. `inputs`, `identifiers` and `pairs` write the rows to disk as sorted
+pairs; `blocks`, `given`, `parts`, `levels` and `refinement` are the algorithm; `engine` performs tasks, and `folder`
+keeps their results.
 """
 
 from graphpart.errors import MissingDependency

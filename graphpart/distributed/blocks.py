@@ -1,14 +1,14 @@
-"""Who is solved with whom: components of attractive pairs, and blocks of those that are too large.
+"""The division of elements: components of attractive pairs, and blocks of components that are too large.
 
-Two elements that no path of attractive pairs connects are apart in some optimal partition, so components are solved
-one by one. A component with more pairs than fit is divided into blocks: its attractive pairs are walked through from
-the strongest to the weakest, by classes of strength that a sample of the pairs divides evenly, and within a class in
-their order on disk; the sets of both elements become one, unless that would have more pairs than fit. These are the
-sets of Kruskal's algorithm with limited size. Where blocks are given, like the tiles of an image, pairs between them
-are passed over, so that each block is one of these, or lies within one. Small components are packed into tasks, in the
-order of their first elements, and blocks into others.
+In some optimal partition, two elements that no path of attractive pairs connects are apart, so components are solved
+one by one. A component with more pairs than fit into a task is divided into blocks by Kruskal's algorithm with sets of
+limited size. It goes through the attractive pairs from the strongest to the weakest: in classes of strength, which
+divide a sample of the pairs evenly, and within a class in the order on disk. For each pair, the sets of both elements
+are united, unless the union would have more pairs than fit. If blocks are given, like the tiles of an image, pairs
+between different given blocks are skipped, so that each block lies within a given one. Small components are packed into
+tasks, in the order of their first elements, and blocks into other tasks.
 
-One worker does this in passes over the pairs on disk; it holds some numbers for each element.
+One worker does this in passes over the pairs on disk. It keeps some numbers for each element in memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A problem that is not in memory: where its pairs are, checked before anything is computed."""
+"""A problem that is not in memory: the place of its pairs, checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class DaskPartition(Shown):
     Attributes
     ----------
     rows : int or None
-        How many there are; None for a table of Dask, which is not computed.
+        The number of rows; None for a table of Dask, because counting would compute it.
     bytes : int or None
-        Of the files; None for a table.
+        The size of the files; None for a table.
 
     Raises
     ------
@@ -42,7 +42,7 @@ class DaskPartition(Shown):
 
     Notes
     -----
-    Only the ends of files are read, which say what is in them; whether single rows are right is seen when it is solved.
+    Only the metadata at the end of each file is read. Single rows are checked when the problem is solved.
 
     Examples
     --------

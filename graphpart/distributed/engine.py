@@ -1,8 +1,8 @@
-"""Who performs tasks: workers of Dask, or this process.
+"""The execution of tasks by workers of Dask, or by this process.
 
-A task is a function of a work folder and some small arguments, that writes arrays and returns a small answer. It is
-pure: whoever performs it, and however often, the answer is the same. So tasks may be lost with their worker and
-performed again, and a run whose folder has the answers of a stage does not perform it again.
+A task is a function of a work folder and some small arguments. It writes arrays and returns a small answer. It is pure:
+the answer does not depend on the worker, or on how often the task is performed. So a task that is lost with its worker
+is performed again. A stage whose answers are already in the folder is not performed again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Task = Callable[..., Any]
 
 
 class Performed(NamedTuple):
-    """A task that is done: its answer, seconds of processor, bytes written, largest memory of its process meanwhile."""
+    """A task that is done: its answer, processor seconds, bytes written, and the largest memory of its process."""
 
     answer: Any
     processor: float
@@ -39,7 +39,7 @@ class Performed(NamedTuple):
 
 
 class Ended(Exception):
-    """The time is over, or somebody has interrupted the run."""
+    """The time is over, or the run was interrupted."""
 
 
 class Engine:
@@ -95,9 +95,9 @@ class Engine:
         self.cluster.close()
 
     def _deserted(self) -> bool:
-        """Whether the cluster that is our own has had no worker for a while: Dask gives up slow beginners.
+        """Whether the cluster of this run has had no worker for a while: Dask gives up workers that start slowly.
 
-        SolverError if that of the user has had none for long.
+        Raises SolverError if the cluster of the user has had no worker for long.
         """
         now = time.monotonic()
         if self.cluster.scheduler.workers if self.own else self.client.scheduler_info()["workers"]:
@@ -196,7 +196,7 @@ def _distributed() -> Any:
 
 
 def performed(folder: Folder, stage: str, number: int, task: Task, arguments: tuple[Any, ...]) -> Performed:
-    """The answer of a task, which is performed unless that was done before."""
+    """The answer of a task, which is performed unless its answer is already there."""
     answer, before, began = folder.answer(stage, number), folder.written, time.process_time()
     forget_peak()
     if answer is None:

@@ -1,7 +1,7 @@
-"""The work folder: arrays and answers of tasks, each complete or not there, so that a run can go on after a crash.
+"""The work folder: arrays and answers of tasks, always complete, so that a run can be continued after a crash.
 
-A task writes its arrays first and its answer, a small JSON object, last; both under another name that is then changed.
-So what has an answer is done, and whoever performs a task again finds that.
+A task first writes its arrays, then its answer, a small JSON object. Both are written under another name, which is then
+changed. So a task that has an answer is done.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Folder:
         return type(self), (self.path,)
 
     def claim(self, signature: dict[str, Any]) -> None:
-        """Make the folder, or find that it holds the same run, as far as this signature tells.
+        """Make the folder, or check by this signature that it contains the same run.
 
         Raises
         ------
         InvalidOption
-            If it holds another run, or something else.
+            If it contains another run, or other files.
         """
         os.makedirs(self.path, exist_ok=True)
         file = os.path.join(self.path, SIGNATURE)
@@ -64,7 +64,7 @@ class Folder:
             self._write(file, json.dumps(found | wanted).encode())
 
     def answer(self, stage: str, number: int) -> Any:
-        """What a task has returned; None if it is not done."""
+        """The answer of a task; None if it is not done."""
         try:
             with open(self._file(stage, f"{number}.json"), "rb") as stream:
                 return json.loads(stream.read())
@@ -72,7 +72,7 @@ class Folder:
             return None
 
     def done(self, stage: str, number: int, answer: Any) -> Any:
-        """Say that a task is done; returns its answer as it will be read."""
+        """Record that a task is done; return its answer in the form in which it will be read."""
         text = json.dumps(answer)
         self._write(self._file(stage, f"{number}.json"), text.encode())
         return json.loads(text)
@@ -93,7 +93,7 @@ class Folder:
         return array
 
     def remove(self, stage: str) -> None:
-        """Forget a stage and its arrays, but not its answers."""
+        """Remove the arrays of a stage, but not its answers."""
         folder = os.path.join(self.path, stage)
         if os.path.isdir(folder):
             for name in os.listdir(folder):
@@ -116,7 +116,7 @@ class Folder:
         self._replace(file, lambda stream: stream.write(data))
 
     def _replace(self, file: str, fill: Any) -> None:
-        """Under another name first: a file is whole or not there. Two that write the same do no harm."""
+        """Write under another name first, so that a file is never incomplete. Two writers of one file do no harm."""
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(file), suffix=".part")
         try:
             with os.fdopen(handle, "wb") as stream:

@@ -1,7 +1,7 @@
-"""Blocks that are given: which elements of a large component belong together at first, like the tiles of an image.
+"""Given blocks: a division of large components by the user, for example into the tiles of an image.
 
-They come as rows ``id, block`` in Parquet files or a table, or as a function of identifiers. Blocks are integers or
-strings; the latter are told apart by a hash. Elements without a block are in one block together.
+Blocks are given by rows ``id, block`` in Parquet files or a table, or by a function of identifiers. Blocks are integers
+or strings; strings are distinguished by a hash. All elements without a block are in one block.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOWHERE = np.iinfo(np.int64).min
 def looked_up(
     folder: Folder, stage: str, number: int, chunk: Chunk, buckets: str, starts: list[int], low: int | None, text: bool
 ) -> int:
-    """A task: the elements in rows of a chunk, and their blocks; identifiers of no pair are left out."""
+    """A task: the elements in rows of a chunk, and their blocks; identifiers that are in no pair are left out."""
     ids, blocks = read_columns(chunk, NAMES)
     if text == pa.types.is_integer(ids.type) and starts[-1]:
         raise FormatError(
@@ -76,7 +76,7 @@ def called(
 
 
 def gathered(folder: Folder, stage: str, number: int, n: int, parts: str, count: int) -> int:
-    """A task: the blocks of all elements, as ``blocks``; of an element with several, the last one counts."""
+    """A task: the blocks of all elements, as ``blocks``; if an element has several, the last one counts."""
     blocks = np.full(n, NOWHERE, np.int64)
     for k in range(count):
         blocks[folder.load(parts, f"{k}.elements")] = folder.load(parts, f"{k}.blocks")

@@ -1,4 +1,4 @@
-"""From identifiers to elements 0, 1, ..., n - 1, whatever they are and however many.
+"""From identifiers of any kind to elements 0, 1, ..., n - 1.
 
 Integers of a range that is not much larger than the number of rows are counted from the least one. All others are
 divided by a hash into buckets, each of which fits into memory: the identifiers of a bucket in ascending order follow
@@ -23,7 +23,7 @@ SPARSE = 4  # times the rows that the range of integers may be, to be taken as i
 
 
 def ranged(folder: Folder, stage: str, number: int, chunk: Chunk, columns: Columns) -> dict[str, Any]:
-    """A task: the range of integers in a chunk; what is wrong with its rows."""
+    """A task: the range of integers in a chunk, and the rows that are wrong."""
     u, v, cost, wrong = read(chunk, columns)
     text = not str(u.type).startswith("int")
     low = high = None
@@ -59,8 +59,8 @@ def merged(folder: Folder, stage: str, number: int, chunks: int, before: str) ->
 def elements_of(folder: Folder, ids: Any, stage: str, starts: list[int], low: int | None) -> NDArray[np.int32]:
     """The elements of identifiers in an Arrow array.
 
-    -1 for one of no pair. `low` is the least one if they are counted from there; else `stage` has the buckets, and
-    `starts` says with which element each begins.
+    -1 for an identifier that is in no pair. If elements are counted from the least identifier, this is `low`; otherwise
+    `stage` has the buckets, and `starts` the first element of each.
     """
     if low is not None:
         return np.asarray(ids.to_numpy() - low, np.int32)
@@ -89,7 +89,7 @@ def names_of(folder: Folder, stage: str, number: int) -> Any:
 
 
 def _save(folder: Folder, stage: str, name: str, ids: Any) -> None:
-    """Integers as they are; strings as their bytes and where each begins."""
+    """Save integers as they are, strings as their bytes and the position at which each begins."""
     if pa.types.is_integer(ids.type):
         folder.save(stage, name, ids.to_numpy())
         return

@@ -1,7 +1,7 @@
-"""Where pairs come from: Parquet files, or tables in memory, read in chunks of rows.
+"""The input of pairs: Parquet files, or tables in memory, read in chunks of rows.
 
-A chunk names a file and some of its row groups; tables in memory are first written into the work folder as Parquet, a
-file for each part. Rows that no pair can be made of are counted, and the first ones named.
+A chunk is a file and some of its row groups. Tables in memory are first written into the work folder as Parquet, a file
+for each part. Invalid rows are counted, and the first of them are named in warnings.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Chunk:
 
 @dataclass
 class Wrong:
-    """Rows that are left out: how many, and what is wrong with the first ones."""
+    """Rows that are left out: their number, and the errors in the first ones."""
 
     count: int
     named: list[str]
@@ -74,7 +74,7 @@ def files_of(source: Any, folder: Folder, name: str = "input") -> list[str]:
     Raises
     ------
     InvalidProblem
-        If there is no such file, or the source is nothing of that kind.
+        If there is no such file, or the source is of another kind.
     """
     return paths_of(source) if is_files(source) else _written(source, os.path.join(folder.path, name))
 
@@ -128,12 +128,12 @@ def _written(source: Any, at: str) -> list[str]:
 
 
 def signature_of(files: list[str]) -> list[list[Any]]:
-    """What tells whether files are still the same: names, sizes, times of change."""
+    """The names, sizes and times of change of files, by which changed files are detected."""
     return [[file, os.path.getsize(file), os.stat(file).st_mtime_ns] for file in files]
 
 
 def chunks_of(files: list[str], columns: Sequence[str], rows: int) -> list[Chunk]:
-    """Row groups of all files, together at least so many rows each where they are smaller.
+    """Row groups of all files; small ones are put together until a chunk has at least so many rows.
 
     Raises
     ------
@@ -163,9 +163,9 @@ def chunks_of(files: list[str], columns: Sequence[str], rows: int) -> list[Chunk
 
 
 def read(chunk: Chunk, columns: Columns) -> tuple[Any, Any, NDArray[np.float64], Wrong]:
-    """Identifiers as Arrow arrays, costs, and what is wrong; rows that are wrong are left out.
+    """Identifiers as Arrow arrays, costs, and errors; invalid rows are left out.
 
-    A row is wrong if an identifier or the cost is missing, if both identifiers are the same, or if its cost is NaN or
+    A row is invalid if an identifier or the cost is missing, if both identifiers are the same, or if its cost is NaN or
     minus infinity. Plus infinity forbids to join the pair.
     """
     import pyarrow as pa
@@ -217,7 +217,7 @@ def _table(chunk: Chunk, names: Sequence[str]) -> Any:
 
 
 def _identifiers(values: Any, path: str, name: str) -> Any:
-    """As 64-bit integers or large strings, whatever their width or dictionary."""
+    """Convert to 64-bit integers or large strings from any width, also from a dictionary."""
     import pyarrow as pa
     import pyarrow.types as types
 

@@ -1,4 +1,4 @@
-"""From one level to the next: subsets that tasks have found become elements, and pairs between them are summed up."""
+"""From one level to the next: the subsets found become elements, and the costs of pairs between them are summed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def compact(labels: NDArray[Any], n: int) -> NDArray[np.int64]:
 def numbered(folder: Folder, stage: str, number: int, n: int, solutions: str, sizes: list[int], kept: str = "") -> int:
     """A task: for each element the number of its subset, in order of first appearance; saves ``labels``.
 
-    `sizes` has the number of subsets that each task of the stage `solutions` has found. Other elements are as the
-    stage `kept` says, or alone.
+    `sizes` has the number of subsets that each task of the stage `solutions` has found. All other elements keep their
+    subsets of the stage `kept`, or are alone.
     """
     labels = np.full(n, -1, np.int64)
     offset = 0
@@ -52,8 +52,8 @@ def contract(
 ) -> dict[str, Any]:
     """A task: the pairs of a range between different subsets, as pairs of these.
 
-    `division` names the stage by which only pairs within large components are of interest, "" all of them; `negative`
-    asks for negative costs only.
+    If `division` names a stage, only pairs within its large components are used; if it is "", all pairs. With
+    `negative`, only pairs of negative cost are used.
     """
     label = folder.load(labels, "labels")
     u, v, cost = pairs.load(folder, level, number)

@@ -1,8 +1,8 @@
 """The pairs of a level: sorted, each once, in ranges of their first element, on disk.
 
-Tasks write the pairs that they have in parts, each sorted by its two elements. A range of elements is merged from all
-parts: costs of a pair are added in the order of the parts, so that sums do not depend on who made them; pairs whose sum
-is 0 are left out.
+Each task writes its pairs as a part, sorted by their two elements. The pairs of a range of elements are merged from all
+parts. Costs of equal pairs are added in the order of the parts, so that sums do not depend on the workers. Pairs whose
+sum is 0 are left out.
 """
 
 from __future__ import annotations

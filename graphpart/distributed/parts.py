@@ -1,11 +1,11 @@
 """Parts of a problem, each solved by one task with any method of the library, and a lower bound for each.
 
-Pairs within a block go to the task that solves it, those between blocks stay away: they cost nothing as long as blocks
-stay apart, and the negative ones among them are what a lower bound has to add.
+Pairs within a block are sent to the task that solves the block. Pairs between blocks are left out: they cost nothing as
+long as the blocks are apart. A lower bound has to add the negative costs of these pairs.
 
-The bound of a part proves that its pairs cost at least a constant and what they cost with other, *reduced* costs (see
-certificates/certificate.py). So blocks that overlap those of an earlier division share the costs of pairs with these:
-what blocks of the earlier one did not need is left for pairs between them, and for the blocks of the next one.
+The bound of a part proves that the costs of its pairs are at least a constant plus their *reduced* costs, for every
+partition (see certificates/certificate.py). The blocks of a later division overlap those of earlier ones. They use the
+reduced costs that the bounds of the earlier division have left, and the costs of pairs between its blocks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def route(
 ) -> dict[str, float]:
     """A task: the pairs of a range that lie within blocks, by task; the sum of negative costs of all others.
 
-    `left` names the stage with the costs that an earlier division has left, of all pairs; their sum is "left".
+    `left` names the stage with the costs of all pairs that an earlier division has left; their sum is "left".
     """
     u, v, cost = pairs.load(folder, level, number)
     within, inner, starts = _inner(folder, division, u, v, tasks)
@@ -52,7 +52,7 @@ def route(
 
 
 def _inner(folder: Folder, division: str, u: Any, v: Any, tasks: int) -> tuple[Any, Any, NDArray[np.int64]]:
-    """Which pairs lie within blocks; the places of these, in the order of tasks, and where each task begins."""
+    """The pairs within blocks: a flag for each pair, their places in the order of tasks, and the start of each task."""
     block, task = folder.load(division, "block"), folder.load(division, "task")
     of_u = task[u]
     within = (block[u] == block[v]) & (of_u >= 0)
@@ -100,7 +100,7 @@ def solved(
 ) -> dict[str, Any]:
     """A task: labels of its elements. Saves ``elements`` and ``labels``.
 
-    `start` names an array of labels of all elements to start from; subsets that its blocks share are not told apart.
+    `start` names an array of labels of all elements to start from.
     """
     elements, p = gathered(folder, routes, number, ranges, n)
     initial = None
@@ -137,10 +137,10 @@ def bounded(
     left: bool,
     leave: bool,
 ) -> dict[str, float]:
-    """A task: a lower bound on the cost of its part, in half as many seconds as it was solved in, or some more.
+    """A task: a lower bound on the cost of its part, in about half the time that solving it took.
 
-    With `left`, of the costs that are left; with `leave`, saves what this bound leaves of them, as ``low``, and answers
-    the "constant" beside it.
+    With `left`, the bound is for the costs that are left. With `leave`, the costs that this bound leaves are saved as
+    ``low``, and the answer contains the "constant".
     """
     _, p = gathered(folder, routes, number, ranges, n, left, False if leave else None)
     m = len(p.pairs()[2])

@@ -1,8 +1,8 @@
-"""Groups of neighbouring subsets that are solved again together, so that former borders of blocks lie inside.
+"""Refinement: groups of neighbouring subsets, across former borders of blocks, are solved again together.
 
-Subsets that attractive pairs connect are united to groups of limited weight: first those that no group had together
-before, from the strongest attraction to the weakest, then others. A group consists of whole subsets, so what changes in
-it changes nothing elsewhere, costs of groups add up, and no round ends higher than it began.
+Subsets that attractive pairs connect are united to groups of limited weight, from the strongest attraction to the
+weakest. Subsets that were in no common group before come first. A group consists of whole subsets. A change within a
+group therefore does not affect other groups, the gains of all groups add up, and no round increases the cost.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What a distributed run returns."""
+"""The result of a distributed run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphpart.display import Facts, Shown, number, plural
-from graphpart.result import Status, gap_text, relative_gap
+from graphpart.display import Facts, Shown, number, percent, plural
+from graphpart.result import Status, relative_gap
 
 __all__ = ["DistributedResult"]
 
@@ -19,29 +19,30 @@ class DistributedResult(Shown):
     ----------
     labels : str
         The folder of Parquet files with the columns ``id`` and ``label``: whole numbers from 0 on, equal for
-        elements of the same subset. Where identifiers are integers with gaps, labels may have gaps, too.
+        elements of the same subset. Where identifiers are integers with gaps, labels may have gaps, too. A folder that
+        neither `output` nor `work_folder` named is removed with this result, or when Python ends.
     cost : float
         The sum of the costs of pairs within subsets, from a pass over all pairs.
     lower_bound : float
         No partition costs less.
     status : Status
     message : str
-        What was done, in one line.
+        A description of the run, in one line.
     elements, pairs, subsets : int
     levels : tuple of dict
-        What happened at each level, by name: elements, pairs, blocks, tasks, and the same for rounds of refinement.
+        Numbers for each level and each round of refinement, by name: elements, pairs, blocks, tasks.
     seconds : float
         Wall clock.
     stages : dict
-        Of each stage: ``tasks``, ``seconds``, ``processor``, the seconds of processor time of all tasks, ``bytes`` that
-        were written, and ``memory``, the most that a process that performed one of its tasks had. What an earlier run
-        with the same work folder did is not counted.
+        For each stage: ``tasks``, ``seconds``, ``processor`` (processor seconds of all tasks), ``bytes`` written, and
+        ``memory`` (the largest memory of a process that performed one of its tasks). Tasks of an earlier run with the
+        same work folder are not counted.
     bytes : int
-        Of all files in the work folder at the end.
+        The size of all files in the work folder at the end.
     wrong_rows : int
         Rows of the input that were left out.
     warnings : tuple of str
-        The first ones of these.
+        Descriptions of the first of these rows.
     """
 
     labels: str
@@ -65,7 +66,7 @@ class DistributedResult(Shown):
         return relative_gap(self.cost, self.lower_bound)
 
     def summary(self) -> Facts:
-        """What there is to know, by name: a dictionary that prints as aligned lines."""
+        """Cost, bound, gap, status and more, by name: a dictionary that prints as aligned lines."""
         facts = {"elements": self.elements, "clusters": self.subsets, "cost": self.cost} | self._facts()
         facts |= {"message": self.message, "labels": self.labels, "wrong rows": self.wrong_rows}
         facts |= {
@@ -88,7 +89,7 @@ class DistributedResult(Shown):
         return {
             "pairs": self.pairs,
             "lower bound": self.lower_bound,
-            "gap": gap_text(self.gap),
+            "gap": percent(self.gap),
             "status": str(self.status),
             "seconds": round(self.seconds, 3),
         }

@@ -34,7 +34,7 @@ MOST_ELEMENTS = 2**31 - 1
 
 
 class Run:
-    """One run: the order of stages, and what is known so far."""
+    """One run: the order of stages, and the results so far."""
 
     def __init__(
         self,
@@ -200,9 +200,9 @@ class Run:
         bounding: bool,
         whole: int | None = None,
     ) -> list[int]:
-        """Solve the parts of a division; how many subsets each has. Their lower bound, if they are all elements.
+        """Solve the parts of a division: the number of subsets of each; their bound if they have all elements.
 
-        Tasks from number `whole` on have blocks of larger components, which the next level finishes.
+        Tasks from number `whole` on have blocks of larger components, which are completed at the next level.
         """
         map_ = self.engine.map
         routes = f"route-{name}"
@@ -226,10 +226,10 @@ class Run:
     def raise_bound(
         self, name: str, level: str, ranges: int, division: str, routed: list[Any], solved: list[Any]
     ) -> list[float]:
-        """Step 5 for one division; lower bounds of its parts by what methods of parts found, or by costs as they are.
+        """Step 5 for one division.
 
-        The lower bound of all is raised by the bounds of the parts for what earlier divisions have left of costs, and
-        what these leave is saved for the next division.
+        The bounds of its parts, for the costs that earlier divisions have left, are added to the lower bound of the
+        problem. The costs that these bounds leave are saved for the next division.
         """
         map_, left = self.engine.map, self.left
         found = [answer["bound"] for answer in solved]
@@ -256,7 +256,7 @@ class Run:
     # ----------------------------------------------------------------------------------------------------- refinement
 
     def refine_rounds(self) -> None:
-        """Step 4, until it gains little. If workers have too little memory for it, what is known stays."""
+        """Step 4, repeated until it gains little. If workers have too little memory, the result is kept as it is."""
         for k in range(self.rounds):
             try:
                 if not self.refine(k):
@@ -266,7 +266,7 @@ class Run:
                 return
 
     def refine(self, k: int) -> bool:
-        """Step 4, one round; whether another one may be worth its time."""
+        """One round of step 4; return whether another one may be worth its time."""
         assert self.best is not None
         if not any(level["divided"] for level in self.levels if "divided" in level):
             return False

@@ -1,30 +1,34 @@
 """Set partition problems larger than one machine, or than its memory: solved in parts, by workers of Dask.
 
-Pairs of elements with costs stand in Parquet files; negative costs attract. What is written between stages stands in a
-work folder that all workers reach.
+Pairs of elements with costs are in Parquet files; negative costs attract. Intermediate results are in a work folder
+that all workers can reach.
 
-1. Identifiers become elements 0, 1, ..., n - 1, and rows pairs of these, sorted and summed up, in ranges of elements.
+1. Identifiers become elements 0, 1, ..., n - 1. Rows become pairs of elements, sorted, with costs of equal pairs added,
+   and stored in ranges of elements.
 2. Two elements that no path of attractive pairs connects need never be joined. So components of attractive pairs are
-   solved one by one; small ones are packed into tasks. Components that are too large are divided into blocks, by their
-   strongest attractions (see blocks.py) or at first as they are given, as if pairs between blocks cost nothing.
-3. Where there were such blocks, the subsets found become elements, pairs between them are summed up, and 2. is repeated
-   until nothing has to be divided (hierarchical decomposition, Pape et al. 2017).
-4. Refinement: groups of neighbouring subsets, such that former borders of blocks lie inside, are solved again, starting
-   from what is known (see refinement.py).
-5. Lower bound: for a division of the elements of the first level into blocks or groups, the sum of lower bounds of its
-   parts, and of the negative costs between them. Parts of the next division, which overlap them, have what these bounds
-   have left of the costs of pairs (see parts.py), so that it only rises.
+   solved one by one; small ones are packed into tasks. Components that are too large are divided into blocks, which are
+   solved as if pairs between blocks cost nothing. The blocks follow the strongest attractions (see blocks.py), within
+   given blocks if there are any.
+3. If there were such blocks, the subsets found become elements, the costs of pairs between them are added, and 2. is
+   repeated until nothing has to be divided (hierarchical decomposition, Pape et al. 2017).
+4. Refinement: groups of neighbouring subsets, chosen such that former borders of blocks lie inside groups, are solved
+   again, starting from the present result (see refinement.py).
+5. Lower bound: for a division of the elements of the first level into blocks or groups, the sum of the lower bounds of
+   its parts and of the negative costs between them. These bounds leave reduced costs, which are the costs for the next
+   division, whose parts overlap those of the first (see parts.py). So the bound never falls.
 
-A task is pure: its answer follows from its arguments and the work folder. So neither the number of workers nor their
-order, nor the loss of some, changes a label; and a run goes on where it ended, if its work folder is named again.
-Nothing that grows with the number of pairs is ever held by one process; some numbers for each element are.
+A task is pure: its answer depends only on its arguments and the work folder. So labels do not depend on the number of
+workers, on their order, or on the loss of workers, and a run with the work folder of an earlier one continues it. No
+process needs memory in proportion to the number of pairs; one process needs some numbers for each element.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,8 +41,8 @@ from graphpart.distributed.inputs import Columns, files_of, signature_of
 from graphpart.distributed.result import DistributedResult
 from graphpart.distributed.run import Run
 from graphpart.errors import InvalidOption
-from graphpart.methods import find_method
-from graphpart.partition.bounds.lower_bound import BOUNDS
+from graphpart.methods import find_method, find_name
+from graphpart.partition.bounds.lower_bound import ALSO, BOUNDS
 from graphpart.stopping import Stopping
 
 __all__ = ["solve"]
@@ -61,7 +65,7 @@ def solve(
     time_limit: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> DistributedResult:
-    """Solve a set partition problem given by rows ``u, v, cost``, however many.
+    """Solve a set partition problem given by any number of rows ``u, v, cost``.
 
     Parameters
     ----------
@@ -71,32 +75,33 @@ def solve(
     columns : sequence of three str
         The names of the columns: both elements and the cost.
     method : str
-        The method for each part, see :func:`graphpart.solve`. Methods that are ended by the clock, `auto` among them,
-        may give other labels in another run.
+        The method for each part, see :func:`graphpart.solve`. Methods that a time limit ends, among them `auto`, may
+        give other labels in another run.
     options : dict, optional
         Further options of the method.
     bound : str or None
         The lower bound for each part, see :func:`graphpart.partition.lower_bound`; None: only that of the method.
     blocks : path, list of paths, table, or callable, optional
-        Blocks into which components that are too large are divided at first, like the tiles of an image: rows ``id,
-        block`` in the ways that `source` may have, or a function that takes an array of identifiers and returns an
-        array of as many blocks; integers or strings. Blocks that are too large are divided further. Default: by the
-        strongest attractions.
+        Blocks into which components that are too large are divided, for example the tiles of an image: rows ``id,
+        block`` in any form that `source` may have, or a function that takes an array of identifiers and returns an
+        array with the block of each. Blocks are integers or strings. Blocks that are too large are divided further.
+        Default: components are divided by their strongest attractions only.
     refine : int
         Rounds of refinement at most.
     client : distributed.Client, optional
-        Workers that are there already. Default: processes on this machine.
+        A cluster whose workers are used. Default: processes on this machine.
     workers : int
-        How many of these; 0: this process does all of it, without Dask.
+        The number of processes on this machine; 0: this process does all work, without Dask.
     memory_limit : str or float
-        Of each worker: ``"4GB"``, or bytes. How pairs are divided follows from it.
+        The memory of each worker, as text like ``"4GB"`` or in bytes. It determines how the problem is divided.
     output : path, optional
-        Folder for the labels, as Parquet files; default: ``labels`` in the work folder, or a new temporary folder.
+        Folder for the labels, as Parquet files; default: ``labels`` in the work folder. Without a work folder either,
+        the labels stand in a temporary folder, which is removed with the result, or when Python ends.
     work_folder : path, optional
-        A folder that all workers reach, empty or of an earlier run with the same input and options, which is then gone
-        on with. Default: a temporary folder, removed in the end.
+        A folder that all workers can reach. It is empty, or that of an earlier run with the same input and options,
+        which is then continued. Default: a temporary folder, removed in the end.
     time_limit : float, optional
-        Seconds, after which the best labels so far are evaluated and written; the input is read in any case.
+        Seconds, after which the best labels so far are evaluated and written. The input is always read to its end.
     callback : callable, optional
         ``callback(seconds, cost)`` from time to time; a true return value stops the run.
 
@@ -111,15 +116,16 @@ def solve(
     InvalidProblem, InvalidOption
         If an argument is not as described.
     SolverError
-        If workers are lost again and again, or the disk is full; in refinement that is a warning, and the labels
-        before it are the result.
+        If workers are lost again and again, or the disk is full. If this happens in the refinement, there is a warning,
+        and the labels before the refinement are the result.
     MissingDependency
         If Dask or pyarrow is not installed: ``pip install 'graphpart[distributed]'``.
 
     Notes
     -----
-    Workers of Dask end a task that needs more than `memory_limit`. One worker at a time holds some numbers for each
-    element. The work folder holds three copies of the pairs at most, of 16 bytes for each pair, beside labels.
+    Workers of Dask end a task that needs more than `memory_limit`. One worker at a time keeps some numbers for each
+    element in memory. The work folder contains at most three copies of the pairs, of 16 bytes for each pair, and the
+    labels.
 
     Examples
     --------
@@ -140,16 +146,18 @@ def solve(
     check_seed_and_threads(None, workers or None)
     if not hasattr(refine, "__index__") or refine < 0:
         raise InvalidOption(f"refine is {refine!r}: expected a whole number of rounds, at least 0")
-    find_method(method, "partition")
-    if bound is not None and bound not in BOUNDS:
-        raise InvalidOption(f"bound is {bound!r}: expected None or one of {', '.join(BOUNDS)}")
+    method = find_method(method, "partition").name
+    if bound is not None:
+        bound = find_name(bound, BOUNDS, ALSO, "bound")
     temporary = work_folder is None
     at = tempfile.mkdtemp(prefix="graphpart-work-") if work_folder is None else os.path.abspath(os.fspath(work_folder))
     folder = Folder(at)
+    fleeting: str | None = None  # the folder of labels, if it lasts no longer than the result
+    result: DistributedResult | None = None
     try:
-        if output is None:
-            output = tempfile.mkdtemp(prefix="graphpart-labels-") if temporary else os.path.join(at, "labels")
-        target = os.path.abspath(os.fspath(output))
+        if output is None and temporary:
+            output = fleeting = tempfile.mkdtemp(prefix="graphpart-labels-")
+        target = os.path.abspath(os.path.join(at, "labels") if output is None else os.fspath(output))
         chosen: list[Any] = [method, {name: repr(value) for name, value in (options or {}).items()}]
         signature = {
             "columns": [named.u, named.v, named.cost],
@@ -173,7 +181,12 @@ def solve(
 
             engine = stack.enter_context(Engine(folder, client, workers, memory, stopping, report))
             run = Run(engine, folder, named, method, dict(options or {}), bound, blocks, memory, stopping)
-            return run.run(files, int(refine), target)
+            result = run.run(files, int(refine), target)
+            if fleeting is not None:
+                weakref.finalize(result, shutil.rmtree, fleeting, ignore_errors=True)
+            return result
     finally:
         if temporary:
             folder.delete()
+        if fleeting is not None and result is None:
+            shutil.rmtree(fleeting, ignore_errors=True)

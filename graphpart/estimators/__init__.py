@@ -1,8 +1,8 @@
-"""Partitions, and labels of sequences and pictures, behind the interface of scikit-learn.
+"""Estimators with the interface of scikit-learn: partitions, and labels of sequences and pictures.
 
-`CorrelationClustering` turns distances or similarities into costs by a threshold; `LearnedPartition` learns costs of
-pairs from elements of known classes, and partitions other elements, whose classes it may never have seen. Neither is
-told the number of subsets. `ChainCRF` and `GridCRF` label sequences and pictures.
+`CorrelationClustering` turns distances or similarities into costs by a threshold. `LearnedPartition` learns costs of
+pairs from elements of known classes, and partitions elements of any classes. Both find the number of subsets
+themselves. `ChainCRF` and `GridCRF` label sequences and pictures.
 """
 
 from graphpart.errors import MissingDependency

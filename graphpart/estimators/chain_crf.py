@@ -20,14 +20,15 @@ class ChainCRF(RandomFieldEstimator):
         Standard deviation of the Gaussian prior of each parameter. The term of the objective is
         ``||theta||^2 / (2 sigma^2)``: `c2` of sklearn-crfsuite is ``1 / (2 sigma^2)``.
     pairwise : {"table", "symmetric", "potts"} or array_like of int
-        Which parameters neighbouring labels have, see :class:`graphpart.learn.ConditionalRandomField`.
+        The parameters of neighbouring labels, see :class:`graphpart.learn.ConditionalRandomField`.
     training : {"likelihood", "pseudolikelihood", "max-margin"}
     intercept : bool
         Whether each label has a score of its own.
     tol, max_iterations : optional
         See :class:`graphpart.learn.ConditionalRandomField`.
     time_limit : float, optional
-        Seconds for learning; the parameters of the last complete iteration are kept. Also for each prediction.
+        Seconds for learning, after which the parameters of the last complete iteration are kept. The same limit holds
+        for each prediction.
     random_state : int, RandomState or None
         For max margin.
     progress : bool
@@ -114,7 +115,7 @@ class ChainCRF(RandomFieldEstimator):
         return self._predict(X)
 
     def predict_marginals(self, X: Any) -> list[Array]:
-        """The probability of each label of each element, exact.
+        """The exact probability of each label of each element.
 
         Parameters
         ----------

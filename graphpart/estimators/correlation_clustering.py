@@ -1,4 +1,4 @@
-"""`CorrelationClustering`: elements whose pairs are nearer than a threshold are joined, others are kept apart."""
+"""`CorrelationClustering`: pairs that are nearer than a threshold attract, other pairs repel."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ from graphpart.solve import run
 
 
 class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Partition elements by which pairs are nearer than a threshold, and which are farther.
+    """Partition elements such that pairs nearer than a threshold are joined, and others cut, as far as possible.
 
-    The cost of joining a pair is ``distance - threshold``, or ``threshold - similarity``, or is given.
+    The cost of joining a pair is ``distance - threshold``, or ``threshold - similarity``, or is given. The partition of
+    least total cost is sought.
 
     Parameters
     ----------
     metric : str or callable
         A metric of `sklearn.metrics.pairwise_distances`, a kernel of `sklearn.metrics.pairwise.pairwise_kernels` if
-        `kind` is ``"similarity"``, or ``"precomputed"``: then X is the symmetric matrix of n times n values; of a
-        sparse one, only the stored values are used, all other pairs cost 0.
+        `kind` is ``"similarity"``, or ``"precomputed"``: then X is the symmetric matrix of n times n values. In a
+        sparse matrix, only the stored values are used; all other pairs cost 0.
     kind : {"distance", "similarity", "cost"}
         What the values are. Costs must be precomputed.
     threshold : float, "auto" or "otsu"
-        Where attraction turns into repulsion. ``"auto"`` walks a path of 40 thresholds, and takes the one whose
-        *partition* tells near from far best: between the pairs that it joins and those that it cuts lies the largest
-        share of the variance of the logarithm of the distance (:func:`graphpart.estimators.path_threshold`; on at most
-        500 elements). Where only some pairs have a value, most of them near, it is ``"otsu"``, which asks the same of
-        the pairs below and above the threshold, whether or not they make a partition (Otsu 1979), and fails where
-        clusters are many or near each other. What counts as near in your data is better than both.
+        The value at which attraction turns into repulsion. If you know which distance counts as near in your data, give
+        it. ``"auto"`` tries 40 thresholds on at most 500 elements, and takes the one whose *partition* separates near
+        pairs from far pairs best: the groups of joined pairs and of cut pairs explain the largest share of the variance
+        of the logarithm of the distance (:func:`graphpart.estimators.path_threshold`). ``"otsu"`` compares the pairs
+        below and above the threshold in the same way, whether or not they make a partition (Otsu 1979); it fails if
+        there are many clusters, or clusters near each other. If only some pairs have a value, ``"auto"`` is ``"otsu"``.
     n_neighbors : int, optional
-        Only pairs of which one is among the nearest neighbours of the other get a cost; for distances that are not
-        precomputed. Default: all pairs.
+        Only pairs in which one element is among the nearest neighbours of the other get a cost; for distances that are
+        not precomputed. Default: all pairs.
     method, time_limit
         As for :func:`graphpart.solve`.
     random_state : int, RandomState or None
@@ -55,7 +56,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     labels_ : ndarray of int64, shape (n,)
         0, 1, ... in order of first appearance.
     cost_, lower_bound_ : float
-        The sum of the costs of pairs within subsets, and a number that no partition is below.
+        The sum of the costs of pairs within subsets, and a lower bound on the cost of every partition.
     threshold_ : float
         The threshold used; NaN for costs.
     result_ : PartitionResult
@@ -127,14 +128,14 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         Notes
         -----
-        Thus `GridSearchCV` compares options on elements that the threshold was not chosen on.
+        So `GridSearchCV` compares options on elements that were not used to choose the threshold.
         """
         from sklearn.metrics import adjusted_rand_score
 
         return float(adjusted_rand_score(y, self._partition(X)))
 
     def _partition(self, X: Any) -> NDArray[np.int64]:
-        """Labels of other elements by the threshold of `fit`; no `predict`, as they say nothing about its subsets."""
+        """Labels of other elements by the threshold of `fit`; they are unrelated to the subsets of `fit`."""
         check_is_fitted(self)
         validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)  # complains of other attributes
         other = clone(self)

@@ -21,22 +21,24 @@ class GridCRF(RandomFieldEstimator):
     sigma : float
         Standard deviation of the Gaussian prior of each parameter.
     pairwise : {"potts", "symmetric", "table"} or array_like of int
-        Which parameters the labels of neighbours have, see :class:`graphpart.learn.ConditionalRandomField`.
+        The parameters of the labels of neighbours, see :class:`graphpart.learn.ConditionalRandomField`.
     pair_features : {"constant", "directions", "differences"} or callable
-        Attributes of neighbours, each with parameters of its own: none; which of the two directions; the constant 1 and
-        the absolute differences of all attributes of the two pixels; or ``pair_features(picture)``, which returns a
-        row for each pair of neighbours, those of horizontal ones first, row by row.
+        Attributes of pairs of neighbours; each attribute has its own parameters. "constant": only the constant 1.
+        "directions": whether the pair is horizontal or vertical. "differences": the constant 1 and the absolute
+        differences of all attributes of the two pixels. A callable ``pair_features(picture)`` returns a row for each
+        pair of neighbours: first horizontal pairs, row by row, then vertical ones.
     training : {"pseudolikelihood", "max-margin", "likelihood"}
-        Pseudolikelihood is quick, and relies on neighbours too much where the labels learned from are smooth and the
-        attributes say little; max margin is slower. Exact likelihood is for pictures of a few rows or columns.
+        Pseudolikelihood is fast, but gives neighbours too much weight if the labels are smooth and the attributes
+        contain little information. Max margin is slower. The exact likelihood is for pictures of a few rows or columns.
     solver : str
-        Which finds labels, see :class:`graphpart.learn.ConditionalRandomField`.
+        The solver that finds labels, see :class:`graphpart.learn.ConditionalRandomField`.
     intercept : bool
         Whether each label has a score of its own.
     tol, max_iterations : optional
         See :class:`graphpart.learn.ConditionalRandomField`.
     time_limit : float, optional
-        Seconds for learning; the parameters of the last complete iteration are kept. Also for each prediction.
+        Seconds for learning, after which the parameters of the last complete iteration are kept. The same limit holds
+        for each prediction.
     random_state : int, RandomState or None
         For max margin.
     progress : bool
@@ -135,7 +137,7 @@ class GridCRF(RandomFieldEstimator):
         return [labels.reshape(np.shape(x)[:2]) for labels, x in zip(predicted, samples, strict=True)]
 
     def predict_marginals(self, X: Any) -> list[Array]:
-        """The probability of each label of each pixel: exact where memory allows, else by loopy sum-product.
+        """The probability of each label of each pixel: exact if memory allows, else by loopy sum-product.
 
         Parameters
         ----------
@@ -144,8 +146,9 @@ class GridCRF(RandomFieldEstimator):
         Returns
         -------
         list of ndarray, shape (height, width, labels)
-            ``model_.marginals(graphpart.learn.grid(picture))`` says how they were found and whether they are exact.
-            Where loopy messages have not converged, a warning says so.
+            To know how the probabilities were computed and whether they are exact, call
+            ``model_.marginals(graphpart.learn.grid(picture))``. A warning is issued if loopy messages have not
+            converged.
         """
         samples = list(X)
         found = self._predict_marginals(samples)

@@ -33,34 +33,36 @@ SPLITS = 5  # sets of classes left out to choose the threshold
 class LearnedPartition(BaseEstimator):  # type: ignore[misc]
     """Learn costs of pairs from elements of known classes, then partition elements of any classes.
 
-    Without options: elements are standardised and mapped such that classes are compact; pairs have distances and
-    cosines in this map as attributes, and how alike random walks among neighbours are from both ends; costs are learned
-    such that the true partitions of many samples are best, with a margin; and the threshold on costs is the one that
-    suits classes best that were left out of learning.
+    By default, `fit` takes the following steps. It standardises the elements and learns a linear map that makes classes
+    compact. It computes attributes of pairs: the distance and the cosine after the map, and the similarity of random
+    walks that start from both elements and go from neighbour to neighbour. It learns costs such that, on many samples
+    of elements, the true partition is better than all others by a margin. It chooses a threshold on the costs by
+    cross-validation: some classes are left out of learning, and the threshold that partitions these best is taken.
 
     Parameters
     ----------
     kind : "auto", str, callable, or sequence of these
-        How attributes of a pair are made from those of its elements: as said, see
-        :mod:`graphpart.learn.rich_attributes`; or see :func:`graphpart.learn.pairs.pair_attributes`.
+        How attributes of a pair are made from those of its elements. For "auto", see
+        :mod:`graphpart.learn.rich_attributes`; for other kinds, see :func:`graphpart.learn.pairs.pair_attributes`.
     loss : {"max-margin", "logistic"}
-        Whether costs are learned from whole partitions, by `MaxMarginPartition` on 50 samples of 60 elements (fewer
-        for less than 300 elements), or from pairs as if these were independent, by `LogisticRegression`.
+        "max-margin" learns costs from whole partitions, by `MaxMarginPartition` on 50 samples of 60 elements (fewer for
+        less than 300 elements). "logistic" learns from pairs as if these were independent, by `LogisticRegression`.
     sigma : float, optional
         Standard deviation of the Gaussian prior of each parameter. Default: 10 for max-margin, 1 for logistic.
     threshold : "cross-validated" or float
-        Subtracted from the costs. By default chosen by :func:`graphpart.learn.cross_validate_threshold`, on training
-        classes only; 0 where there are fewer than 3 of these.
+        The threshold that is subtracted from the costs. By default :func:`graphpart.learn.cross_validate_threshold`
+        chooses it, on training classes only; it is 0 if there are fewer than 3 of these.
     intercept : bool
         Whether pairs get a constant attribute.
     max_pairs : int, optional
-        For the logistic loss: learn from so many pairs drawn at random, half of them joins, weighted as if all had been
-        taken. Default: all.
+        For the logistic loss: learn from so many pairs drawn at random, half of them joins, with weights that make up
+        for the draw. Default: all pairs.
     max_elements : int, optional
-        Learn from so many elements drawn at random. None: from all; memory and time for the walks of ``kind="auto"``
-        grow with their square.
+        Learn from so many elements drawn at random. None: from all. Memory and time for the random walks of
+        ``kind="auto"`` grow with the square of this number.
     n_neighbors : int, optional
-        In `predict`, only pairs of which one is among the nearest neighbours of the other get a cost. Default: all.
+        In `predict`, only pairs in which one element is among the nearest neighbours of the other get a cost. Default:
+        all pairs.
     method, time_limit
         As for :func:`graphpart.solve`.
     random_state : int, RandomState or None
@@ -132,8 +134,9 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Their classes: integers, strings, or anything else that scikit-learn takes for classes.
         sample_weight : array_like, shape (n,), optional
-            How much each element counts, at least 0; a pair counts as the product of its two. Equal elements of one
-            class are taken as one with the sum of their weights, so that to repeat an element is to weight it.
+            The weights of the elements, at least 0. The weight of a pair is the product of the weights of its elements.
+            Equal elements of one class are merged into one element with the sum of their weights, so that repeating an
+            element has the same effect as a larger weight.
         """
         if self.loss not in ("max-margin", "logistic"):
             raise InvalidOption(f"loss is {self.loss!r}: expected max-margin or logistic")
@@ -324,10 +327,10 @@ class LearnedPartition(BaseEstimator):  # type: ignore[misc]
 
 
 def _merged(X: Array, y: NDArray[Any], weights: Array | None) -> tuple[Array, NDArray[Any], Array | None]:
-    """Equal elements of one class as one, with the sum of their weights.
+    """Merge equal elements of one class into one with the sum of their weights.
 
-    In an order that depends on the elements only, not on how often they are given. What has no equal elements and no
-    weights but 1 stays as it is, as does what would lose all of its joins.
+    The order depends on the elements only, not on how often they are given. Nothing is merged if there are no equal
+    elements and all weights are 1, or if merging would leave no joined pair.
     """
     codes = np.unique(y, return_inverse=True)[1].reshape(-1)
     first, inverse = np.unique(np.column_stack([X, codes]), axis=0, return_index=True, return_inverse=True)[1:]

@@ -1,4 +1,4 @@
-"""What `ChainCRF` and `GridCRF` share: a conditional random field behind the interface of scikit-learn."""
+"""The base of `ChainCRF` and `GridCRF`: a conditional random field with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
-    """Structures made of samples, a model learned from them, labels in the shape of the samples."""
+    """An estimator that makes structures of samples, learns a model, and returns labels in the shape of the samples."""
 
     _noun = "sample"
     model_: ConditionalRandomField
@@ -91,7 +91,7 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
         return self.model_.predict_marginals(self._structures(X))
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of labels, of all samples together, that :meth:`predict` gets right."""
+        """The share of labels, of all samples together, that :meth:`predict` finds correctly."""
         check_is_fitted(self)
         samples = list(X)
         structures = self._structures(samples)

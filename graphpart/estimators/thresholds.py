@@ -29,8 +29,8 @@ def otsu_threshold(values: NDArray[np.float64], bins: int = 1024) -> float:
     Returns
     -------
     float
-        The middle of the threshold's bin, or of the empty bins between the groups; the value itself if all are equal;
-        0 if there are none.
+        The middle of the bin at the threshold, or of the empty bins between the groups. If all values are equal, this
+        value; 0 if there are no values.
 
     Examples
     --------
@@ -57,13 +57,13 @@ def otsu_threshold(values: NDArray[np.float64], bins: int = 1024) -> float:
 def path_threshold(
     values: NDArray[np.float64], listed: Any = None, n: int | None = None, *, similarity: bool = False
 ) -> float:
-    """The threshold whose partition tells near from far best.
+    """The threshold whose partition separates near pairs from far pairs best.
 
-    For 40 thresholds, quantiles of the values, elements are partitioned with costs value - threshold (of similarities,
-    threshold - value). The partition is taken between whose joined pairs and whose cut pairs lies the largest share of
-    the variance of the logarithm of the distance: Otsu's criterion (1979), but of decisions that are those of a
-    partition, and where distances that are twice as large differ as much whatever they are. Similarities s become
-    distances max(s) - s.
+    For each of 40 thresholds, which are quantiles of the values, the elements are partitioned with the costs value -
+    threshold (for similarities, threshold - value). For each partition, the share of the variance of the logarithm of
+    the distance that lies between joined pairs and cut pairs is computed. The threshold with the largest share is
+    returned. This is Otsu's criterion (1979), applied to the decisions of a partition and to logarithms, so that only
+    ratios of distances count. Similarities s become distances max(s) - s.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ def path_threshold(
     Returns
     -------
     float
-        The value itself if all are equal; 0 if there are none.
+        The threshold. If all values are equal, this value; 0 if there are no values.
 
     Notes
     -----
-    Of more than 500 elements with all distances, 500 are drawn, always the same.
+    If there are more than 500 elements with all distances, 500 of them are drawn, always the same ones.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Files without problems: what reading and writing any format needs, and what solvers save and load themselves.
+"""Files, but not of problems: tools for reading and writing any format, and files of labels and certificates.
 
-`source` opens, decompresses and replaces files; `text`, `stream` and the kernel `_text` are about numbers in texts,
-`json_values` about JSON, `arrays` about NumPy's formats, `certificates` about proofs. `labels` reads and writes the
-labels of a result. The formats of problems, in `graphpart.io`, build on this room; it imports neither them nor solvers.
+`source` opens, decompresses and replaces files. `text`, `stream` and the kernel `_text` read and write numbers in
+texts, `json_values` reads JSON, `arrays` NumPy's formats. `certificates` reads and writes proofs, `labels` the labels
+of a result. The formats of problems, in `graphpart.io`, build on this room, which imports neither them nor solvers.
 """

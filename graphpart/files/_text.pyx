@@ -15,6 +15,7 @@ from graphpart.errors import FormatError
 from graphpart.files._decimal cimport (
     EXTRA, INTEGER, IS_NAN, LONG, LOOP, NONE, NUMBER, SHORT, SURPLUS, TOO_LARGE, Fault, number,
 )
+from graphpart.kernels.growing cimport reserve
 
 cdef enum:
     LONGEST = 1 << 16      # bytes of a token or line, beyond which a file is no text of ours
@@ -52,15 +53,6 @@ cdef str shown(const uint8_t* p, const uint8_t* end):
     return text + "..." if end - p > SHOWN else text
 
 
-cdef int grow(void** data, Py_ssize_t capacity, Py_ssize_t width) except -1:
-    # realloc moves large blocks by their page table: nothing is copied, and pages not yet written take no memory.
-    cdef void* larger = realloc(data[0], max(<Py_ssize_t>1, capacity) * width)
-    if larger == NULL:
-        raise MemoryError()
-    data[0] = larger
-    return 0
-
-
 cdef class Block:
     """Memory from `realloc`, freed when nobody looks into it any more."""
 
@@ -77,11 +69,12 @@ cdef class Block:
 cdef object taken(void** data, Py_ssize_t size, Py_ssize_t width, object dtype):
     """A NumPy array that takes over the first `size` items of a C array."""
     cdef Block block
+    cdef void* just
     if size == 0:
         return np.empty(0, dtype)
-    grow(data, size, width)
+    just = realloc(data[0], size * width)
     block = Block()
-    block.data, block.size = data[0], size * width
+    block.data, block.size = data[0] if just == NULL else just, size * width
     data[0] = NULL
     return np.frombuffer(block, dtype)
 
@@ -238,23 +231,18 @@ cdef class Pairs(Parser):
     def range(self):
         return f"an element from {self.low} to {self.high}"
 
-    cdef int enlarge(self, Py_ssize_t capacity) except -1:
-        cdef Py_ssize_t width = 8 if self.csv else 4
-        self.capacity = capacity
-        grow(&self.u, self.capacity, width)
-        grow(&self.v, self.capacity, width)
-        if self.valued:
-            grow(<void**>&self.cost, self.capacity, 8)
-        return 0
-
     cdef int run(self, const uint8_t* start, const uint8_t* end) except -1:
         cdef const uint8_t* stop
         cdef Py_ssize_t most = (end - start) // 4 + 1     # the line of a pair has at least four bytes
-        if self.capacity < self.size + most:
-            self.enlarge(max(self.size + most, 2 * self.capacity))
-        if self.room < 2 * (self.broken + most):
-            self.room = 2 * max(self.broken + most, self.room)
-            grow(<void**>&self.breaks, self.room, 8)
+        cdef Py_ssize_t room = self.capacity, width = 8 if self.csv else 4
+        reserve(&self.u, &room, self.size + most, width)
+        room = self.capacity
+        reserve(&self.v, &room, self.size + most, width)
+        if self.valued:
+            room = self.capacity
+            reserve(<void**>&self.cost, &room, self.size + most, 8)
+        self.capacity = room
+        reserve(<void**>&self.breaks, &self.room, 2 * (self.broken + most), 8)
         with nogil:
             stop = self.scan(start, end)
         if self.fault == NONE:
@@ -435,15 +423,10 @@ cdef class Numbers(Parser):
         free(self.starts)
 
     cdef int run(self, const uint8_t* start, const uint8_t* end) except -1:
-        cdef Py_ssize_t needed = self.size + (end - start) // 2 + 1     # a number and a separator: two bytes
-        if self.capacity < needed:
-            self.capacity = max(needed, 2 * self.capacity)
-            grow(<void**>&self.data, self.capacity, 8)
+        # A number and a separator have two bytes.
+        reserve(<void**>&self.data, &self.capacity, self.size + (end - start) // 2 + 1, 8)
         if self.rows:
-            needed = 2 * (self.height + (end - start) + 1)
-            if self.room < needed:
-                self.room = max(needed, 2 * self.room)
-                grow(<void**>&self.starts, self.room, 8)
+            reserve(<void**>&self.starts, &self.room, 2 * (self.height + (end - start) + 1), 8)
         return Parser.run(self, start, end)
 
     cdef const uint8_t* scan(self, const uint8_t* p, const uint8_t* end) noexcept nogil:

@@ -1,6 +1,6 @@
 """Arrays in NumPy's own format, from streams that may hold anything.
 
-Nothing is unpickled, and no promise of a size is believed.
+Nothing is unpickled, and memory is not allocated by the size that a header states.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtim
 
 
 def read_header(stream: Any, path: str, what: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
-    """(shape, dtype, Fortran order) of an array in a stream; FormatError if that is none, or holds Python objects.
+    """(shape, dtype, Fortran order) of an array in a stream; FormatError if it is no array, or contains Python objects.
 
     The header is the text of a Python dict. Its three entries are looked up, never evaluated.
     """
@@ -71,7 +71,7 @@ def read_header(stream: Any, path: str, what: str) -> tuple[tuple[int, ...], np.
 def read_data(
     stream: Any, path: str, what: str, shape: tuple[int, ...], dtype: np.dtype[Any], fortran: bool
 ) -> NDArray[Any]:
-    """The array that follows a header. Memory grows with the bytes found, not with those that the header promises."""
+    """The array that follows a header. Memory grows with the bytes that are read, not with the size in the header."""
     promised = math.prod(shape) * dtype.itemsize
     if promised > memory():
         raise FormatError(path, None, f"{what} promises an array of {promised / 1e9:.3g} GB: expected one that fits")

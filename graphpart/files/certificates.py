@@ -43,7 +43,7 @@ HEADER: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Form:
-    """What the file of one kind of certificate holds.
+    """The layout of the files of one kind of certificate.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Form:
     rows : str, optional
         The name of the list of rows in JSON; default: arrays are lists.
     row : str
-        What a row holds, for messages.
+        A description of a row, for messages.
     """
 
     name: str
@@ -128,7 +128,7 @@ def _object(
 
 
 def _vector(source: Source, name: str, values: Any, kind: type[np.generic]) -> NDArray[Any]:
-    """A list of JSON as a vector of this type, none of whose numbers is changed by that."""
+    """A list of JSON as a vector of this type; FormatError if this would change a number."""
     words = (int, float) if issubclass(kind, np.floating) else (int,)
     if not isinstance(values, list) or not all(type(value) in words for value in values):
         raise source.error(None, f"{name} is no list of numbers: expected a certificate")

@@ -33,7 +33,7 @@ def load(source: Source, shape: str) -> dict[str, Any]:
 
 
 class _None:
-    """What no node can be."""
+    """A type of which no node can be."""
 
 
 NONE = _None()

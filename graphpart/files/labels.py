@@ -1,10 +1,11 @@
-"""Labels, with the names that they belong to or without.
+"""Files of labels, with the names of the elements or without.
 
-With: a CSV with the header ``node,label``, JSON and NumPy archives of nodes and labels (see `named_labels`). Without:
-one integer a line, or a result of UAI: ``MPE``, then a line of labels.
+Files with names are CSV with the header ``node,label``, JSON, and NumPy archives of nodes and labels (see
+`named_labels`). Files without names have one integer on each line, or are results of UAI: ``MPE``, then a line of
+labels.
 
 In a result of UAI (2014 and later) the first line is the task, ``MPE`` or ``MAP``; several results are separated by
-lines ``-BEGIN-``, and the last one counts. That of 2008 has the number of samples in a line between them.
+lines ``-BEGIN-``, and the last one counts. In the format of 2008, a line with the number of samples follows the task.
 """
 
 from __future__ import annotations
@@ -48,14 +49,15 @@ def read_labels(
     problem : SetPartition or FactorGraph, optional
         The problem that the labels are for. Names are found by their text.
     partial : bool
-        Take a file for other elements as well, by their names: what the problem does not have is passed over, and what
-        the file does not have gets the label -1, which means "left out" to every method that takes a start.
+        Also take a file for other elements, by their names: elements that the problem does not have are skipped, and
+        elements that the file does not have get the label -1. Methods that start from labels treat -1 as "no label".
 
     Returns
     -------
     ndarray of int, shape (n,), or dict
-        With `problem`: its labels, aligned with its nodes; those of a partition are 0, 1, ... in order of first
-        appearance. Without: the integers, or a mapping from nodes to labels, as the file has it.
+        With `problem`, an array of labels in the order of its nodes; labels of a partition are 0, 1, ... in order of
+        first appearance. Without `problem`, the integers in the file, or a mapping from nodes to labels if it has
+        names.
 
     Raises
     ------
@@ -163,7 +165,7 @@ def _table(source: Source) -> dict[Hashable, Any]:
 
 
 def _numbered(nodes: Sequence[Hashable]) -> bool:
-    """Whether the names are 0, 1, ... in order, so that labels alone say all."""
+    """Whether the names are 0, 1, ... in order, so that they need not be written."""
     return isinstance(nodes, range) or all(a == b for a, b in enumerate(nodes))
 
 
@@ -174,13 +176,13 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     ----------
     labels : Result, or anything that ``problem.labels`` takes, or array_like of int
     path : str, path-like or binary stream
-        A name that ends in ``.csv`` gets lines ``node,label``, and so does one in ``.labels`` unless the nodes are
-        0, 1, ... in order; one in ``.json`` or ``.npz`` the nodes and the labels, one in ``.mpe`` or ``.map`` a line
-        ``MPE`` or ``MAP`` and then ``n l1 ... ln``, any other one label a line; so do these, but for ``.npz``, with
-        ``.gz`` or ``.xz`` added, which are compressed. Files with names are a start also for problems with other
-        elements. ``"-"`` is standard output.
+        The suffix determines the layout. ``.csv``: lines ``node,label``. ``.labels``: the same, or one label on each
+        line if the nodes are 0, 1, ... in order. ``.json`` and ``.npz``: the nodes and the labels. ``.mpe`` and
+        ``.map``: a line ``MPE`` or ``MAP``, then ``n l1 ... ln``. Any other suffix: one label on each line. With
+        ``.gz`` or ``.xz`` added, files other than ``.npz`` are compressed. Files with names can also be used as a start
+        for problems with other elements. ``"-"`` is standard output.
     problem : SetPartition or FactorGraph, optional
-        Gives names to the elements; a Result has them itself.
+        The problem that gives names to the elements. Not needed for a Result, which contains the names.
 
     Examples
     --------

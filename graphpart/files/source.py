@@ -1,4 +1,4 @@
-"""Bytes in and out: decompression, a look ahead, names for messages, and files that are never half-written."""
+"""Reading and writing of bytes: decompression, look-ahead, names for messages, files replaced as a whole."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Full(io.RawIOBase):
 
 
 class _Xz:
-    """What xz data hold: one or several streams, with zeros between them; never more memory than `XZ_MEMORY`."""
+    """The content of xz data: one or several streams, with zeros between them; uses at most `XZ_MEMORY`."""
 
     def __init__(self, stream: Any) -> None:
         import lzma
@@ -97,7 +97,7 @@ class Source:
     stream : binary file
         Anything with a method ``read(size)``.
     name : str
-        What messages call the file.
+        The name of the file in messages.
 
     Attributes
     ----------
@@ -191,8 +191,8 @@ def opened(path: PathOrStream) -> Iterator[Source]:
 def replacing(path: PathOrStream) -> Iterator[BinaryIO]:
     """A stream to write a file, ``"-"`` for standard output, or a given stream.
 
-    A file appears under its name only when all of it is written, also if the process is interrupted; one whose name
-    ends in ``.gz`` or ``.xz`` is compressed. Devices and pipes are written directly.
+    A file appears under its name only when it is complete, also if the process is interrupted. A file whose name ends
+    in ``.gz`` or ``.xz`` is compressed. Devices and pipes are written directly.
     """
     if hasattr(path, "write"):
         yield cast(BinaryIO, path)

@@ -1,4 +1,4 @@
-"""A file as one array of numbers, taken piece by piece, every complaint with the line of the number it is about."""
+"""A file as one array of numbers, taken piece by piece; errors name the line of the number in question."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NumberStream:
         self.at = 0
 
     def line_of(self, position: int) -> int:
-        """The line of a number; that after the last one for a position behind it."""
+        """The line of a number; for a position behind the last number, the line after it."""
         if position >= len(self.values):
             return int(self._last)
         return int(self._lines[np.searchsorted(self._starts, position, "right") - 1])
@@ -99,7 +99,7 @@ class NumberStream:
             raise self.error(int(positions[bad[0]]), f"{expected}, a whole number from {low} to {high}")
 
     def end(self, expected: str = "the end of the file") -> None:
-        """Raise FormatError if there is more."""
+        """Raise FormatError if there are more numbers."""
         if self.at < len(self.values):
             raise self.error(self.at, expected)
 

@@ -1,4 +1,4 @@
-"""Numbers and fields in text files: rows that are read back exactly, integers, UTF-8."""
+"""Numbers and fields in text files: rows of numbers with all digits, integers, UTF-8."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ def digits(n: int = IMAGES, threshold: float = 38.0, decimals: int | None = None
     n : int
         Number of images, chosen at random among all 1797.
     threshold : float
-        The Euclidean distance of two images of 8 x 8 pixels with values 0 to 16 that costs nothing. At the default, a
-        local optimum of all images agrees best with the digits.
+        The Euclidean distance, between images of 8 x 8 pixels with values 0 to 16, at which a pair costs nothing. With
+        the default, a local optimum for all images agrees best with the digits.
     decimals : int, optional
         Round costs to this many decimals; default: not at all.
     seed : int, optional

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, unknown
 from graphpart.generate.cluster_editing import cluster_editing
 from graphpart.generate.correlations import correlations
 from graphpart.generate.digits import digits
@@ -152,4 +152,4 @@ def find_family(name: str) -> Family:
     for family in FAMILIES:
         if family.name == name:
             return family
-    raise InvalidOption(f"family is {name!r}: expected one of {', '.join(family.name for family in FAMILIES)}")
+    raise unknown("family", name, (family.name for family in FAMILIES))

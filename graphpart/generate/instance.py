@@ -1,10 +1,11 @@
-"""What all generators share: the pair they return, checks of their parameters, and random pairs and matrices.
+"""Code that all generators share: the pair they return, checks of their parameters, random pairs and matrices.
 
 Reproducibility: random numbers come from :func:`numpy.random.default_rng` through few of its methods (`random`,
 `integers`, `standard_normal`), in an order that the generator states. NumPy may change the streams of these methods in
-a new version, and has not since 1.18. What is computed from them consists of operations that IEEE 754 rounds correctly,
-in a fixed order, never of exponentials of the C library or NumPy or of products by BLAS, which differ between
-processors. So an instance is the same on every processor; :func:`standard_normal` says with what probability not.
+a new version, but has not since 1.18. Costs are computed from the random numbers by operations that IEEE 754 rounds
+correctly, in a fixed order, never by exponentials of the C library or NumPy or by products of BLAS, which differ
+between processors. So an instance is the same on every processor; the exception, of very small probability, is
+described in :func:`standard_normal`.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ __all__ = ["machine_parts"]
 def machine_parts(
     machines: int, parts: int, cells: int = 4, within: float = 0.7, outside: float = 0.15, seed: int | None = 0
 ) -> Instance:
-    """Machines and parts with planted cells; costs are -1, 0 and 1, and pairs of a kind are free.
+    """Machines and parts with planted cells; costs are -1 and 1, and 0 for two machines or two parts.
 
-    A machine and a part cost -1 if the machine works on the part, else 1; two machines, or two parts, cost nothing. So
-    a partition into cells costs as many machines and parts that work together in one cell, less those that do not.
-    ``problem.objective(cost)`` is the number of exceptions, parts that have to visit a machine of another cell, and
-    voids, pairs of a cell that do not work together.
+    A machine and a part cost -1 if the machine works on the part, else 1; two machines, or two parts, cost nothing. A
+    void is a machine and a part of one cell that do not work together; an exception is a machine that works on a part
+    of another cell. The cost of a partition into cells is the number of voids less the number of machines and parts
+    that work together in one cell. ``problem.objective(cost)`` is the number of voids and exceptions.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def machine_parts(
     within : float
         Probability that a machine works on a part of its own cell.
     outside : float
-        Probability that it works on one of another cell.
+        Probability that a machine works on a part of another cell.
     seed : int, optional
         Seed of the random numbers; none: a new instance at every call.
 

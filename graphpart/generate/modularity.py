@@ -28,12 +28,12 @@ NAMED = {
 def modularity(graph: nx.Graph | str, weight: str | None = "weight", resolution: float = 1.0) -> Instance:
     """Modularity of a graph: ``problem.objective(cost)`` is the modularity of a partition, to be maximised.
 
-    The same number as :func:`networkx.community.modularity` gives, for the same defaults.
+    It is the number that :func:`networkx.community.modularity` returns, with the same defaults.
 
     Parameters
     ----------
     graph : networkx graph or str
-        Any graph, also directed, with parallel edges or self-loops; or the name of one that networkx brings along:
+        Any graph, also directed, with parallel edges or self-loops; or the name of a graph of networkx:
         davis-southern-women, florentine-families, karate-club, les-miserables.
     weight : str, optional
         The edge attribute that holds the weight, 1 where it is missing; none: every edge has the weight 1.

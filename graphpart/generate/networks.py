@@ -1,8 +1,8 @@
 """Large sparse networks in arrays, for problems with a background: communities, disturbed cliques, and scores.
 
-Lancichinetti, Fortunato & Radicchi (2008) for degrees and sizes that follow power laws. What these functions return
-is what :func:`graphpart.from_modularity`, :func:`graphpart.from_editing` and
-:meth:`graphpart.SetPartition.from_pairs` take; they are the same on every processor.
+Degrees and sizes follow power laws (Lancichinetti, Fortunato & Radicchi 2008). The results of these functions can be
+passed to :func:`graphpart.from_modularity`, :func:`graphpart.from_editing` and
+:meth:`graphpart.SetPartition.from_pairs`. They are the same on every processor.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def community_network(n: int, m: int, mixing: float = 0.4, seed: int | None = 0)
 
     Notes
     -----
-    O(n + m log m). Exponents are 2.5 for degrees and 1.5 for sizes, of 20 to n / 20 nodes. Edges match stubs at random;
-    self-loops and repetitions are left out, which makes them a little fewer than asked for.
+    O(n + m log m). The exponents are 2.5 for degrees and 1.5 for sizes, which are 20 to n / 20 nodes. Edges match stubs
+    at random. Self-loops and repetitions are left out, so there are slightly fewer edges than m.
 
     Examples
     --------
@@ -91,14 +91,15 @@ def clustered_network(n: int, m: int, kind: str = "cliques", seed: int | None = 
     n, m : int
         Number of nodes, and about that of edges.
     kind : {"cliques", "geometric", "random"}
-        Cliques whose sizes follow a power law, without 3 of 10 of their edges, and with as many others between random
-        nodes as it takes to have m; neighbours within a distance in the unit square, nothing planted; or random edges.
+        "cliques": cliques whose sizes follow a power law, without 3 of 10 of their edges, and with random other edges
+        up to m. "geometric": edges between near points in the unit square, nothing planted. "random": random edges,
+        nothing planted.
     seed : int, optional
 
     Returns
     -------
     Network
-        With all nodes apart as planted labels where nothing is planted.
+        If nothing is planted, each node has a label of its own.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def scored_pairs(count: int, seed: int | None = 0) -> ScoredPairs:
     Parameters
     ----------
     count : int
-        Number of pairs, at most; of about a third as many records, three for each entity.
+        The largest number of pairs. There are about a third as many records, three for each entity.
     seed : int, optional
 
     Returns

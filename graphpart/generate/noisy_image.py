@@ -26,9 +26,10 @@ def noisy_image(
 ) -> FactorInstance:
     """A picture of a disc, a ring, a box and a bar, in which each pixel is flipped with some probability, to restore.
 
-    Label k of a pixel costs ``-ln P(seen | k)``: ``-ln(1 - noise)`` if k is what is seen there, else ``-ln(noise)``.
-    Different labels of neighbours cost `smoothness`. A labeling of least energy is a maximum a posteriori picture. The
-    label that costs less is the one that is seen. Pixel (i, j) is variable ``i * width + j``.
+    Label k of a pixel costs ``-ln P(noisy pixel | k)``: ``-ln(1 - noise)`` if the noisy pixel is k, else
+    ``-ln(noise)``. Different labels of neighbours cost `smoothness`. A labeling of least energy is a maximum a
+    posteriori picture. The label with the smaller cost is that of the noisy pixel. Pixel (i, j) is variable ``i * width
+    + j``.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Records of persons with typing errors, moves, nicknames and missing fields, and whose records they are.
+"""Records of persons with typing errors, moves, nicknames and missing fields, and the person of each record.
 
-Households are drawn first: adults, children, a common address and often a common surname and telephone; children may be
-twins, and sons may be named after the first adult. These are pairs of persons that look like one. A household may have
-moved once or twice, grown children live elsewhere, some married women have used another surname. Each record is of one
-time in the life of its person, and was typed by somebody careful, hurried or careless. Names, streets and cities have
-frequencies like 1 / (rank + constant), and so has the number of records of a person.
+Households are drawn first: adults, children, a common address and often a common surname and telephone. Children may be
+twins, and sons may be named after the first adult, so that some pairs of different persons have similar records. A
+household may have moved once or twice, grown children live elsewhere, and some married women have used another surname.
+Each record describes its person at one time, and was typed carefully, in a hurry, or carelessly. Names, streets and
+cities have frequencies like 1 / (rank + constant), and so has the number of records of a person.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ class _Persons(NamedTuple):
 
 
 def person_records(n: int = 10_000, seed: int | None = 0) -> PersonRecords:
-    """Records of persons with typing errors, moves, nicknames and missing fields, and whose records they are.
+    """Records of persons with typing errors, moves, nicknames and missing fields, and the person of each record.
 
     Parameters
     ----------
     n : int
         Number of records.
     seed : int, optional
-        Seed of all that is drawn; none: other records at every call.
+        Seed of the random numbers; none: other records at every call.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def _clean(rng: np.random.Generator, p: _Persons, person: Integers, names: dict[
 def _change(
     rng: np.random.Generator, columns: dict[str, Texts], p: _Persons, person: Integers, names: dict[str, Texts]
 ) -> None:
-    """Nicknames, initials, swaps, errors and what is missing, in place."""
+    """Apply nicknames, initials, swaps, errors and missing fields, in place."""
     n = len(person)
     given, surname, birth = columns["given"], columns["surname"], columns["birth"]
     short = _objects([NICKNAMES.get(name, name) for name in names["given"].tolist()])

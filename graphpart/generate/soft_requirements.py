@@ -32,7 +32,7 @@ def soft_requirements(
     attracting : float
         Probability that a pair attracts.
     apart : float
-        Probability that it costs the penalty; the rest repels.
+        Probability that a pair costs the penalty; all other pairs repel.
     penalty : int
         The cost of a pair that is to be kept apart.
     seed : int, optional
@@ -45,9 +45,9 @@ def soft_requirements(
 
     Notes
     -----
-    O(n^2). Row by row, the numbers that decide on the kind of each pair are drawn, then the costs. People write
-    requirements like this where a solver does not know any; means and maxima of such costs say nothing about the
-    others.
+    O(n^2). Row by row, the numbers that decide on the kind of each pair are drawn, then the costs. Requirements are
+    often written in this form for solvers that do not know constraints. Means and maxima of such costs give no
+    information about the other costs.
 
     Examples
     --------

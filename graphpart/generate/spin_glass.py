@@ -19,7 +19,7 @@ from graphpart.generate.instance import (
 __all__ = ["lattice_pairs", "spin_glass"]
 
 COUPLINGS = ("signs", "normal")
-LARGEST = 2.0**31 - 2  # spins
+MOST_SPINS = 2.0**31 - 2  # spins
 
 
 def spin_glass(
@@ -70,7 +70,7 @@ def spin_glass(
     if couplings not in COUPLINGS:
         raise InvalidOption(f"couplings is {couplings!r}: expected one of {', '.join(COUPLINGS)}")
     dimensions = check_integer("dimensions", dimensions, 1, 6)
-    length = check_integer("length", length, 0, int(LARGEST ** (1 / dimensions)))
+    length = check_integer("length", length, 0, int(MOST_SPINS ** (1 / dimensions)))
     field = check_number("field", field, 0)
     rng = random_generator(seed)
     pairs, n = lattice_pairs((length,) * dimensions, periodic), length**dimensions

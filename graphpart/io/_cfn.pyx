@@ -10,11 +10,12 @@ import numpy as np
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.math cimport INFINITY, isnan, NAN, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
 from graphpart.errors import FormatError
 from graphpart.files._decimal cimport NONE, Fault, number
+from graphpart.kernels.growing cimport reserve
 
 cdef enum:
     LONGEST = 1 << 16      # bytes of a word, beyond which a file is no text of ours
@@ -241,7 +242,7 @@ cdef class Functions:
     cdef readonly list names, shared
     cdef readonly int decimals
     cdef double most
-    cdef int64_t* seen             # of each variable: the last function that has it in its scope, from 1
+    cdef int64_t[::1] seen         # of each variable: the last function that has it in its scope, from 1
     cdef int64_t* scope_start
     cdef int32_t* scope
     cdef int64_t* table_start
@@ -252,47 +253,31 @@ cdef class Functions:
         self.tokens, self.tagged, self.index, self.labels = tokens, tagged, index, labels
         self.domains = domains
         self.names, self.shared, self.most = [], [], most
-        self.grow(<void**>&self.seen, len(index) + self.domains.shape[0] + 1, 8)
-        for i in range(self.domains.shape[0]):
-            self.seen[i] = 0
-        self.functions_room = 16
-        self.grow(<void**>&self.scope_start, self.functions_room + 1, 8)
-        self.grow(<void**>&self.table_start, self.functions_room + 1, 8)
-        self.scope_start[0] = self.table_start[0] = 0
+        self.seen = np.zeros(len(domains), np.int64)
+        self.start_function()
+
+    cdef int start_function(self) except -1:
+        """Function m begins where those before it end."""
+        cdef Py_ssize_t room = self.functions_room
+        reserve(<void**>&self.scope_start, &room, self.m + 1, 8)
+        reserve(<void**>&self.table_start, &self.functions_room, self.m + 1, 8)
+        self.scope_start[self.m] = self.members
+        self.table_start[self.m] = self.size
+        return 0
 
     def __dealloc__(self):
-        free(self.seen)
         free(self.scope_start)
         free(self.scope)
         free(self.table_start)
         free(self.costs)
 
-    cdef int grow(self, void** data, Py_ssize_t room, Py_ssize_t width) except -1:
-        cdef void* larger = realloc(data[0], max(<Py_ssize_t>1, room) * width)
-        if larger == NULL:
-            raise MemoryError()
-        data[0] = larger
-        return 0
-
-    cdef inline int reserve(self, Py_ssize_t count) except -1:
-        """Make room for so many costs more."""
-        if self.size + count > self.room:
-            self.room = max(self.size + count, 2 * self.room)
-            self.grow(<void**>&self.costs, self.room, 8)
-        return 0
-
     def read(self):
         """Read all of them."""
         cdef Tokens t = self.tokens
         while t.advance() != _CLOSE:
-            if self.m == self.functions_room:
-                self.functions_room *= 2
-                self.grow(<void**>&self.scope_start, self.functions_room + 1, 8)
-                self.grow(<void**>&self.table_start, self.functions_room + 1, 8)
             self.one()
-            self.scope_start[self.m + 1] = self.members
-            self.table_start[self.m + 1] = self.size
             self.m += 1
+            self.start_function()
 
     cdef int one(self) except -1:
         """One function, whose name or first brace is the token at hand."""
@@ -361,9 +346,7 @@ cdef class Functions:
         if self.seen[v] == self.m + 1:
             raise t.wrong("each variable once in a scope")
         self.seen[v] = self.m + 1
-        if self.members == self.scope_room:
-            self.scope_room = max(<Py_ssize_t>64, 2 * self.scope_room)
-            self.grow(<void**>&self.scope, self.scope_room, 4)
+        reserve(<void**>&self.scope, &self.scope_room, self.members + 1, 4)
         self.scope[self.members] = <int32_t>v
         self.members += 1
         return 0
@@ -414,21 +397,19 @@ cdef class Functions:
         cdef Py_ssize_t found = 0, before
         cdef int kind
         cdef bint good = True
-        cdef double[64] some       # numbers wait here, so that most of the work is without Python's lock
         while True:
             before = 0
-            with nogil:
+            reserve(<void**>&self.costs, &self.room, self.size + 64, 8)
+            with nogil:     # so that most of the work is without Python's lock
                 while before < 64:
                     kind = t.scan()
                     t.kind = kind
                     if kind != _WORD:
                         break
-                    good = self.decimal(&some[before]) == NONE
+                    good = self.decimal(&self.costs[self.size + before]) == NONE
                     if not good:
                         break
                     before += 1
-            self.reserve(before)
-            memcpy(self.costs + self.size, some, before * sizeof(double))
             self.size += before
             found += before
             if not good:
@@ -440,7 +421,7 @@ cdef class Functions:
                 continue
             if kind == AGAIN:
                 if t.more() == _WORD:
-                    self.reserve(1)
+                    reserve(<void**>&self.costs, &self.room, self.size + 1, 8)
                     self.cost(&self.costs[self.size])
                     self.size += 1
                     found += 1
@@ -467,7 +448,7 @@ cdef class Functions:
             raise FormatError(
                 t.name, t.line, f"the table of the function has {entries:.3g} entries: expected one that fits into memory"
             )
-        self.reserve(<Py_ssize_t>entries)
+        reserve(<void**>&self.costs, &self.room, self.size + <Py_ssize_t>entries, 8)
         table = self.costs + self.size
         with nogil:
             for i in range(<Py_ssize_t>entries):

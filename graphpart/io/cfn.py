@@ -4,9 +4,9 @@
      variables: {x: [a, b, c], y: 2, ...},
      functions: {f: {scope: [x, y], costs: [...]}, {scope: [x], defaultcost: 0, costs: [a, 5]}, ...}}
 
-It means: minimise the sum of the costs, and only labelings that cost less than the bound are allowed; with
-``">bound"`` maximise, and only labelings that are worth more (the manual of toulbar2; Allouche et al. 2016). What is
-maximised is negated: ``cost = -value``, and ``objective`` is the value again.
+The sum of the costs is to be minimised, and only labelings that cost less than the bound are allowed. With ``">bound"``
+the sum is to be maximised, and only labelings of larger value are allowed (the manual of toulbar2; Allouche et al.
+2016). Values to be maximised are negated: ``cost = -value``, and ``objective`` is the value.
 
 Quotes, commas and colons may be left out, braces and brackets are the same, and lines that start with ``#`` and what
 follows ``//`` are comments; the order of the fields is fixed. Without the key ``problem`` no field has a key. A
@@ -16,10 +16,10 @@ Costs are decimal numbers without exponent: one for each tuple, the last variabl
 listed tuples of names or numbers of labels, each with its cost; or the name of another function with the same. Global
 cost functions, which have a ``type``, are not read.
 
-A table entry becomes ``inf`` if it forbids a labeling whatever the other functions say: if with the least costs of all
-others it reaches the bound. That is what toulbar2 makes of it, and where no cost is negative, all entries of at least
-the bound are among them. A labeling that reaches the bound by its sum alone keeps its cost. Costs keep all of their
-digits; toulbar2 drops those that the bound does not have.
+A table entry becomes ``inf`` if it reaches the bound together with the least costs of all other functions, so that
+every labeling with this entry is forbidden. toulbar2 does the same. If no cost is negative, this holds for all entries
+of at least the bound. A labeling that reaches the bound only by the sum of several entries keeps its cost. Costs keep
+all of their digits; toulbar2 drops digits that the bound does not have.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.files.stream import LARGEST_COUNT
 from graphpart.files.text import numbers
 from graphpart.io._cfn import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
 from graphpart.machine import memory
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 START = re.compile(rb'(?:\s|#[^\n]*\n|//[^\n]*\n)*[{\[]\s*"?problem"?[\s:]*[{\[]')
 BOUND = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 NAME = re.compile(r"[^0-9+.\-\s/#\[\]{}\",:<>=][^\s/#\[\]{}\",:]*")
-LARGEST = 2**31 - 2  # labels, as in factor graphs
 EXACT = 15  # digits behind the point, up to which sums of costs are compared with the bound as whole numbers
 PRECISION = 2000  # digits of sums of costs between 1e-324 and 1e308, and of a bound of up to 1000 digits
 ROWS = 1 << 16  # costs written at a time
@@ -147,8 +147,8 @@ def _variables(tokens: Tokens, tagged: bool) -> tuple[list[str] | None, list[int
             labels.append(known)
             continue
         size = abs(int(tokens.word)) if _whole(tokens.word) and len(tokens.word) < 12 else 0
-        if not 1 <= size <= LARGEST:
-            raise tokens.wrong(f"the number of labels of a variable, from 1 to {LARGEST}, or their names")
+        if not 1 <= size <= LARGEST_COUNT:
+            raise tokens.wrong(f"the number of labels of a variable, from 1 to {LARGEST_COUNT}, or their names")
         domains.append(size)
         labels.append(None)
     return list(names) if named else None, domains, labels
@@ -237,7 +237,7 @@ def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Deci
 
 
 def write(problem: FactorGraph, stream: BinaryIO) -> None:
-    """Write a problem; what forbids gets a cost by which the bound is reached in any case."""
+    """Write a problem; a forbidden entry gets a cost with which every labeling reaches the bound."""
     sign, tables = 1 if problem.sense > 0 else -1, problem.tables
     parts = [tables[a:b] for a, b in pairwise(problem.table_start.tolist())]
     with localcontext(prec=PRECISION):
@@ -268,7 +268,7 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
 
 
 def _bounds(parts: list[Costs], constant: Decimal) -> tuple[Decimal, Decimal]:
-    """A bound above the energy of every allowed labeling, and a cost of an entry that reaches it in any case."""
+    """A bound above the energy of every allowed labeling, and a cost of an entry that always reaches it."""
     finite = [part[np.isfinite(part)] for part in parts]
     low = [Decimal(str(part.min())) if len(part) else Decimal(0) for part in finite]
     high = [Decimal(str(part.max())) if len(part) else Decimal(0) for part in finite]

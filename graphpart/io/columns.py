@@ -1,6 +1,6 @@
 """Tables with columns of any names: two of identifiers, one with a cost, weight, similarity or probability.
 
-CSV, or Parquet, which its first bytes tell.
+The table is CSV or Parquet, which is recognised by its first bytes.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
     path : str, path-like or binary stream
         ``"-"`` is standard input. Data compressed by gzip are recognised.
     left, right : str, optional
-        The columns with the identifiers of the two elements; default: the first two columns without the one of values.
-        What is written like an integer is an integer; the columns of a Parquet file have types of their own.
+        The columns with the identifiers of the two elements; default: the first two columns other than that of the
+        values. In CSV, an identifier that is written like an integer is an integer; the columns of a Parquet file have
+        types.
     **options
         One of `cost`, `weight`, `similarity` and `probability`, the name of the column with the values; further
         `threshold`, `prior`, `clip` and `missing`. See :meth:`graphpart.SetPartition.from_frame`.

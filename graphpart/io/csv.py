@@ -1,17 +1,17 @@
 """Edge lists: the header ``u,v,cost``, ``u,v,weight`` or ``u,v,sign``, then one line for each pair.
 
-* ``cost`` is ours: negative attracts, ``objective = cost``.
+* ``cost`` is as in memory: negative costs attract, ``objective = cost``.
 * ``weight`` is a similarity: ``cost = -weight``, ``objective = cost``.
 * ``sign`` is +1 (friends) or -1 (foes): ``cost = -sign``, and the offset is the number of positive lines, such that the
   objective is the number of disagreements: friends apart and foes together (Bansal, Blum & Chawla 2004). A file
   without header whose third column is 1 or -1 is read the same way.
 
 Costs of equal pairs add up. A cost ``-inf`` (weight ``inf``) is a pair that must be joined, the opposite one that
-must be cut. Elements are named by the text of their fields; what is written like an integer is an integer. A line
-``u,,`` names an element without giving a pair. In a file of costs, a line ``,,beta`` begins a term of the background,
-which all pairs pay, listed or not: beta times the weights of both elements, 1 if not given otherwise by lines
-``u,,weight`` after it; lines ``,u,weight`` make it a term of two vectors, x by the former and y by the latter, and
-the cost beta (x[a] y[b] + y[a] x[b]). If all names are integers then the elements ascend, else they come in
+must be cut. Elements are named by the text of their fields; a text that is written like an integer is an integer. A
+line ``u,,`` names an element without giving a pair. In a file of costs, a line ``,,beta`` begins a term of the
+background, which is added to the cost of every pair, listed or not. The term is beta x[a] x[b]. The weights x are 1
+unless lines ``u,,weight`` after it give others. If there are also lines ``,u,weight``, they give a second vector y, and
+the term is beta (x[a] y[b] + y[a] x[b]). If all names are integers, the elements are in ascending order, otherwise in
 the order of their first appearance. Fields may be quoted as usual (RFC 4180); line ends may be LF or CRLF.
 """
 

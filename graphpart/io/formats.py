@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem, unknown
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.io.parquet import COLUMNS, MAGIC
 from graphpart.partition.problem import as_problem
@@ -92,7 +92,7 @@ def find_format(name: str) -> Format:
     for known in FORMATS:
         if known.name == name:
             return known
-    raise InvalidOption(f"format is {name!r}: expected one of {', '.join(known.name for known in FORMATS)}")
+    raise unknown("format", name, (known.name for known in FORMATS))
 
 
 def _by_suffix(path: PathOrStream) -> tuple[Format, ...]:
@@ -101,7 +101,7 @@ def _by_suffix(path: PathOrStream) -> tuple[Format, ...]:
 
 
 def format_of_source(source: Source) -> Format:
-    """The format of a file by its suffix or, if that tells nothing or too much, by how it begins."""
+    """The format of a file by its suffix or, if the suffix is unknown or ambiguous, by its first bytes."""
     candidates = _by_suffix(source.name)
     if len(candidates) == 1:
         return candidates[0]
@@ -138,15 +138,15 @@ def read(path: PathOrStream, format: str | None = None, *, missing: float | None
     path : str, path-like or binary stream
         ``"-"`` is standard input. Data compressed by gzip or xz are recognised.
     format : str, optional
-        The name of a format; by default the suffix tells it, or else the content.
+        The name of a format; by default it is recognised by the suffix or else by the content.
     missing : float, optional
-        What a pair costs that the file does not list, for formats that need not list all. Default: 0, or what the file
-        has as a background.
+        The cost of a pair that the file does not list, for formats that need not list all pairs. Default: 0, or the
+        background in the file.
 
     Returns
     -------
     SetPartition or FactorGraph
-        As the format has it. The method ``objective`` gives values in the convention of the file.
+        The kind of problem depends on the format. The method ``objective`` gives values in the convention of the file.
 
     Raises
     ------
@@ -205,21 +205,21 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     path : str, path-like or binary stream
         ``"-"`` is standard output. A file whose name ends in ``.gz`` or ``.xz`` is compressed.
     format : str, optional
-        The name of a format; by default the suffix tells it.
+        The name of a format; by default it is recognised by the suffix.
 
     Raises
     ------
     InvalidProblem
         If the format cannot hold the problem; the message says why.
     InvalidOption
-        If there is no such format, or neither `format` nor the suffix tells one.
+        If there is no such format, or neither `format` nor the suffix names one.
     OSError
         If the file cannot be written. The file is then as it was before.
 
     Notes
     -----
-    Numbers are written such that they are read back exactly. Formats that number their elements keep the order of
-    ``problem.nodes`` but not the names.
+    Numbers are written such that reading gives exactly the same numbers. Formats that number their elements keep the
+    order of ``problem.nodes`` but not the names.
 
     Examples
     --------

@@ -3,12 +3,12 @@
 A file whose nodes have tables or domains is a factor graph instead, see :mod:`graphpart.io.json_factors`.
 
 The object that ``json.dump(networkx.node_link_data(G), file)`` writes: ``nodes`` is a list of objects with ``id``,
-``edges`` (before networkx 3.6 ``links``) one of objects with ``source``, ``target`` and ``cost``. A cost ``-Infinity``
-(a number as Python writes it, or this text, or "-inf") is a pair that must be joined, ``Infinity`` one that must be
-cut; in a multigraph parallel edges add up. `offset` and `sense` of ``objective`` are attributes of the graph, and so is
-`background`, a list of terms that all pairs pay: ``[beta]``, a constant; ``[beta, w]``, with a weight for each node,
-for ``beta w[a] w[b]``; or ``[beta, x, y]`` for ``beta (x[a] y[b] + y[a] x[b])``. Nodes may be text, numbers, null, and
-lists of those (tuples in networkx).
+``edges`` (before networkx 3.6 ``links``) one of objects with ``source``, ``target`` and ``cost``. An edge with cost
+``-Infinity`` (a number as Python writes it, or this text, or "-inf") must be joined, an edge with cost ``Infinity``
+must be cut. In a multigraph the costs of parallel edges add up. `offset` and `sense` of ``objective`` are attributes of
+the graph, and so is `background`, a list of terms that are added to the costs of all pairs: ``[beta]``, a constant;
+``[beta, w]``, with a weight for each node, for ``beta w[a] w[b]``; or ``[beta, x, y]`` for ``beta (x[a] y[b] + y[a]
+x[b])``. Nodes may be text, numbers, null, and lists of those (tuples in networkx).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Factor graphs of UAI with logarithms in place of the factors (``.LG`` of toulbar2): as `uai`, but for the entries.
 
 An entry is the natural logarithm of a factor, and ``-inf`` stands for 0: maximise the sum of the entries. Hence each
-entry l becomes the cost ``-l``, exactly, and ``objective`` is the sum. The manual of toulbar2 says "logarithm" and not
-to which base; toulbar2 1.4.0 gives ``.LG`` files with natural logarithms the costs of the ``.uai`` files with the
-factors themselves, and others to those with logarithms to the base 10.
+entry l becomes the cost ``-l``, exactly, and ``objective`` is the sum. The manual of toulbar2 does not say to which
+base; toulbar2 1.4.0 reads ``.LG`` files with natural logarithms with the same costs as the corresponding ``.uai``
+files, and files with logarithms to the base 10 with other costs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def sniff(head: bytes) -> bool:
-    """Never: nothing but the name of a file tells it from format uai."""
+    """Never: only the name of a file distinguishes it from the format uai."""
     return False
 
 

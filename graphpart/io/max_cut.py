@@ -2,8 +2,8 @@
 
 The format of the G-set (Helmberg & Rendl 2000) and of the graphs of the Biq Mac library. Label the nodes by 0 and 1
 such that edges between different labels weigh most: the objective is that weight, the cost its negative. Lines of equal
-edges add up. Lines that start with ``#`` are comments. A binary quadratic program looks the same, so only the suffix or
-the name of the format tells it.
+edges add up. Lines that start with ``#`` are comments. A file of a binary quadratic program looks the same, so the
+format is recognised only by its suffix or its name.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """METIS graphs with signed edge weights: ``n m 1``, then for each element a line ``v w v w ...`` of neighbours, from 1.
 
-Lines that start with ``%`` are comments; an empty line is an element without neighbours. Each pair stands in the
-lines of both of its elements, with the same weight (Karypis & Kumar 1998). It means: positive weights attract,
-minimise the weight that is cut. Hence ``cost = -w`` and ``objective = cost + sum of all w``. A weight ``inf`` is a
-pair that must be joined, ``-inf`` one that must be cut; neither counts in the objective.
+Lines that start with ``%`` are comments; an empty line is an element without neighbours. Each pair is in the lines of
+both of its elements, with the same weight (Karypis & Kumar 1998). Positive weights attract, and the weight of the cut
+pairs is to be minimised. Hence ``cost = -w`` and ``objective = cost + sum of all w``. A pair of weight ``inf`` must be
+joined, a pair of weight ``-inf`` must be cut; neither counts in the objective.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _entries(source: Source, n: int, m: int) -> tuple[Elements, Elements, NDArra
 
 
 def _sorted(source: Source, line_of: NDArray[np.int64], order: int, u: Elements, v: Elements, w: Any) -> Triangle:
-    """A triangle in lexicographic order; `order` tells whether u (1) or v (-1) is the element whose line it is."""
+    """A triangle in lexicographic order; `order` is 1 if a line belongs to its element u, and -1 if to v."""
     by = np.lexsort((v, u))
     u, v, w = u[by], v[by], w[by]
     twice = np.flatnonzero((u[1:] == u[:-1]) & (v[1:] == v[:-1]))

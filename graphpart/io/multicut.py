@@ -1,10 +1,10 @@
 """MULTICUT text: the line ``MULTICUT``, then one line ``i j w`` for each pair, elements from 0.
 
-The format of the solvers RAMA and LPMP (Abbas & Swoboda 2022). It means: minimise the weight of the pairs that are
-cut. Hence ``cost = -w`` and ``objective = cost + sum of all w``. A weight ``inf`` is a pair that must be joined,
-``-inf`` one that must be cut; neither counts in the objective. Weights of equal pairs add up. The number of elements
-is the largest one plus 1: a pair of weight 0 holds the place of a last element without pairs, and a single element
-has no file.
+The format of the solvers RAMA and LPMP (Abbas & Swoboda 2022). The weight of the cut pairs is to be minimised. Hence
+``cost = -w`` and ``objective = cost + sum of all w``. A pair of weight ``inf`` must be joined, a pair of weight
+``-inf`` must be cut; neither counts in the objective. Weights of equal pairs add up. The number of elements is the
+largest element plus 1: if the last element has no pair, a pair of weight 0 is written for it. A problem with a single
+element cannot be written.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """NumPy arrays in a zip archive: ``matrix``, or ``n, u, v, cost``; ``offset, sense, nodes, must_join`` if needed.
 
-A background has the arrays ``beta`` (k), ``x`` and ``y`` (k, n): each pair pays ``beta x[a] x[b]`` in terms where both
-are equal, else ``beta (x[a] y[b] + y[a] x[b])``. All that a problem has is kept, if its nodes are all integers or all
-text: pairs of indices from 0 with ``cost`` (``inf``: must be cut, ``-inf``: must be joined), `offset` and `sense` of
-``objective``, and `must_join`, pairs that must be joined whatever they cost. Nothing is ever unpickled.
+A background has the arrays ``beta`` (k), ``x`` and ``y`` (k, n). Each of its k terms adds to the cost of every pair
+``beta x[a] x[b]`` if x and y are equal, else ``beta (x[a] y[b] + y[a] x[b])``. The format stores every part of a
+problem whose nodes are all integers or all text: pairs of indices from 0 with ``cost`` (``inf``: must be cut, ``-inf``:
+must be joined), `offset` and `sense` of ``objective``, and `must_join`, pairs that must be joined and have a cost
+besides. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
 
 
 class _Appended(io.RawIOBase):
-    """A stream of which zipfile does not believe that it can go back: standard output and gzip cannot."""
+    """A stream that zipfile treats as not seekable, since standard output and gzip are not."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

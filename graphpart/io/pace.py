@@ -1,9 +1,9 @@
 """Cluster editing graphs of the PACE 2021 challenge: ``p cep n m``, then m lines ``u v``, elements from 1.
 
-Lines that start with ``c`` are comments. It means: insert and delete as few edges as possible, such that each component
-is a clique. Hence the cost is -1 for an edge and +1 for any other pair, and ``objective = cost + m``; what is larger
-than a matrix is worth is read with the +1 as a background, which takes memory for edges only (Bansal, Blum & Chawla
-2004; Kellerhals et al. 2021).
+Lines that start with ``c`` are comments. As few edges as possible are to be inserted and deleted such that each
+component is a clique. Hence the cost is -1 for an edge and +1 for any other pair, and ``objective = cost + m`` (Bansal,
+Blum & Chawla 2004; Kellerhals et al. 2021). If the graph is too large for a matrix, the +1 is read as a background,
+which takes memory for edges only.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _header(source: Source) -> tuple[int, int]:
 
 
 def _second(u: np.ndarray, v: np.ndarray) -> int:
-    """The position of the first pair that is there before."""
+    """The position of the first pair that occurs a second time."""
     key = np.minimum(u, v) * np.int64(2**31) + np.maximum(u, v)
     order = np.argsort(key, kind="stable")
     return int(order[1:][key[order[1:]] == key[order[:-1]]].min())

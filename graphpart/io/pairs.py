@@ -1,4 +1,4 @@
-"""What the writers of set partition problems share: the pairs of a problem, and required joins that do not fit."""
+"""Functions that writers of set partition problems share: the pairs of a problem, and checks of required joins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["joins_without_cost", "stored_pairs", "sum_of_finite"]
 
 
 def sum_of_finite(weights: NDArray[np.float64]) -> float:
-    """The sum of all weights that are no requirements; InvalidProblem if it overflows."""
+    """The sum of all finite weights; InvalidProblem if it overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(weights.sum(where=np.isfinite(weights)))
     if not np.isfinite(total):
@@ -21,7 +21,7 @@ def sum_of_finite(weights: NDArray[np.float64]) -> float:
 
 
 def stored_pairs(problem: SetPartition) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """The pairs of a problem, those that must be joined with the cost -inf beside the cost they also have.
+    """The pairs of a problem; a pair that must be joined also appears with the cost -inf.
 
     A matrix gives its non-zero entries.
     """

@@ -1,8 +1,8 @@
 """Sparse binary quadratic programs: ``n m``, then m lines ``i j q``, variables from 1.
 
-The format of the Biq Mac library (Wiegele 2007). It means: minimise x'Qx over x in {0, 1}^n, where each line with
-i != j stands for two entries of the symmetric matrix Q and hence counts twice. The diagonal becomes unary costs, other
-entries become pairwise ones; lines of equal entries add up. Lines that start with ``#`` are comments.
+The format of the Biq Mac library (Wiegele 2007). x'Qx is to be minimised over x in {0, 1}^n. Each line with i != j
+stands for two entries of the symmetric matrix Q and therefore counts twice. Entries on the diagonal become unary costs,
+other entries pairwise costs. Lines of equal entries add up. Lines that start with ``#`` are comments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of ``n m``, then m lines ``i j value``, indices from 1: what the formats `qubo` and `maxcut` have in common."""
+"""Files of ``n m``, then m lines ``i j value``, indices from 1: the common part of the formats `qubo` and `maxcut`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def read_triples(
     ----------
     source : Source
     letter, index, lines : str
-        What messages call the value, what is indexed, and the lines: ``"w"``, ``"node"``, ``"edges"``.
+        The words for the value, for what is indexed, and for the lines in messages, for example ``"w"``, ``"node"``,
+        ``"edges"``.
     loops : bool
         Whether the two indices of a line may be equal.
 

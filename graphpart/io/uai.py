@@ -3,8 +3,8 @@
     number of variables; their domains; number of tables; for each its scope ``k v1 ... vk``, variables from 0;
     for each its entries ``s t1 ... ts``, the last variable of the scope running fastest.
 
-The format of the UAI inference competitions. It means: maximise the product of the tables. Hence each entry becomes the
-cost ``-ln t``, and 0 becomes ``inf``; ``objective`` is the natural logarithm of the product, without normalisation.
+The format of the UAI inference competitions. The product of the tables is to be maximised. Hence each entry t becomes
+the cost ``-ln t``, and 0 becomes ``inf``; ``objective`` is the natural logarithm of the product, without normalisation.
 In a ``BAYES`` file the last variable of each scope is the child; its tables are read like those of ``MARKOV``. The
 constant of a problem is written as a table with an empty scope. Exponentials and logarithms are those of
 :mod:`graphpart.kernels.elementary`, so a problem makes the same file, and a file the same problem, on every processor.
@@ -54,7 +54,7 @@ def read(source: Source) -> FactorGraph:
 
 
 def read_network(source: Source) -> tuple[Domains, Positions, Domains, Entries, Callable[[int, str], FormatError]]:
-    """Domains, starts of scopes, scopes, table entries, and what makes an error about the entry at a position."""
+    """Domains, starts of scopes, scopes, table entries, and a function that makes the error about an entry."""
     _header(source)
     stream = NumberStream(source, "counts, domains, scopes and tables")
     n = stream.count("the number of variables")
@@ -116,7 +116,7 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
 
 
 def write_network(problem: FactorGraph, entries: Entries, constant: float, stream: BinaryIO) -> None:
-    """Write the tables of a problem as these entries, and its constant, unless it is 0, as this one."""
+    """Write the tables of a problem with the given entries, and its constant, unless it is 0, as the given one."""
     m, start = problem.m, problem.scope_start.tolist()
     extra = problem.constant != 0
     stream.write(f"MARKOV\n{problem.n}\n{' '.join(map(str, problem.domains.tolist()))}\n{m + extra}\n".encode())

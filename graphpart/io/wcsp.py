@@ -3,12 +3,13 @@
     name n largest-domain m top; the domains of n variables; then for each function its arity and variables, from 0, a
     default cost, a number of tuples, and for each tuple its labels and cost.
 
-It means: minimise the sum of the costs; a cost of at least `top` forbids (de Givry et al.). Hence ``cost`` is the
-file's own, and what is forbidden becomes ``inf``. Of two equal tuples the later one counts.
+The sum of the costs is to be minimised, and a cost of at least `top` forbids (de Givry et al.). Hence costs are those
+in the file, and forbidden entries become ``inf``. If a tuple occurs twice, the later one counts.
 
-Of the global cost functions, which have a keyword in place of tuples, one is read: ``k v1 ... vk -1 clique 1``, then
-for each variable a number of labels and these labels, in a line of its own. At most one of the variables may have one
-of its labels; that is the same as forbidding this for each pair of variables. Shared functions are not read.
+Global cost functions have a keyword instead of tuples. One of them is read: ``k v1 ... vk -1 clique 1``, then for each
+variable a number of labels and these labels, in a line of its own. At most one of the variables may have one of its
+listed labels. This is read as a factor for each pair of variables, which forbids that both have one of their listed
+labels. Shared functions are not read.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def _header(source: Source) -> tuple[int, int, int, float]:
 
 
 def write(problem: FactorGraph, stream: BinaryIO) -> None:
-    """Write a problem whose costs are whole and at least 0, up to a constant for each factor."""
+    """Write a problem whose costs are integers of at least 0, up to a constant for each factor."""
     tables, table_start = problem.tables, problem.table_start.tolist()
     finite = tables[np.isfinite(tables)]
     constant = problem.constant

@@ -1,7 +1,7 @@
 """Exponentials and logarithms that are the same, to the last bit, on every processor.
 
 Those of NumPy and of the C library are not: they choose among several versions by the instructions that the processor
-has, and these differ in the last bit. What files hold is computed by the functions here instead.
+has, and these differ in the last bit. The content of files is computed by the functions here instead.
 
 They consist of additions, multiplications and divisions, which IEEE 754 rounds correctly, and of operations that are
 exact, in a fixed order; kernels are compiled such that no two of them are contracted into one. Argument reduction

@@ -12,7 +12,7 @@ a callable                    its own     ``kind(X, Z)``, of shape (m, W) for m 
 a sequence of these           their sum   one after the other
 ============================  ==========  =============================================================
 
-All are symmetric, as pairs have no order; that is why concatenation sorts the two values.
+All kinds are symmetric, because pairs have no order. Concatenation therefore sorts the two values.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _cosine(x: Array, z: Array) -> Array:
 
 @dataclass(frozen=True)
 class Attributes:
-    """How one kind is computed and named."""
+    """The computation and the names of the attributes of one kind."""
 
     rows: Callable[[Array, Array], Array]
     names: Callable[[Sequence[str]], list[str]]
@@ -130,7 +130,7 @@ def rows_of(x: Array, z: Array, kinds: Sequence[Any]) -> Array:
 
 
 def attribute_names(kind: Kind, names: Sequence[str]) -> list[str] | None:
-    """The names of pair attributes from those of element attributes; None if a callable makes some of them."""
+    """The names of pair attributes from those of element attributes; None if a callable makes some attributes."""
     kinds = flat(kind)
     if any(callable(part) for part in kinds):
         return None

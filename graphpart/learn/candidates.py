@@ -1,4 +1,4 @@
-"""Which pairs to look at: training pairs from labelled elements, and candidates where all pairs are too many.
+"""Selection of pairs: training pairs from labelled elements, and candidate pairs if all pairs are too many.
 
 Pairs are arrays of int64 of shape (m, 2), with the smaller index first, in lexicographic order, each pair once.
 """
@@ -30,7 +30,8 @@ def training_pairs(
     size : int, optional
         Draw at most so many different pairs at random. Default: all pairs.
     balanced : bool
-        If drawn: ``size // 2`` joins and as many cuts (all of them where there are fewer), instead of pairs uniformly.
+        If `size` is given: draw ``size // 2`` joins and as many cuts (all of them if there are fewer), instead of
+        drawing from all pairs uniformly.
     seed : int, optional
     missing : any
         The label of elements without one, which are in no pair; None and NaN always count as missing.
@@ -99,8 +100,8 @@ def cut_into_problems(
     size : int
         Elements of a sample, at most.
     classes : int, optional
-        So many classes, drawn at random, are in a sample. Default: between 2 and all, drawn for each sample, so that
-        learned costs fit problems with few classes and with many.
+        The number of classes in a sample, which are drawn at random. Default: a random number between 2 and all for
+        each sample, so that learned costs are suitable for problems with few and with many classes.
     seed : int, optional
     missing : any
         The label of elements without one, which are in no sample; None and NaN always count as missing.
@@ -156,7 +157,7 @@ def equal_keys(*keys: ArrayLike, largest: int | None = None) -> Pairs:
         One key for each element, such as a postcode or the sound of a name; a pair is a candidate if any of the given
         arrays has equal keys for both. None and NaN are equal to nothing.
     largest : int, optional
-        Ignore keys that more elements than this share, as they would give many pairs and tell little.
+        Ignore a key if more elements than this share it: it would give many pairs and little information.
 
     Returns
     -------
@@ -185,7 +186,7 @@ def equal_keys(*keys: ArrayLike, largest: int | None = None) -> Pairs:
 
 
 def nearest_neighbors(X: ArrayLike, k: int, metric: Any = "euclidean") -> Pairs:
-    """All pairs of which one is among the k nearest neighbours of the other, through scikit-learn.
+    """All pairs in which one element is among the k nearest neighbours of the other, by scikit-learn.
 
     Parameters
     ----------

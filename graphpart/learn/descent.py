@@ -84,7 +84,7 @@ def newton(objective: Objective, tolerance: float, trace: Trace) -> tuple[Array,
 
 
 def steepest_descent(objective: Objective, tolerance: float, trace: Trace) -> tuple[Array, Status]:
-    """The same by steepest descent with exact line search, two passes over the samples per iteration."""
+    """The minimiser by steepest descent with exact line search, two passes over the samples per iteration."""
     stopping = objective.stopping
     theta = np.zeros(objective.size)
     try:
@@ -112,7 +112,7 @@ def steepest_descent(objective: Objective, tolerance: float, trace: Trace) -> tu
 
 
 def minimise_on_line(derivatives: Callable[[float], tuple[float, float]]) -> float:
-    """The minimiser over eta > 0 of a strictly convex function that decreases at 0, to the last digits.
+    """The minimiser over eta > 0 of a strictly convex function that decreases at 0, up to rounding.
 
     Newton's method in one dimension, kept inside a bracket of the root of the first derivative.
 

@@ -5,20 +5,21 @@ losses l_i(y), the objective is
 
     ||w||^2 / (2 sigma^2)  +  sum over i of max over y of (l_i(y) - <w, psi_i(y)>).
 
-Each maximum belongs to an *oracle*, which knows the answers. The dual has a convex combination of answers for each
-block; w = sum of w_i, where w_i = sigma^2 times the combination of psi_i. A step asks the oracle of one block for its
-answer at w, and moves w_i and the block's loss towards it as far as the dual rises, which has a closed form:
+An *oracle* computes each maximum and the answer that attains it. A dual point is a convex combination of answers for
+each block; w is the sum of all w_i, where w_i is sigma^2 times the combination of psi_i. A step asks the oracle of one
+block for its answer s at w, and moves w_i and the loss l_i of the block towards those of s as far as the dual rises,
+which has a closed form:
 
     gamma = clip((<w, w_i - w_s> / sigma^2 - l_i + l_s) / (||w_i - w_s||^2 / sigma^2), 0, 1)
 
 The duality gap, from one pass over all oracles at the same w, proves how far the objective is from the optimum,
 provided that the oracles are exact.
 
-This one takes one inference for each step and remembers a single combination for each block: what fits oracles that are
-cheap, as those of conditional random fields. `max_margin.frank_wolfe`, for partitions, whose inference costs far more
-than arithmetic on attributes, remembers the answers themselves, moves weight between them without asking again, starts
-from a mean of the prior that is not 0, and takes bounds from oracles that are not exact. Memory for answers would be
-O(answers * size) for each of thousands of sequences here.
+This solver takes one inference for each step and stores a single combination for each block, which suits cheap oracles
+such as those of conditional random fields. `max_margin.frank_wolfe` is for partitions, where inference takes far longer
+than arithmetic on attributes. It stores the answers themselves, moves weight between them without asking the oracle
+again, starts from a mean of the prior that is not 0, and uses bounds of oracles that are not exact. Storing answers
+here would take memory O(answers * size) for each of thousands of sequences.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ Oracle = Callable[[int, Array], tuple[Array, float]]  #: (psi_i(y), l_i(y)) of t
 
 @dataclass
 class Solution:
-    """Parameters, and how far they are from the best.
+    """Parameters, with a bound on how far their objective is above the least one.
 
     Attributes
     ----------
@@ -94,12 +95,12 @@ def block_frank_wolfe(
     seed : int, optional
         For the order of the blocks in each pass.
     start : ndarray of float64, shape (size,), optional
-        Returned if there is no time for a better one.
+        The parameters to return if there is no time for better ones.
 
     Notes
     -----
-    Memory O(blocks * size). Each pass asks every oracle once; the gap is measured after passes 1, 2, 4, 8, ... and then
-    every eighth, at the last w and at the average of all, weighted by their number.
+    Memory O(blocks * size). Each pass asks every oracle once. The gap is measured after passes 1, 2, 4, 8, and then
+    after every eighth pass, at the last w and at the average of all w, where later ones have larger weights.
     """
     rng = np.random.default_rng(0 if seed is None else seed)
     variance = sigma * sigma
@@ -109,7 +110,7 @@ def block_frank_wolfe(
     best = Solution(np.zeros(size) if start is None else start.copy())
 
     def measure(at: Array, bound: float) -> bool:
-        """Take parameters if they are the best; False if there is no time for a whole pass."""
+        """Keep parameters if they are the best; return False if there is no time for a whole pass."""
         primal = 0.5 * float(at @ at) / variance
         for i in range(blocks):
             psi, loss = oracle(i, at)

@@ -10,12 +10,12 @@ changes J by
 
     s_D w_a / (s_D + w_a) ||phi(a) - m_D||^2  -  s_C w_a / (s_C - w_a) ||phi(a) - m_C||^2,
 
-and the search applies the best move of one element, while it lowers J (Hartigan 1975; with a kernel, Dhillon, Guan &
-Kogan 2002). A fixed point of these moves is one of Lloyd's algorithm too, not the other way round.
+and the search applies the best move of one element, as long as it lowers J (Hartigan 1975; with a kernel, Dhillon, Guan
+& Kogan 2002). A fixed point of these moves is also a fixed point of Lloyd's algorithm, but not vice versa.
 
-Since J is divided by the sizes of subsets, it is no sum of costs of pairs, and moves need an element-by-subset table of
-their own. With K = D^-1 A D^-1 and w = D 1 for a graph with adjacency matrix A and degrees D, k minus the normalised
-association (which is the normalised cut) is J up to a constant (Dhillon, Guan & Kulis 2007).
+Since the terms of J are divided by the sizes of subsets, J is not a sum of costs of pairs, and this search has its own
+element-by-subset table. With K = D^-1 A D^-1 and w = D 1 for a graph with adjacency matrix A and degrees D, k minus the
+normalised association (which is the normalised cut) is J up to a constant (Dhillon, Guan & Kulis 2007).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all models with linear costs of pairs share: costs and decisions from parameters, and their files."""
+"""The base of all models with linear costs of pairs: costs and decisions from parameters, and their files."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LinearCosts:
         return (self.decision_function(X) > 0).astype(np.int64)
 
     def score(self, X: Any, y: ArrayLike) -> float:
-        """The share of decisions that :meth:`predict` makes as in `y`."""
+        """The share of decisions of :meth:`predict` that agree with `y`."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     # ------------------------------------------------------------------------------------------------------- files

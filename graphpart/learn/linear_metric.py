@@ -7,8 +7,9 @@ minimises
     + lambda * mean over negative pairs of  max(0, beta - ||P d_s||^2)
 
 with 0 <= alpha < beta: positive pairs closer than alpha and negative pairs farther than beta cost nothing. The gradient
-is 2 P M with M the mean of d d^T over the positive pairs that cost something, minus lambda times the same over the
-negative ones; it is followed by L-BFGS from the principal axes of the data. The objective is not convex in P.
+is 2 P M, where M is the sum of d d^T over the positive pairs with a cost, divided by the number of positive pairs,
+minus lambda times the same for negative pairs. L-BFGS minimises the objective, starting from the principal axes of the
+data. The objective is not convex in P.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Array = NDArray[np.float64]
 
 
 class LinearMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A linear transform in which squared distances tell pairs of one class from others.
+    """A linear transform after which squared distances separate pairs of one class from other pairs.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class LinearMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     max_pairs : int, optional
         Learn from so many pairs, half of them positive, drawn at random. Default: all.
     max_iter : int
-        Of L-BFGS.
+        Iterations of L-BFGS.
     random_state : int, optional
         Seed of the draw.
 

@@ -42,12 +42,13 @@ class LogisticRegression(LinearCosts):
     sigma : float
         Standard deviation of the Gaussian prior of each parameter, including the intercept.
     solver : {"newton", "steepest-descent"}
-        Newton's method takes a few passes over the data; steepest descent with exact line search is the textbook's
-        algorithm and takes hundreds if attributes are correlated. Both reach the same parameters.
+        Newton's method takes a few passes over the data. Steepest descent with exact line search, the algorithm of
+        textbooks, takes hundreds of passes if attributes are correlated. Both reach the same parameters.
     tol : float
         Tolerance on the norm of the gradient of the objective, which is a sum over samples.
     max_iterations : int, optional
-        Default 200 for Newton's method and 10000 for steepest descent; a run that ends by it warns.
+        Default 200 for Newton's method and 10000 for steepest descent. A warning is issued if the run ends by this
+        limit.
     intercept : bool
         Append a constant attribute 1, whose parameter is the last one.
 
@@ -138,7 +139,7 @@ class LogisticRegression(LinearCosts):
         y : array_like, shape (n,)
             Decisions 0 or 1.
         sample_weight : array_like, shape (n,), optional
-            Finite and not negative; a weight k counts as k equal samples.
+            Finite and not negative. A sample of weight k counts as much as k equal samples.
         attributes : sequence of V str, optional
             Names of the attributes; default: the columns of a data frame.
         time_limit : float, optional

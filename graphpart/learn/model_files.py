@@ -1,4 +1,4 @@
-"""Models of costs from files, whatever they were learned by."""
+"""Reading of models of costs, of any class, from files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["load_model"]
 
 
 def load_model(path: str | os.PathLike[str]) -> LogisticRegression | MaxMarginPartition:
-    """Read a model that the method `save` of any of them wrote; ``"-"`` is standard input.
+    """Read a model that the method `save` of any model of costs wrote; ``"-"`` is standard input.
 
     Raises
     ------

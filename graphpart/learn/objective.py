@@ -9,9 +9,9 @@ P(y_s = 1 | x_s) = 1 / (1 + 2^-f_s) and a Gaussian prior with standard deviation
 With the signed margin m = f if y = 0, -f if y = 1, each term is log2(1 + 2^m), which needs one exponential of a number
 that is not positive, and loses no digits however far m is from 0.
 
-Samples are read in blocks that stay in the cache between the two or three times they are touched in one pass. Each
-product with a block is a stack of products with slices so small that the BLAS does not wake its threads for them:
-on a busy machine, thousands of meetings of threads cost far more than the arithmetic.
+Samples are read in blocks that stay in the cache, since a pass reads each block two or three times. Each product with a
+block is divided into products with slices so small that the BLAS does not use threads for them: on a busy machine,
+thousands of synchronisations of threads take far longer than the arithmetic.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MATRIX_WORK = 1 << 18  # of a product of a slice with itself, at most
 
 
 class Ended(Exception):
-    """The run has to end in the middle of a pass; what the pass accumulated is of no use."""
+    """The run has to end in the middle of a pass; the sums of this pass are not used."""
 
 
 class Objective:
@@ -226,7 +226,7 @@ def float_rows(X: Any, first: int, checked: bool = False) -> Array:
 
 
 def check_lengths(samples: int, y: Any, weights: Any) -> None:
-    """Complain unless there is one decision, and one weight if any, for each sample."""
+    """Raise InvalidProblem unless there is one decision and, if there are weights, one weight for each sample."""
     if np.shape(y) != (samples,):
         raise InvalidProblem(f"y has shape {np.shape(y)}: expected ({samples},), one decision for each sample")
     if weights is not None and np.shape(weights) != (samples,):

@@ -1,8 +1,9 @@
 """From attributes of elements to costs of pairs: candidate pairs, training pairs, costs, and the problem to solve.
 
-With a learned theta, the cost of joining a and b is c[a, b] = -<theta, x_ab>. Over all pairs, the costs go straight
-into the matrix: what is linear in products of attributes is one symmetric update of rank V by the BLAS, sums of
-absolute or squared differences are one sweep of a kernel; no array of all pairs times all attributes exists.
+With a learned theta, the cost of joining a and b is c[a, b] = -<theta, x_ab>. The costs of all pairs are written
+directly into a matrix, without an array of all pairs times all attributes. Terms that are linear in products of
+attributes are one symmetric update of rank V by the BLAS; sums of absolute or squared differences are one sweep of a
+kernel.
 """
 
 from __future__ import annotations

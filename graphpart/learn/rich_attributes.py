@@ -1,20 +1,22 @@
 """Attributes of pairs that carry over to other classes: nearness in a learned linear map, and walks among neighbours.
 
-1. Attributes of elements are centred and divided by the root of their variance plus the median variance of all, so
-   that those that hardly vary are not blown up; then mapped such that the mean scatter within classes becomes that of
-   independent attributes (the whitening of linear discriminant analysis; the scatter is shrunk half-way to its
-   mean, Friedman 1989): directions in which elements of one class differ count little from then on.
-2. Nearness of a pair in this map is told twice: by minus the Euclidean distance, in units of the mean distance of
-   training pairs, and by the cosine.
-3. For each of both, the graph that joins every element with its k nearest neighbours and itself has the random walk
-   with matrix M = D^-1/2 A D^-1/2. How alike the places are that walks of t / 2 steps lead to from a and from b,
+1. Attributes of elements are centred and divided by the root of (their variance plus the median variance of all
+   attributes), so that attributes that hardly vary do not become large. Then a linear map makes the mean scatter within
+   classes that of independent attributes (the whitening of linear discriminant analysis; the scatter is shrunk half-way
+   to its mean, Friedman 1989). After the map, directions in which elements of one class differ count little.
+2. Two attributes measure the nearness of a pair after the map: minus the Euclidean distance, in units of the mean
+   distance of training pairs, and the cosine.
+3. For each of these two measures, a graph joins every element with its k nearest neighbours and with itself. Let M =
+   D^-1/2 A D^-1/2 be the normalised matrix of the random walk on this graph. For t = 2, 4, 8, 16, a further attribute
+   compares the distribution of a walk of t / 2 steps from a with that of a walk of t / 2 steps from b:
 
        M^t[a, b] / sqrt(M^t[a, a] M^t[b, b]),        t = 2, 4, 8, 16,
 
-   is the cosine of diffusion maps (Coifman & Lafon 2006). It adapts to the density around each element, and elements
-   at the two ends of an elongated class are near in it: what costs learned from some classes need to fit others.
+   This is the cosine of diffusion maps (Coifman & Lafon 2006). It adapts to the density around each element, and
+   elements at the two ends of an elongated class are near in it. For both reasons, costs that are learned from some
+   classes also suit others.
 
-Attributes of 3 depend on which other elements there are.
+The attributes of 3 depend on all elements, not only on those of the pair.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ class RichAttributes:
 
     Notes
     -----
-    O(n V^2 + n^2 (V + k sum of steps)) time and some matrices of n times n numbers of memory for n elements.
+    For n elements, the time is O(n V^2 + n^2 (V + k sum of steps)), and the memory is that of some matrices of n times
+    n numbers.
     """
 
     mean_: Array
@@ -101,7 +104,7 @@ class RichAttributes:
     def matrices(self, X: Array) -> Iterator[Array]:
         """The attributes of all pairs, one symmetric matrix of shape (n, n) after the other, in the order of `NAMES`.
 
-        Each is only valid until the next one is asked for.
+        A matrix is valid only until the next one is requested.
         """
         check_matrix_fits(len(X), copies=4)
         Z = self.mapped(X)
@@ -145,14 +148,15 @@ class RichAttributes:
 
 
 def walk_similarities(near: Array, k: int) -> Iterator[Array]:
-    """How alike the places are that random walks lead to from both ends of each pair.
+    """For each pair, the similarity of the distributions of random walks from both of its elements.
 
     Parameters
     ----------
     near : ndarray of float64, shape (n, n)
         Symmetric; larger is nearer. The diagonal does not matter.
     k : int
-        Every element is a neighbour of itself, of its k nearest elements, and of those of whose nearest it is one.
+        Number of neighbours. An element is linked to itself, to its k nearest elements, and to the elements that have
+        it among their k nearest.
 
     Yields
     ------

@@ -1,14 +1,14 @@
-"""Thresholds on costs: partitions along a path of them, and the one that suits classes never learned from.
+"""Thresholds on costs: partitions for many thresholds, and the choice of a threshold by cross-validation over classes.
 
-A threshold t is subtracted from the cost of each pair that has one. Let a partition have the cost c and join m such
-pairs: with threshold t it costs c - t m, a line in t, and the best partitions for all thresholds are those on the lower
-envelope of all lines. The path is walked twice:
+A threshold t is subtracted from the cost of each pair that has a cost. If a partition has the cost c and joins m such
+pairs, it costs c - t m with threshold t, which is a line in t. The best partitions for all thresholds are those on the
+lower envelope of all lines. The thresholds are visited twice:
 
-    upwards:    from the partition for the threshold before, subsets are joined greedily, then Kernighan-Lin
-    downwards:  where a partition found elsewhere on the path is better than the own one, Kernighan-Lin from there
+    upwards: greedy joining and Kernighan-Lin start from the partition for the previous threshold downwards: if a
+    partition found for another threshold is better, Kernighan-Lin starts from it
 
-so that no threshold starts anew, and none has a partition worse than that of another threshold. Between two
-thresholds, few elements move: such steps cost a fraction of a start.
+So no threshold starts from scratch, and the partition for a threshold is never worse than that for another threshold.
+Between two thresholds few elements move, and a step takes a fraction of the time of a start from scratch.
 """
 
 from __future__ import annotations
@@ -60,13 +60,14 @@ def threshold_path(
     Parameters
     ----------
     problem : SetPartition, networkx.Graph, or ndarray of shape (n, n)
-        A matrix holds the cost of each pair; of a problem with listed pairs, only these have a cost. A problem from
-        pairs so many that it is stored as a matrix (`is_dense`) counts as one, unless made with ``dense=False``.
+        In a matrix, every pair has a cost; in a problem with listed pairs, only these have a cost. A problem made from
+        so many pairs that it is stored as a matrix (`is_dense`) counts as a matrix, unless it was made with
+        ``dense=False``.
     thresholds : array_like of float, shape (T,)
         In any order.
     time_limit, callback
-        As for :func:`graphpart.solve`. When the time is up, partitions not yet found are those of the nearest lower
-        threshold.
+        As for :func:`graphpart.solve`. When the time is over, each remaining threshold gets the partition of the
+        nearest lower threshold.
 
     Returns
     -------
@@ -137,7 +138,7 @@ def _line(p: SetPartition, labels: Labels) -> tuple[float, float]:
 
 @dataclass
 class ThresholdSelection:
-    """A threshold chosen out of sample, and why.
+    """A threshold chosen by cross-validation, and the scores by which it was chosen.
 
     Attributes
     ----------
@@ -145,11 +146,11 @@ class ThresholdSelection:
     thresholds : ndarray of float64, shape (T,)
         In ascending order.
     scores : ndarray of float64, shape (R, T)
-        Of each split and threshold.
+        The score of each split and threshold.
     mean : ndarray of float64, shape (T,)
-        Of the scores over splits.
+        The mean over splits of the scores of each threshold.
     held_out : list of R tuples
-        The classes that were not learned from.
+        The classes left out in each split.
     """
 
     threshold: float
@@ -177,10 +178,11 @@ def cross_validate_threshold(
 ) -> ThresholdSelection:
     """Choose the threshold to subtract from learned costs by leaving classes out.
 
-    Costs that are learned from some classes are to partition elements of others: so for each split, some of the classes
-    are left out, the costs are learned from the rest, and the elements left out are partitioned for all thresholds.
-    Of all thresholds whose mean score is behind the best one by at most the standard error of this difference, the one
-    nearest to 0 is taken: learned costs are moved only where there is evidence for it.
+    Costs that are learned from some classes are used to partition elements of other classes. Therefore, in each split,
+    some classes are left out, the costs are learned from the other classes, and the elements of the classes left out
+    are partitioned for all thresholds. A threshold is acceptable if its mean score is below the best mean score by at
+    most the standard error of the difference. Of all acceptable thresholds, the one nearest to 0 is chosen: learned
+    costs are changed only if there is evidence for it.
 
     Parameters
     ----------
@@ -192,10 +194,10 @@ def cross_validate_threshold(
     thresholds : array_like of float, shape (T,), optional
         Default: 27 values from -2 to 2 times the root of the mean square of the costs, denser near 0.
     splits : int
-        At most so many; where there are fewer ways to leave classes out, all of these.
+        The number of splits; if there are fewer ways to leave classes out, all of these are used.
     held_out : float
-        The share of classes left out, between 0 and 1; at least 2 classes are, and at least 2 are learned from where
-        there are 4, otherwise 1.
+        The share of classes left out, between 0 and 1. At least 2 classes are left out. At least 2 classes are learned
+        from if there are 4 or more, otherwise 1.
     score : {"adjusted-rand", "joins-f1"} or callable
         ``score(truth, labels)``, larger is better.
     seed : int, optional

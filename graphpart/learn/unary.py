@@ -1,4 +1,4 @@
-"""Models of scikit-learn as sources of unary costs: one array (n, labels) from a fitted model and n observations.
+"""Unary costs from models of scikit-learn: an array (n, labels) from a fitted model and n observations.
 
 ==============================================  ====================================================
 fitted model                                    cost of label k for an observation x
@@ -27,7 +27,7 @@ from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency
 __all__ = ["fit_in_batches", "outlier_costs", "tuned_naive_bayes", "unary_costs"]
 
 Array = NDArray[np.float64]
-LARGEST = -float(np.log(np.finfo(np.float64).tiny))
+LARGEST_COST = -float(np.log(np.finfo(np.float64).tiny))
 
 
 def unary_costs(model: Any, X: ArrayLike) -> Array:
@@ -48,7 +48,7 @@ def unary_costs(model: Any, X: ArrayLike) -> Array:
     Raises
     ------
     InvalidOption
-        If the model is none of those.
+        If the model is of another kind.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def tuned_naive_bayes(
     y : array_like, shape (n,)
         Classes.
     strengths : sequence of float
-        How often each outcome is pretended to have been seen besides.
+        The numbers of additional pretended observations of each outcome (Laplace smoothing) to try.
     held_out : float
         The share of observations, drawn with equal shares of classes, on which the accuracy is measured.
     seed : int, optional
@@ -132,7 +132,7 @@ def tuned_naive_bayes(
     model : sklearn.naive_bayes.BernoulliNB
         Fitted to all observations with the best strength; of equally good ones, the smallest.
     accuracies : dict
-        The accuracy on held-out data by strength.
+        The accuracy on held-out data for each strength.
     """
     try:
         from sklearn.model_selection import train_test_split
@@ -211,4 +211,4 @@ def _last(model: Any, attribute: str) -> bool:
 
 
 def _capped(costs: Array) -> Array:
-    return np.minimum(costs, LARGEST, out=costs)
+    return np.minimum(costs, LARGEST_COST, out=costs)

@@ -1,25 +1,23 @@
 """The set partition problem and its algorithms.
 
-`problem` is the room that all others build on; `local_search`, `anytime_search` and `exact_solvers` find partitions;
-`bounds` and `certificates` prove how good they are; `reduction` is what is known beforehand. `auto` chooses among all;
-`confidence` says how sure a partition is; `extending` takes an old one to a problem that has changed.
+All other rooms build on `problem`. `local_search`, `anytime_search` and `exact_solvers` find partitions. `bounds` and
+`certificates` prove lower bounds. `reduction` finds pairs that are known beforehand. `auto` chooses among all of these.
+`confidence` says how certain each decision of a partition is. `extending` adapts an old partition to a problem that has
+changed.
 
-They are imported when they are first used, so that `import graphpart` stays quick.
+The rooms are imported when they are first used, so that `import graphpart` is fast.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphpart.partition.anytime_search.search import search
-    from graphpart.partition.auto import auto
     from graphpart.partition.bounds.lower_bound import lower_bound
     from graphpart.partition.certificates.certificate import Certificate
     from graphpart.partition.confidence.doubts import Doubts, doubts
-    from graphpart.partition.exact import exact
-    from graphpart.partition.exact_solvers.brute_force import brute_force
+    from graphpart.partition.default import auto
+    from graphpart.partition.enumeration.brute_force import brute_force
     from graphpart.partition.exact_solvers.ilp import ilp
     from graphpart.partition.extending.extend import ExtendedResult, extend
     from graphpart.partition.local_search.greedy_joining import greedy_joining
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
     from graphpart.partition.local_search.multilevel import multilevel
     from graphpart.partition.problem import SetPartition
+    from graphpart.partition.proving import exact
     from graphpart.partition.reduction.persistency import persistency, reduce
 
 __all__ = [
@@ -56,10 +55,10 @@ WHERE = {
     "Doubts": "confidence.doubts",
     "ExtendedResult": "extending.extend",
     "SetPartition": "problem",
-    "auto": "auto",
-    "brute_force": "exact_solvers.brute_force",
+    "auto": "default",
+    "brute_force": "enumeration.brute_force",
     "doubts": "confidence.doubts",
-    "exact": "exact",
+    "exact": "proving",
     "extend": "extending.extend",
     "greedy_joining": "local_search.greedy_joining",
     "greedy_moving": "local_search.greedy_moving",
@@ -85,14 +84,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """`auto` is a module and the function in it: imports set the former, users mean the latter."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in WHERE and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -1,11 +1,11 @@
-"""Reports for people: one self-contained HTML file that says how good a result is, and shows it.
+"""Reports: one self-contained HTML file that describes a result and shows how good it is.
 
-`report` and `report_benchmark` are the faces. Of a result, `words` says how good it is, `progress` draws cost and bound
-over time; `partitions` and `labelings` put together what is shown of each kind of problem: `pair_totals` goes through
-the costs of pairs once, `layout` places elements, `pictures` draws graph and matrix, `grids` finds out whether elements
-lie on a grid. Of a benchmark, `profiles` computes performance profiles. `charts` draws by Bokeh (extra `report`),
-`payload` packs data, `page` writes the file. Scripts and styles of the page are in `assets`. Calls partition and crf
-for doubts; nothing calls it but users and the command line.
+`report` and `report_benchmark` are the public functions. For a result, `words` describes how good it is, and `progress`
+draws cost and bound over time. `partitions` and `labelings` assemble the page for each kind of problem: `pair_totals`
+goes through the costs of pairs once, `layout` places elements, `pictures` draws graph and matrix, `grids` finds out
+whether elements lie on a grid. For a benchmark, `profiles` computes performance profiles. `charts` draws by Bokeh
+(extra `report`), `payload` packs data, `page` writes the file. Scripts and styles of the page are in `assets`. This
+room calls partition and crf for doubts; only users and the command line call it.
 """
 
 from graphpart.reporting.benchmark import report_benchmark

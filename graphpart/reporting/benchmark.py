@@ -1,4 +1,4 @@
-"""The face: `report_benchmark(runs, path)` writes one HTML file about the runs of methods on instances."""
+"""`report_benchmark(runs, path)` writes one HTML file about the runs of methods on instances."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ def report_benchmark(
     Parameters
     ----------
     runs : sequence of mappings
-        One for each run: ``instance``, ``family``, ``method``, ``cost``, ``seconds``, ``status``; where known also
-        ``kind`` (of problem: each has its own profiles), ``elements``, ``pairs``, ``best known`` (cost),
-        ``lower_bound``, ``subsets`` and ``history``, (seconds, cost).
+        A mapping for each run with ``instance``, ``family``, ``method``, ``cost``, ``seconds``, ``status``; if known,
+        also ``kind`` (of the problem: each kind has its own profiles), ``elements``, ``pairs``, ``best known`` (cost),
+        ``lower_bound``, ``subsets`` and ``history``, a sequence of (seconds, cost).
     path : str, path-like or binary file
         Where to write; a file appears under its name only when it is complete.
     title : str
-        What the page is called.
+        The title of the page.
     time_limit : float, optional
-        Seconds that each run was given, to be said.
+        The time limit of each run in seconds, for the text of the page.
 
     Raises
     ------
     MissingDependency
         If Bokeh is not installed: ``pip install 'graphpart[report]'``.
     InvalidOption
-        If a run lacks something.
+        If a required entry of a run is missing.
 
     Notes
     -----

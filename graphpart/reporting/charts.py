@@ -1,10 +1,11 @@
 """Charts by Bokeh, which draws on a canvas of the browser, as JSON that the page hands to BokehJS.
 
-Bokeh and not Plotly or Vega: its script is 1.3 MB (Plotly's 4.8 MB), it draws images and ten thousands of points and
-lines on a canvas (Vega makes a node of SVG or a slow mark of each), and it runs under a policy that forbids all other
-scripts. Only numbers go to Bokeh: what is said of things under the pointer is said by the page's own script, as text.
+The script of Bokeh has 1.3 MB. It draws images and ten thousands of points and lines on a canvas, and runs under a
+policy that forbids all other scripts. Only numbers are passed to Bokeh: the page's own script writes the text about the
+object under the pointer.
 
-Identifiers that Bokeh counts up within a process are numbered anew for each chart: the same input, the same bytes.
+Bokeh numbers identifiers consecutively within a process. They are renumbered for each chart, so that the same input
+gives the same bytes.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def models() -> Any:
 
 
 def item_of(chart: Chart) -> Any:
-    """What BokehJS draws, with identifiers in order of appearance that no other chart of the page has."""
+    """The description of a chart for BokehJS, with identifiers that no other chart of the page has."""
     return _renumbered(import_module("bokeh.embed").json_item(chart.figure), chart.key, {})
 
 

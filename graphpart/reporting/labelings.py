@@ -1,4 +1,4 @@
-"""What a report shows of a factor graph and a labeling."""
+"""The contents of a report on a factor graph and a labeling."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def labeling_page(f: FactorGraph, result: Result, doubts: LabelDoubts | None, ti
     doubts : LabelDoubts or None
     title : str
     remarks : list of str
-        What is left out so far.
+        Sentences about what is left out.
     """
     labels = f.labels(result)
     headline, sentence = verdict(result, "labeling")

@@ -1,8 +1,8 @@
-"""Where elements are drawn: on their grid, by the forces of springs, or each subset as a disc.
+"""The positions of elements in a picture: on a grid, by the forces of springs, or each subset as a disc.
 
-A disc holds its elements along a spiral of equal density (Vogel 1979), the surest in the middle, the most doubtful at
-the rim; discs stand in rows, from the largest subset to the smallest. Springs are those of Fruchterman and Reingold
-(1991) by networkx, for small graphs, between elements that attract.
+The elements of a subset lie in a disc, along a spiral of equal density (Vogel 1979), those of largest doubt in the
+middle, those of smallest doubt at the rim. Discs are arranged in rows, from the largest subset to the smallest. For
+small graphs, networkx computes a layout by springs between elements that attract (Fruchterman & Reingold 1991).
 """
 
 from __future__ import annotations

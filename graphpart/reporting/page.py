@@ -1,7 +1,7 @@
-"""The HTML file: one page with scripts, styles and data in it, which asks nothing of any other place.
+"""The HTML file: one page that contains its scripts, styles and data, and loads nothing from elsewhere.
 
-The policy in its head (Content-Security-Policy) makes the browser hold to that: no request is allowed at all, and no
-script but those whose digests it names. Text from data is escaped, in HTML as in the block of data.
+The policy in its head (Content-Security-Policy) makes the browser enforce this: it allows no request, and no scripts
+other than those whose digests it names. Text from data is escaped, both in HTML and in the block of data.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Table:
 
 @dataclass
 class Page:
-    """What a report holds, in the order in which it is shown.
+    """The contents of a report, in the order in which they are shown.
 
     Attributes
     ----------

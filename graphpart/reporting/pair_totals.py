@@ -1,4 +1,4 @@
-"""One pass over the costs of all pairs, in blocks, for all that a report shows of them.
+"""Sums and selections of the costs of pairs for a report, from one pass over all pairs in blocks.
 
 O(m) time for m pairs, or O(n^2) for a matrix, and memory for a block beside the sums.
 """
@@ -32,7 +32,7 @@ class PairTotals:
     own : ndarray of shape (n,)
         For each element the sum of the costs of pairs with others of its subset.
     kinds : ndarray of int64, shape (4,)
-        How many pairs there are of each of `KINDS`; those of cost 0 are of none.
+        The number of pairs of each of `KINDS`; pairs of cost 0 are not counted.
     links : tuple of (u, v, cost, kind)
         Pairs of drawn elements, for each kind those of largest absolute cost, by the places of elements in `drawn`.
     cells : ndarray of shape (c, c)

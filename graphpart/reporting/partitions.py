@@ -1,4 +1,4 @@
-"""What a report shows of a set partition problem and its subsets."""
+"""The contents of a report on a set partition problem and its subsets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.display import number, plural
 from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
@@ -47,10 +48,10 @@ def partition_page(p: SetPartition, result: Result, doubts: Doubts | None, title
     doubts : Doubts or None
     title : str
     remarks : list of str
-        What is left out so far.
+        Sentences about what is left out.
     """
     labels = p.labels(result)
-    first = np.unique(labels, return_index=True)[1]
+    first = first_of(labels)
     shown = result.labels[first].astype(np.int64) if len(result.labels) == p.n else np.arange(len(first))
     sizes = np.bincount(labels, minlength=len(shown))
     by_size = np.argsort(-sizes, kind="stable")
@@ -283,7 +284,7 @@ def _least_sure(p: SetPartition, doubts: Doubts) -> list[Any]:
 
 
 def _pairs(p: SetPartition, remarks: list[str]) -> Any:
-    """The pairs one by one, for what is said of an element; those of a small problem are in the matrix."""
+    """The pairs one by one, for the text about an element; in a small problem, they are in the matrix."""
     if p.n <= EXACT_CELLS:
         return None
     if p.m > NEIGHBOURS:

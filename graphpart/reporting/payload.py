@@ -1,7 +1,7 @@
-"""Data within an HTML file: JSON that no name can end, and arrays packed in it.
+"""Data within an HTML file: JSON that is safe in a script element, and packed arrays.
 
-A JSON block in HTML ends at ``</script`` wherever that stands, so `<`, `>` and `&` are written as escapes; so is all
-that is not ASCII. Arrays are little-endian, compressed by gzip without a time, in base64; the page unpacks them.
+A JSON block in HTML ends at ``</script``, also within a name. So `<`, `>`, `&` and all characters other than ASCII are
+written as escapes. Arrays are little-endian, compressed by gzip without a time, in base64; the page unpacks them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def json_block(data: Any) -> str:
 
 
 def _valid(value: Any) -> Any:
-    """The same with words for numbers that JSON does not have, and without numbers of NumPy."""
+    """The same data with texts for numbers that JSON does not have, and with numbers of Python instead of NumPy."""
     if isinstance(value, dict):
         return {key: _valid(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

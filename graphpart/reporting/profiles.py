@@ -1,9 +1,9 @@
-"""Performance profiles (Dolan and Moré 2002): for each method, the share of instances on which it is within a factor.
+"""Performance profiles (Dolan and Moré 2002): for each method, the share of instances that it solves within a factor.
 
-The time of a method on an instance is that until its cost was within a tolerance of the best one: the best known value,
-or a better one that a method found. The ratio of this time to that of the fastest method is compared; a method that did
-not get there has the ratio infinity. A profile starts at the share of instances on which the method was the fastest,
-and ends at the share on which it got there at all.
+The time of a method on an instance is the time until its cost is within a tolerance of the best cost. The best cost is
+the best known value, or a better one that a method found. The ratio of a method is its time divided by that of the
+fastest method; a method that does not reach the best cost has the ratio infinity. A profile starts at the share of
+instances on which the method is the fastest, and ends at the share on which it reaches the best cost.
 """
 
 from __future__ import annotations

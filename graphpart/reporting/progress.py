@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 
 from graphpart.reporting.charts import Chart, figure, source
 from graphpart.result import Result
 
-__all__ = ["best_so_far", "progress_chart"]
+__all__ = ["progress_chart"]
 
 MOST = 1000  # steps of a curve that are drawn
 COST, BOUND = "#4477aa", "#ee6677"
@@ -16,12 +15,10 @@ COST, BOUND = "#4477aa", "#ee6677"
 
 def progress_chart(result: Result, remarks: list[str]) -> Chart | None:
     """Both curves; None where there is nothing to draw."""
-    costs = best_so_far(result.history, min)
-    if math.isfinite(result.cost):  # what the result says is what counts
-        costs = [(s, max(c, result.cost)) for s, c in costs] + [(max(result.seconds, _last(costs)), result.cost)]
-    bounds = best_so_far(result.bounds, max)
-    if math.isfinite(result.lower_bound):
-        bounds = [(s, min(b, result.lower_bound)) for s, b in bounds]
+    costs, bounds = [*result.history], [*result.bounds]
+    if math.isfinite(result.cost):
+        costs.append((max(result.seconds, _last(costs)), result.cost))
+    if math.isfinite(result.lower_bound):  # a certificate made later may have a better one
         bounds.append((max(result.seconds, _last(bounds)), result.lower_bound))
     if not costs:
         return None
@@ -49,17 +46,6 @@ def progress_chart(result: Result, remarks: list[str]) -> Chart | None:
     caption = found if bounds else f"{found} No lower bound is known."
     data = {"kind": "lines", "series": series, "x": unit, "y": ""}
     return Chart("progress", "Cost and lower bound over time", caption, drawn, data)
-
-
-def best_so_far(
-    points: Iterable[tuple[float, float]], better: Callable[[float, float], float]
-) -> list[tuple[float, float]]:
-    """The steps of a curve that never gets worse, without what is not finite or changes nothing."""
-    curve: list[tuple[float, float]] = []
-    for seconds, value in points:
-        if math.isfinite(value) and (not curve or (value != curve[-1][1] and better(value, curve[-1][1]) == value)):
-            curve.append((float(seconds), float(value)))
-    return curve
 
 
 def _thinned(curve: list[tuple[float, float]]) -> list[tuple[float, float]]:

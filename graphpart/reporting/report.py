@@ -1,4 +1,4 @@
-"""The face: `report(problem, result, path)` writes one HTML file about a result."""
+"""`report(problem, result, path)` writes one HTML file about a result."""
 
 from __future__ import annotations
 
@@ -28,43 +28,43 @@ def report(
     doubts: bool = True,
     time_limit: float | None = None,
 ) -> None:
-    """Write a report on a result: one HTML file that holds all it shows, for any browser, without a network.
+    """Write a report on a result: one self-contained HTML file for any browser, which needs no network.
 
-    It says how good the result is, in words that are proven; it draws cost and lower bound over time, the sizes of
-    subsets, the graph with its subsets, and the costs ordered by subset; it lists the subsets, and the elements and
-    pairs that are least sure. Of a factor graph it shows the energies of factors, how many variables have each label,
-    and on a grid the labels as an image. Elements are found by name. The page is dark where the system is, works on
-    narrow screens and by keyboard.
+    The report states what is proven about the quality of the result. For a set partition problem, it shows cost and
+    lower bound over time, the sizes of subsets, the graph with its subsets, and the costs ordered by subset. It lists
+    the subsets, and the elements and pairs of smallest doubt. For a factor graph, it shows the energies of factors, the
+    number of variables with each label and, on a grid, the labels as an image. Elements can be searched by name. The
+    page has a dark mode, which follows the setting of the system, and works on narrow screens and by keyboard.
 
     Parameters
     ----------
     problem : SetPartition, FactorGraph, networkx.Graph, or generated Instance
         As for :func:`graphpart.solve`.
     result : Result
-        What a solver returned for this problem.
+        The result of a solver for this problem.
     path : str, path-like or binary file
         Where to write; a file appears under its name only when it is complete.
     title : str, optional
-        What the page is called; default: the name of the file, or "Report".
+        The title of the page; default: the name of the file, or "Report".
     doubts : bool
-        Whether to look for what is least sure, see :func:`graphpart.partition.doubts` and
-        :func:`graphpart.crf.doubts`: most of the time of a report on a large problem.
+        Whether to compute doubts, see :func:`graphpart.partition.doubts` and :func:`graphpart.crf.doubts`. They take
+        most of the time of a report on a large problem.
     time_limit : float, optional
-        Seconds for the search for doubts; a partition's are looked at without a limit otherwise.
+        Seconds for the search for doubts. Default: no limit for partitions.
 
     Raises
     ------
     MissingDependency
-        If Bokeh is not installed, which draws: ``pip install 'graphpart[report]'``.
+        If Bokeh, which draws the charts, is not installed: ``pip install 'graphpart[report]'``.
     InvalidOption
-        If the result is none.
+        If `result` is not a result.
     InvalidPartition
-        If the result does not fit the problem, or is that of another one.
+        If the result belongs to another problem.
 
     Notes
     -----
-    O(m log^2 m) time for m pairs with doubts, else O(n log n + m). The same result makes the same bytes. Of large
-    problems a sample is drawn, and the page says which.
+    O(m log^2 m) time for m pairs with doubts, else O(n log n + m). The same result gives the same bytes. If a problem
+    is large, the pictures show a part of it, and the page says which.
 
     Examples
     --------

@@ -1,14 +1,15 @@
-"""How good a result is, in words that hold: never better than what is proven.
+"""Sentences about how good a result is, which claim no more than is proven.
 
-"At most 0.4% above the best possible" compares with the best possible cost, which is not known but at least the lower
-bound: the largest ratio over all costs between both, rounded upwards. The `gap` of a result compares with its own cost.
+"At most 0.4% above the best possible" compares the cost with the best possible cost, which is unknown, but lies between
+the lower bound and the cost. The percentage is the largest ratio over this range, rounded upwards. The `gap` of a
+result, in contrast, is relative to its own cost.
 """
 
 from __future__ import annotations
 
 import math
 
-from graphpart.display import number, plural
+from graphpart.display import number, percent, plural
 from graphpart.result import Result, Status
 
 __all__ = ["above_best", "facts_of", "verdict"]
@@ -32,7 +33,7 @@ def verdict(result: Result, solutions: str) -> tuple[str, str]:
     ----------
     result : Result
     solutions : str
-        What is counted: "partition" or "labeling".
+        The word for a solution: "partition" or "labeling".
     """
     cost, bound = number(result.cost), number(result.lower_bound)
     if result.cost == math.inf:
@@ -53,14 +54,14 @@ def verdict(result: Result, solutions: str) -> tuple[str, str]:
 
 
 def above_best(result: Result) -> str:
-    """By how much a cost may be above the best one, at most; relative to that if both have one sign.
+    """The largest possible difference between a cost and the best one; relative to the latter if both have one sign.
 
     The best cost is between bound and cost, and ``(cost - best) / |best|`` is largest at the bound.
     """
     difference = result.cost - result.lower_bound
     if result.lower_bound <= 0 <= result.cost:  # the best possible may be 0
         return number(float(f"{_upwards(difference):.3g}"))
-    return f"{_upwards(100 * difference / abs(result.lower_bound)):.3g}%"
+    return percent(_upwards(100 * difference / abs(result.lower_bound)) / 100)
 
 
 def _upwards(value: float) -> float:
@@ -85,7 +86,7 @@ def facts_of(result: Result, counts: dict[str, int]) -> list[tuple[str, str]]:
         facts.append(("in the convention of the file", number(result.objective)))
     if math.isfinite(result.lower_bound):
         facts.append(("lower bound", number(result.lower_bound)))
-        facts.append(("gap, relative to the cost", f"{100 * result.gap:.3g}%"))
+        facts.append(("gap, relative to the cost", percent(result.gap)))
     facts.append(("method", result.method))
     facts.append(("ended because", ENDED[result.status]))
     facts.append(("iterations", number(result.iterations)))

@@ -351,9 +351,9 @@ def test_offers_and_starts():
 def test_stopping():
     q = random_form(np.random.default_rng(10), 3000, 0.003)
     search = BinarySearch(q)
-    stopping = Stopping(time_limit=0.3)
+    stopping = Stopping(time_limit=0.1)
     search.run(stopping)
-    assert stopping.seconds < 1.5 and stopping.reason == Status.TIME_LIMIT and search.cost < q.constant
+    assert stopping.reason == Status.TIME_LIMIT and search.cost < q.constant
     costs = [cost for _, cost in stopping.history]
     assert costs == sorted(costs, reverse=True) and costs[-1] == search.cost
     before = search.cost

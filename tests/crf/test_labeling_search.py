@@ -5,10 +5,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
-import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -285,7 +281,7 @@ def test_finds_what_elimination_proves() -> None:
         f = grid(3, size, labels)
         exact = gp.crf.elimination(f)
         assert exact.status == gp.Status.OPTIMAL
-        r = search(f, target=exact.cost + 1e-6, time_limit=30)
+        r = search(f, target=exact.cost + 1e-6)
         assert r.cost == pytest.approx(exact.cost, abs=1e-6)
 
 
@@ -400,19 +396,17 @@ def test_checkpoint_is_written_and_resumed_from(tmp_path) -> None:
     assert file.read_text() == "0\n1\n"
 
 
-def test_target_time_limit_callback_and_interrupt() -> None:
+def test_target_time_limit_callback_and_interrupt(ctrl_c) -> None:
     f = grid(8, 24, 4)
     icm = gp.crf.icm(f).cost
-    r = search(f, time_limit=60, target=icm)
-    assert r.status == gp.Status.TARGET and r.cost <= icm and r.seconds < 30
-    r = search(f, time_limit=0.3)
-    assert r.status == gp.Status.TIME_LIMIT and r.seconds < 5
+    r = search(f, target=icm)
+    assert r.status == gp.Status.TARGET and r.cost <= icm
+    assert search(f, time_limit=0.1).status == gp.Status.TIME_LIMIT
     seen: list[float] = []
     r = search(f, callback=lambda seconds, cost: seen.append(cost) or len(seen) >= 3)
     assert r.status == gp.Status.INTERRUPTED
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    r = search(f, time_limit=60)
-    assert r.status == gp.Status.INTERRUPTED and r.seconds < 30 and r.cost <= icm
+    r = search(f, initial=gp.crf.icm(f), callback=ctrl_c)
+    assert r.status == gp.Status.INTERRUPTED and r.cost <= icm
     with pytest.raises(ZeroDivisionError):
         search(f, callback=lambda seconds, cost: 1 / 0)
 
@@ -453,10 +447,7 @@ def test_reduction_ends_in_time():
     f = gp.FactorGraph.from_arrays(
         [5] * at.size, [(at.reshape(-1, 1), unary), (pairs, rng.normal(size=(len(pairs), 5, 5)))]
     )
-    began = time.perf_counter()
     assert gp.crf.search(f, time_limit=0.2).status == "time_limit"
-    assert time.perf_counter() - began < 1.5
     calls = []
-    began = time.perf_counter()
     r = gp.crf.search(f, callback=lambda seconds, cost: calls.append(cost) or True)
-    assert calls and r.status == "interrupted" and time.perf_counter() - began < 1.5
+    assert 1 <= len(calls) <= 2 and r.status == "interrupted" and r.iterations == 0

@@ -1,9 +1,11 @@
 """Problems solved in parts: against the whole, in any division, on any number of workers, after any loss."""
 
+import gc
 import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 
 import numpy as np
@@ -238,6 +240,22 @@ def test_another_run_does_not_take_the_folder(tmp_path):
         solve(tmp_path / "x.parquet", workers=0, work_folder=tmp_path)
 
 
+def test_labels_that_have_no_folder_go_with_the_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    rows = rows_of(np.random.default_rng(1))
+    result = solve(rows, workers=0)
+    assert [str(path) for path in tmp_path.iterdir()] == [result.labels] and labels_of(result)
+    del result
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(gp.InvalidOption):
+        solve(rows, workers=0, options={"unheard of": 1})
+    assert list(tmp_path.iterdir()) == []
+    kept = solve(rows, workers=0, output=tmp_path / "labels").labels
+    gc.collect()
+    assert os.listdir(kept)
+
+
 def test_time_limit_gives_the_best_so_far():
     rows = planted()
     result = solve(rows, workers=0, time_limit=0.0)
@@ -277,7 +295,7 @@ def cluster():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit="1GB", dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, memory_limit="1GB", dashboard_address=":0", silence_logs=50
         ) as made,
         distributed.Client(made) as client,
     ):
@@ -303,9 +321,10 @@ def test_workers_that_are_killed_change_nothing(cluster, problem):
 
     def kill():
         while not ended.wait(0.6) and len(killed) < 4:
-            pids = cluster.run(os.getpid)
+            # asked of the processes' parent: workers that have just died would not answer
+            pids = sorted(nanny.pid for nanny in cluster.cluster.workers.values() if nanny.pid)
             if pids:
-                pid = sorted(pids.values())[len(killed) % len(pids)]
+                pid = pids[len(killed) % len(pids)]
                 killed.append(pid)
                 os.kill(pid, signal.SIGKILL)
 

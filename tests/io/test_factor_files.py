@@ -365,5 +365,5 @@ def test_what_a_format_cannot_hold(format, table, message):
 )
 def test_real_instances(shared_instances, file, cost):
     f = gp.read(shared_instances / file)
-    result = gp.solve(f, method="ilp", time_limit=120)
+    result = gp.solve(f, method="ilp")
     assert (result.cost, str(result.status)) == (pytest.approx(cost), "optimal")

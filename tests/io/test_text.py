@@ -144,14 +144,14 @@ def test_speed(tmp_path) -> None:
     w = rng.normal(size=m)
     path = tmp_path / "x.multicut"
     gp.write(gp.SetPartition.from_pairs(2 * 10**5, (u, v), w), path)
-    started = time.perf_counter()
+    started = time.process_time()  # of this process: others that run meanwhile do not count
     p = gp.read(path)
-    ours = time.perf_counter() - started
+    ours = time.process_time() - started
     assert p.n <= 2 * 10**5
-    started = time.perf_counter()
+    started = time.process_time()
     with open(path) as stream:
         next(stream)
         rows = [(int(a), int(b), float(c)) for a, b, c in map(str.split, stream)]
-    plain = time.perf_counter() - started
+    plain = time.process_time() - started
     assert len(rows) >= p.m
     assert ours < plain

@@ -1,7 +1,6 @@
 """The default method: what it does, what it proves, and what it says."""
 
-import sys
-from dataclasses import replace
+import importlib
 
 import networkx as nx
 import numpy as np
@@ -11,8 +10,6 @@ from strategies import is_close, partitions
 
 import graphpart as gp
 from graphpart.partition import auto
-from graphpart.partition.auto import improve_in_turn
-from graphpart.stopping import Stopping
 
 
 def random_signs(n, seed=0):
@@ -52,7 +49,7 @@ def test_each_component_is_proven_in_its_own_way(dense):
     order = np.random.default_rng(0).permutation(len(C))
     p = gp.SetPartition.from_matrix(C[np.ix_(order, order)], dense=dense)
     r = auto(p, time_limit=60)
-    assert r.message == "proven optimal (3 components: 1 by negative costs, 1 by brute force, 1 by exact)"
+    assert r.message == "proven optimal (3 components: 1 by negative costs, 1 by brute force, 1 by branch and cut)"
     total = sum(gp.partition.ilp(gp.SetPartition.from_matrix(m)).cost for m in (agreeing, random_signs(9), planted(17)))
     assert r.cost == r.lower_bound == total
 
@@ -92,17 +89,6 @@ def test_time_limit():
     assert r.status == gp.Status.TIME_LIMIT and r.lower_bound <= r.cost
 
 
-def test_local_search_ends_at_a_fixed_point_of_all_three():
-    rng = np.random.default_rng(3)
-    for n in (30, 60, 90):
-        C = rng.normal(size=(n, n))
-        p = gp.SetPartition.from_matrix(C + C.T)
-        labels = improve_in_turn(p, None, gp.Stopping())
-        for method in (gp.partition.greedy_joining, gp.partition.greedy_moving, gp.partition.kernighan_lin):
-            assert method(p, initial=labels).cost == p.evaluate(labels)
-        assert p.evaluate(labels) <= gp.partition.kernighan_lin(p).cost
-
-
 def test_initial_target_and_callback():
     C = random_signs(30)
     p = gp.SetPartition.from_matrix(C)
@@ -129,13 +115,16 @@ def test_nothing_to_do():
 
 
 def test_an_interrupt_during_enumeration_ends_the_run(monkeypatch):
-    module, calls = sys.modules["graphpart.partition.auto"], []
+    module, calls = importlib.import_module("graphpart.partition.races"), []
+    enumerated = module.enumerated
 
-    def interrupted(part, **options):
+    def interrupted(part, stopping):
         calls.append(part)
-        return replace(gp.partition.brute_force(part, **options), status=gp.Status.INTERRUPTED, lower_bound=-100.0)
+        labels = enumerated(part, stopping)
+        stopping.root.stop(gp.Status.INTERRUPTED)
+        return labels
 
-    monkeypatch.setattr(module, "brute_force", interrupted)
+    monkeypatch.setattr(module, "enumerated", interrupted)
     triangle = np.array([[0, 1], [1, 2], [0, 2]])
     p = gp.SetPartition.from_pairs(9, np.concatenate([triangle, triangle + 3, triangle + 6]), [-2.0, -3.0, 4.0] * 3)
     r = gp.solve(p)
@@ -163,10 +152,17 @@ def test_what_comes_apart_is_improved_again():
         assert method(p, initial=start).labels.tolist() == [0, 1, 1]
 
 
-def test_larger_components_are_searched_before_the_proof(monkeypatch):
-    monkeypatch.setattr(sys.modules["graphpart.partition.auto"], "PATIENCE", 1.5)
-    p = gp.SetPartition.from_matrix(random_signs(80))
-    alone = improve_in_turn(p, None, Stopping())
+def test_the_same_seed_gives_the_same_labels():
+    p = gp.SetPartition.from_matrix(random_signs(30))
     first, again = (auto(p, seed=3) for _ in range(2))
-    assert first.cost < p.evaluate_labels(alone)
-    assert first.labels.tolist() == again.labels.tolist()
+    assert first.labels.tolist() == again.labels.tolist() and first.cost == again.cost
+
+
+def test_time_that_is_left_over_goes_to_what_is_open():
+    """Two components that no proof ends for: both have had turns of search and proof, and the whole time is used."""
+    C = blocks(random_signs(80), random_signs(90, 1))
+    r = auto(gp.SetPartition.from_matrix(C, dense=False), time_limit=2.0)
+    assert r.status == gp.Status.TIME_LIMIT and "2 components: 2 not proven" in r.message
+    alone = [auto(gp.SetPartition.from_matrix(m), time_limit=0).cost for m in (random_signs(80), random_signs(90, 1))]
+    assert r.cost < sum(alone)
+    assert np.minimum(C, 0).sum() / 2 < r.lower_bound < r.cost

@@ -20,7 +20,7 @@ from graphpart.stopping import Stopping
 
 bounds = importlib.import_module("graphpart.partition.bounds.lower_bound")
 reduction = importlib.import_module("graphpart.partition.reduction.persistency")
-exact_solver = importlib.import_module("graphpart.partition.exact_solvers.exact")
+exact_solver = importlib.import_module("graphpart.partition.proving")
 METHODS = ("negative-sum", "cycle-packing", "message-passing", "lp", "auto")
 
 
@@ -165,7 +165,7 @@ def test_packing_is_feasible_and_small():
         p = gp.SetPartition.from_pairs(n, pairs, cost, background=(0.5, rng.random(n)), dense=False)
         packing = ImplicitPacking(p, Stopping(None, None, None, None))
         packing.pack()
-        packing.improve(5)
+        list(packing.improve(5))
         starts, keys, signs, rhs = packing.rows.terms(n)
         full = p.to_dense().matrix[keys // n, keys % n]
         assert ((full < 0) == (signs > 0)).all()  # what attracts has a plus, what repels a minus
@@ -238,15 +238,15 @@ def test_reduction_solves_what_is_nearly_clusters():
 
 
 def test_exact_in_parts(monkeypatch):
-    parts = importlib.import_module("graphpart.partition.exact_solvers.implicit_parts")
+    parts = importlib.import_module("graphpart.partition.races")
     for k, (_, p) in enumerate(problems(31, 60, largest=11)):
-        monkeypatch.setattr(parts, "LARGEST", 4 if k % 2 else 400)
+        monkeypatch.setattr(parts, "TOGETHER", 4 if k % 2 else 400)
         monkeypatch.setattr(parts, "PAIRS", 3 if k % 3 else 10**6)
         optimum = gp.partition.brute_force(p.to_dense()).cost
         r = gp.partition.exact(p)
         assert r.cost == p.evaluate(r.labels) == pytest.approx(optimum, abs=1e-9 * (1 + abs(optimum)))
         assert r.status == "optimal" and r.lower_bound <= r.cost
-    monkeypatch.setattr(parts, "LARGEST", 4)
+    monkeypatch.setattr(parts, "TOGETHER", 4)
     monkeypatch.setattr(parts, "ELEMENTS", 4)
     for _, p in problems(32, 40, largest=11):
         optimum = gp.partition.brute_force(p.to_dense()).cost
@@ -278,7 +278,7 @@ def test_small_networks_are_proven():
 
 def test_large_and_not_repelling_is_refused_in_one_line(monkeypatch):
     set_partition = importlib.import_module("graphpart.partition.problem.explicit")
-    monkeypatch.setattr(set_partition, "LARGEST", 10)
+    monkeypatch.setattr(set_partition, "LARGEST_EXPLICIT", 10)
     monkeypatch.setattr(set_partition, "ELEMENTS", 10)
     monkeypatch.setattr(set_partition, "PAIRS", 10)
     monkeypatch.setattr(set_partition, "TIMES", 0)

@@ -12,7 +12,7 @@ from graphpart.partition.bounds import _cycle_cuts
 from graphpart.partition.bounds.relaxation import REACH, Relaxation, solve_relaxation
 from graphpart.partition.certificates.certificate import certify
 from graphpart.partition.certificates.exact_check import check_certificate
-from graphpart.partition.exact_solvers.exact import Search, branch_and_cut
+from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Search
 from graphpart.stopping import Stopping
 
 
@@ -74,8 +74,8 @@ def test_far_cycles_are_found_between_what_is_joined():
     pairs = np.concatenate([np.stack([np.arange(n - 1), np.arange(1, n)], 1), [[0, n - 1]]])
     p = gp.SetPartition.from_pairs(n, pairs, np.array([-1.0] * (n - 1) + [0.5]))
     stopping = Stopping(20)
-    inequalities, prices = solve_relaxation(p, stopping)
-    certificate = certify(p, "lp", inequalities, prices)
+    inequalities, multipliers = solve_relaxation(p, stopping)
+    certificate = certify(p, "lp", inequalities, multipliers)
     assert certificate.bound == n * -1.0 + 1.5
     check_certificate(p, certificate)
     r = Relaxation(p, Stopping())
@@ -98,27 +98,60 @@ def test_what_is_left_of_a_root_is_solved_like_the_whole(seed):
 
 def test_problems_are_left(monkeypatch):
     calls = []
-    solve_rest = Search.solve_rest
+    rest_of = Search.rest_of
 
-    def counted(self, *args):
-        calls.append(args[0].n)
-        return solve_rest(self, *args)
+    def counted(self, tree, p, *args):
+        calls.append(p.n)
+        return rest_of(self, tree, p, *args)
 
-    monkeypatch.setattr(Search, "solve_rest", counted)
+    monkeypatch.setattr(Search, "rest_of", counted)
     for seed in range(8):
         p = gp.generate.grid(12, 12, long_range=0.3, reach=4, decimals=1, sigma=1.5, regions=5, seed=seed).problem
-        assert gp.partition.exact(p, time_limit=20).status == gp.Status.OPTIMAL
+        assert gp.partition.exact(p).status == gp.Status.OPTIMAL
     assert calls and min(calls) < 144
 
 
-def test_a_partner_is_asked_and_heard():
+def test_what_is_offered_is_taken_over():
     p = gp.generate.uniform_integers(40, 30, seed=5).problem
     best = gp.partition.search(p, max_iterations=10)
-    asked = []
+    prover = BranchAndCut(p, np.arange(p.n, dtype=np.int32))
+    stopping = Stopping()
+    for _ in range(4):
+        prover.run(stopping, 0.0)  # one step
+    assert prover.cost > best.cost and prover.smaller is not None
+    prover.offer(best.labels, best.cost)
+    for _ in range(4):
+        prover.run(stopping, 0.0)
+    left = prover.smaller
+    assert left.constant + left.problem.evaluate(left.labels) == pytest.approx(best.cost)
+    assert prover.cost == best.cost >= prover.bound
 
-    def partner(q, labels):
-        asked.append(q.evaluate_labels(labels))
-        return best.labels if q.n == p.n else None
 
-    r = branch_and_cut(p, np.arange(p.n), 1.0, partner=partner)
-    assert asked and r.cost <= best.cost and r.lower_bound <= best.cost
+def test_pauses_change_nothing():
+    p = gp.generate.uniform_integers(25, 30, seed=2).problem
+    labels = np.arange(p.n, dtype=np.int32)
+    whole, paused = BranchAndCut(p, labels), BranchAndCut(p, labels)
+    whole.run(Stopping(), None)
+    stopping = Stopping()
+    turns = 0
+    while not paused.done:
+        paused.run(stopping, 0.0)
+        turns += 1
+    assert turns > 5 and whole.bound == paused.bound == whole.cost == paused.cost
+    assert (whole.work.nodes, whole.work.rounds, whole.work.cuts) == (
+        paused.work.nodes, paused.work.rounds, paused.work.cuts,
+    )  # fmt: skip
+    assert np.array_equal(whole.labels, paused.labels)
+
+
+def test_what_is_left_of_a_problem_is_lifted():
+    p = gp.generate.grid(12, 12, long_range=0.3, reach=4, decimals=1, sigma=1.5, regions=5, seed=1).problem
+    prover, stopping, sizes = BranchAndCut(p, np.arange(p.n, dtype=np.int32)), Stopping(), set()
+    while not prover.done:
+        prover.run(stopping, 0.0)
+        left = prover.smaller
+        if left is not None:
+            sizes.add(left.problem.n)
+            cost = left.constant + left.problem.evaluate_labels(left.labels)
+            assert p.evaluate_labels(left.lift(left.labels)) == pytest.approx(cost)
+    assert min(sizes) < p.n

@@ -102,7 +102,7 @@ def test_time_limits_return_partition_and_bound():
     r = exact(p, time_limit=0.5)
     assert time.perf_counter() - started < 10
     assert r.status == "time_limit" and -math.inf < r.lower_bound < r.cost
-    bounds = [bound for _, bound in r.info["bounds"]]
+    bounds = [bound for _, bound in r.bounds]
     assert bounds == sorted(bounds) and bounds[-1] == r.lower_bound
     assert all(math.isfinite(cost) for _, cost in r.history)
 

@@ -1,9 +1,7 @@
 """The integer program against brute force; its statuses, bounds and options."""
 
 import math
-import os
 import signal
-import threading
 
 import numpy as np
 import pulp
@@ -51,10 +49,9 @@ def without_local_search(monkeypatch):
 
     module = importlib.import_module("graphpart.partition.exact_solvers.ilp")
 
-    def idle(p, initial=None, **_):
-        return gp.partition.greedy_joining(p, p.blocks() if initial is None else initial, max_iterations=0)
-
-    monkeypatch.setattr(module, "kernighan_lin", idle)
+    monkeypatch.setattr(module, "joined", lambda p, stopping: p.blocks())
+    monkeypatch.setattr(module, "join", lambda p, labels, stopping: labels)
+    monkeypatch.setattr(module, "fixed_point", lambda p, labels, kernel, stopping: labels)
 
 
 @pytest.mark.parametrize(("formulation", "solver"), WAYS)
@@ -112,9 +109,8 @@ def test_a_problem_without_costs_needs_no_solver():
 def test_time_limit(formulation, solver):
     p = hard()
     local = gp.partition.kernighan_lin(p)
-    r = ilp(p, formulation=formulation, solver=solver, time_limit=1.0)
+    r = ilp(p, formulation=formulation, solver=solver, time_limit=0.5)
     assert r.status == gp.Status.TIME_LIMIT and "time limit" in r.message
-    assert r.seconds < 10
     assert r.cost <= local.cost and r.lower_bound < r.cost and 0 < r.gap < math.inf
 
 
@@ -132,7 +128,7 @@ def test_the_first_component_may_use_up_the_time():
     n = p.n + q.n
     C = np.zeros((n, n))
     C[: p.n, : p.n], C[p.n :, p.n :] = p.matrix, q.matrix
-    r = ilp(gp.SetPartition.from_matrix(C), time_limit=1.0)
+    r = ilp(gp.SetPartition.from_matrix(C), time_limit=0.5)
     optimum = gp.partition.brute_force(q).cost
     assert r.status == gp.Status.TIME_LIMIT and r.lower_bound < r.cost
     assert gp.SetPartition.from_matrix(C[p.n :, p.n :]).evaluate(r.labels[p.n :]) == optimum
@@ -146,8 +142,8 @@ def test_no_time_at_all():
 @pytest.mark.parametrize("solver", ["cbc", "highs"])
 def test_the_callback_stops_it(solver):
     seen = []
-    r = ilp(hard(), solver=solver, callback=lambda seconds, cost: seen.append(cost) or seconds > 0.5)
-    assert r.status == gp.Status.INTERRUPTED and r.seconds < 10
+    r = ilp(hard(), solver=solver, callback=lambda seconds, cost: seen.append(cost) or seconds > 0.3)
+    assert r.status == gp.Status.INTERRUPTED
     assert min(seen) >= r.cost and r.lower_bound <= r.cost
 
 
@@ -160,20 +156,15 @@ def test_an_error_in_the_callback_is_raised():
 
 
 @pytest.mark.parametrize("solver", ["cbc", "highs"])
-def test_ctrl_c_returns_the_best_so_far(solver):
+def test_ctrl_c_returns_the_best_so_far(solver, ctrl_c):
     import graphpart.milp  # noqa: F401, PuLP swallows Ctrl-C while it is imported
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
     try:
-        r = ilp(hard(), solver=solver, time_limit=30)
+        r = ilp(hard(), solver=solver, callback=ctrl_c)
     finally:
-        timer.cancel()
-        timer.join()
         signal.signal(signal.SIGINT, handler)
-    assert r.status == gp.Status.INTERRUPTED and r.seconds < 10
-    assert r.lower_bound <= r.cost < 0
+    assert r.status == gp.Status.INTERRUPTED and r.lower_bound <= r.cost < 0
 
 
 @pytest.mark.parametrize(

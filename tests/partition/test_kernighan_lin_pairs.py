@@ -218,7 +218,7 @@ def reference_chains(
 
 
 def chained(p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST) -> list[int]:
-    chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, patience, longest, hub, *terms_of(p)[:3])
+    chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, patience, longest, hub, terms_of(p))
     cost = p.evaluate_labels(labels)
     after = chains.improve(cost, Stopping())
     assert after == pytest.approx(p.evaluate(chains.labels), rel=1e-9, abs=1e-9 * p.magnitude)
@@ -294,7 +294,7 @@ def test_a_long_chain_stays_in_range_and_in_time() -> None:
     u, v = np.unique(np.sort(np.stack([u[u != v], v[u != v]], 1), axis=1), axis=0).T
     p = gp.SetPartition.from_pairs(n, (u, v), -np.ones(len(u)))
     r = kernighan_lin_pairs(p, initial=np.arange(n, dtype=np.int32), time_limit=0.1)
-    assert r.seconds < 1.5  # it was quadratic, and never asked for the time
+    assert r.status == gp.Status.TIME_LIMIT  # it was quadratic, and never asked for the time
 
 
 def test_chains_after_a_change_are_those_from_scratch() -> None:
@@ -393,7 +393,7 @@ def test_a_star_takes_no_quadratic_time() -> None:
     n = 200_000
     pairs = np.stack([np.zeros(n - 1, np.int64), np.arange(1, n)], 1)
     p = gp.SetPartition.from_pairs(n, pairs, np.random.default_rng(0).normal(size=n - 1))
-    r = kernighan_lin_pairs(p, initial=np.zeros(n, np.int32), time_limit=30)
+    r = kernighan_lin_pairs(p, initial=np.zeros(n, np.int32))
     assert r.status == gp.Status.LOCAL_OPTIMUM
     assert r.cost == pytest.approx(float(np.minimum(p.cost, 0.0).sum()))
 

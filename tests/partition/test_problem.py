@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from strategies import partitions, problem_and_start
 
 import graphpart as gp
+from graphpart.partition.problem import canonical
+from graphpart.partition.problem.contraction import Contraction
 
 
 def cost_by_definition(p, labels):
@@ -207,7 +209,7 @@ class TestFromPairs:
         n = 200_000
         tracemalloc.start()
         p = gp.SetPartition.from_pairs(n, np.stack([np.arange(n - 1), np.arange(1, n)], 1), np.ones(n - 1) * -1)
-        assert gp.solve(p, method="kernighan-lin", time_limit=60).subsets == 1
+        assert gp.solve(p, method="kernighan-lin").subsets == 1
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 400 * n
@@ -265,10 +267,12 @@ class TestRequirements:
     def test_nodes_as_numpy_integers_are_found_at_once(self):
         n = 10**6  # range.index looks at every element for an integer that is not Python's own
         pairs = np.arange(n - 2000, n).reshape(-1, 2)
-        started = time.perf_counter()
+        started = time.process_time()
+        range(n).index(np.int64(n - 1))
+        once, started = time.process_time() - started, time.process_time()
         p = gp.SetPartition.from_pairs(n, [], [], must_join=pairs)
         assert len(p.must_join) == 1000
-        assert time.perf_counter() - started < 10
+        assert time.process_time() - started < 200 * once  # there are 2000
 
     def test_mistakes(self):
         for pairs, message in (
@@ -423,3 +427,20 @@ def test_arguments_of_the_wrong_kind():
         p.evaluate({0: [1], 1: [2], 2: [1]})
     with pytest.raises(gp.InvalidPartition, match="got str: expected labels"):
         p.evaluate("aab")
+
+
+@pytest.mark.parametrize("joins", [False, True])
+def test_contraction_takes_labels_there_and_back(joins):
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 9, 30):
+        u, v = np.triu_indices(n, 1)
+        must_join = rng.integers(0, n, (n // 3, 2)).tolist() if joins else []
+        must_join = [(a, b) for a, b in must_join if a != b]
+        p = gp.SetPartition.from_pairs(n, (u, v), rng.integers(-9, 9, len(u)), must_join=must_join)
+        for c in (Contraction(p), Contraction(p, canonical(np.minimum(p.blocks(), n // 2)))):
+            assert (c.problem is p) == (len(c.first) == n)
+            assert c.first.tolist() == np.unique(c.sets, return_index=True)[1].tolist()
+            inner = canonical(rng.integers(0, 3, c.problem.n))
+            labels = c.lift(inner)
+            assert c.project(labels).tolist() == inner.tolist() and canonical(labels).tolist() == labels.tolist()
+            assert p.evaluate_labels(labels) == c.problem.evaluate_labels(inner) + c.constant

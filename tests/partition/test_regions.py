@@ -8,10 +8,9 @@ import pytest
 
 import graphpart as gp
 from graphpart.common.groups import group
-from graphpart.partition.bounds import _far_cycles, relaxation
+from graphpart.partition.bounds import _cycle_cuts, relaxation
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import Relaxation
-from graphpart.partition.exact import Searcher, Told
 from graphpart.partition.exact_solvers import regions as regions_module
 from graphpart.partition.exact_solvers import tree
 from graphpart.partition.exact_solvers.regions import Regions
@@ -103,8 +102,8 @@ def used_regions(monkeypatch):
 
 def test_exact_finds_the_optimum_of_what_hangs_together_loosely(monkeypatch):
     used_regions(monkeypatch)
-    runs, count = Regions.run, []
-    monkeypatch.setattr(Regions, "run", lambda *given: (count.append(1), runs(*given))[1])
+    runs, count = Regions.steps, []
+    monkeypatch.setattr(Regions, "steps", lambda *given: (count.append(1), runs(*given))[1])
     solved = 0
     for seed in range(480):
         _, n, pairs, costs, joins = problem(seed)
@@ -123,7 +122,7 @@ def test_exact_finds_the_optimum_of_what_hangs_together_loosely(monkeypatch):
 
 @pytest.mark.parametrize("largest", [4, 400])
 def test_bounds_by_regions_are_valid(largest, monkeypatch):
-    """Whatever prices and partition they begin with; and so is what reduced costs then say of pairs outside."""
+    """Whatever multipliers and partition they begin with; and so is what reduced costs then say of pairs outside."""
     used_regions(monkeypatch)
     monkeypatch.setattr(regions_module, "LARGEST", largest)
     gained = improved = 0
@@ -158,7 +157,7 @@ def test_bounds_by_regions_are_valid(largest, monkeypatch):
         regions = Regions(p, r, labels, solve, stopping)
         before = p.evaluate_labels(labels)
         base = r.proves(r.rows.prices)
-        regions.run(np.inf)
+        list(regions.steps(np.inf))
         assert regions.gain >= 0 and base + regions.gain <= best.cost + 1e-7, seed
         assert regions.cost == p.evaluate_labels(regions.labels) <= before
         elements = np.concatenate([region.elements for region in regions.regions] or [np.zeros(0, int)])
@@ -224,7 +223,7 @@ def test_far_cycles_are_as_short_as_those_of_networkx(seed):
     cuts = cuts[by_cluster]
     given = (cluster, within, beside, starts, cluster[heads], lengths, tails, heads)
     given += (closing, u[cuts], v[cuts], length[cuts], 0.01)
-    begins, elements, amounts, _ = _far_cycles.far_cycles(*given, 0, 10**6, 10**9, Stopping())
+    begins, elements, amounts, _ = _cycle_cuts.far_cycles(*given, 0, 10**6, 10**9, Stopping())
     graph = nx.Graph()
     graph.add_nodes_from(range(n))
     graph.add_weighted_edges_from(zip(u[joins].tolist(), v[joins].tolist(), length[joins].tolist(), strict=True))
@@ -245,7 +244,7 @@ def test_far_cycles_are_as_short_as_those_of_networkx(seed):
     # some at a time, in turns: nothing is left out
     turn, seen = 0, set()
     for _ in range(count + 1):
-        begins, elements, amounts, turn = _far_cycles.far_cycles(*given, turn, 1, 10**9, Stopping())
+        begins, elements, amounts, turn = _cycle_cuts.far_cycles(*given, turn, 1, 10**9, Stopping())
         for k in range(len(amounts)):
             seen.add(frozenset((int(elements[begins[k]]), int(elements[begins[k + 1] - 1]))))
     assert seen == expected.keys()
@@ -254,7 +253,7 @@ def test_far_cycles_are_as_short_as_those_of_networkx(seed):
 def test_a_volume_is_proven():
     p, truth = gp.generate.volume(1500, seed=3)
     assert p.n == 1500 and len(np.unique(p.pairs()[2])) == 11 and len(np.unique(truth)) == 37
-    r = gp.partition.exact(p, time_limit=60)
+    r = gp.partition.exact(p)
     assert r.status == gp.Status.OPTIMAL
     assert r.cost <= gp.partition.kernighan_lin(p).cost
 
@@ -292,10 +291,7 @@ def test_what_blocks_may_miss_does_not_add_up():
 
 
 def test_a_callback_that_stops_the_search_stops_the_proof():
-    asked = []
-    told = Told(lambda *of: asked.append(of) or len(asked) == 1)
-    told.cost = -7.0
     p = gp.generate.volume(400, noise=1.6, seed=3).problem
-    Searcher(0.5, 1, told)(p, np.arange(p.n, dtype=np.int32))
-    assert told(1.0, -8.0) and len(asked) == 1
-    assert asked[0][1] == -7.0  # the cost of the whole
+    asked = []
+    r = gp.partition.exact(p, time_limit=60, callback=lambda *of: asked.append(of) or len(asked) == 3)
+    assert r.status == "interrupted" and len(asked) <= 5

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import signal
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -32,9 +29,7 @@ module = __import__("sys").modules["graphpart.partition.anytime_search.search"]
 
 def best_without_help(p: gp.SetPartition, monkeypatch: pytest.MonkeyPatch, **options: object) -> gp.PartitionResult:
     """The search, not allowed to fall back on brute force."""
-    monkeypatch.setattr(
-        module, "PARAMETERS", replace(PARAMETERS, portfolio=replace(PARAMETERS.portfolio, brute_force=1))
-    )
+    monkeypatch.setattr("graphpart.partition.anytime_search.portfolio.LARGEST", 1)
     return search(p, threads=1, **options)
 
 
@@ -223,8 +218,8 @@ def test_a_problem_without_choices_has_a_checkpoint_too(n: int, tmp_path) -> Non
 def test_target_ends_the_search_early() -> None:
     p = gp.generate.uniform_integers(60, 20, seed=3).problem
     best = search(p, max_iterations=8).cost
-    r = search(p, time_limit=60, target=best)
-    assert r.status == gp.Status.TARGET and r.cost <= best and r.seconds < 30
+    r = search(p, target=best)
+    assert r.status == gp.Status.TARGET and r.cost <= best
 
 
 def test_checkpoint_is_written_and_resumed_from(tmp_path) -> None:
@@ -254,7 +249,7 @@ def test_checkpoint_on_the_command_line(tmp_path, capsys) -> None:
         ["--method", "search", "--max-iterations", "0"],
         [],
     ):
-        assert main([*solve, "--time-limit", "2", *method]) == 0
+        assert main([*solve, "--time-limit", "0.5", *method]) == 0
         costs.append(json.loads(capsys.readouterr().out)["cost"])
         assert p.evaluate(gp.read_labels(str(file), p)) == costs[-1]
     assert costs[0] >= costs[1] >= costs[2]
@@ -262,16 +257,14 @@ def test_checkpoint_on_the_command_line(tmp_path, capsys) -> None:
     assert "takes no checkpoint" in capsys.readouterr().err
 
 
-def test_time_limit_callback_and_interrupt() -> None:
+def test_time_limit_callback_and_interrupt(ctrl_c) -> None:
     p = gp.generate.uniform_integers(120, 20, seed=5).problem
-    r = search(p, time_limit=0.3)
-    assert r.status == gp.Status.TIME_LIMIT and r.seconds < 5
+    assert search(p, time_limit=0.1).status == gp.Status.TIME_LIMIT
     seen = []
     r = search(p, callback=lambda seconds, cost: seen.append(cost) or len(seen) >= 3)
     assert r.status == gp.Status.INTERRUPTED and r.cost <= seen[0]
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    r = search(p, time_limit=60)
-    assert r.status == gp.Status.INTERRUPTED and r.seconds < 30 and r.cost <= seen[0]
+    r = search(p, callback=ctrl_c)
+    assert r.status == gp.Status.INTERRUPTED and r.cost <= seen[0]
     with pytest.raises(ZeroDivisionError):
         search(p, callback=lambda seconds, cost: 1 / 0)
 

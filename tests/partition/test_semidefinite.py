@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.partition.bounds import _cuts, _projection
+from graphpart.partition.bounds import _cuts, _primal_dual
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.bounds.semidefinite import Semidefinite, factor, project, whole_numbers
 from graphpart.partition.certificates.certificate import Certificate, certify, proven_bound, sealed
 from graphpart.partition.certificates.exact_check import exact_bound
-from graphpart.partition.certificates.inequalities import GENERAL, LARGEST, TWO_PARTITION, Inequalities
+from graphpart.partition.certificates.inequalities import GENERAL, LARGEST_COEFFICIENT, TWO_PARTITION, Inequalities
 from graphpart.stopping import Stopping
 from graphpart.testing import check_certificate
 
@@ -96,7 +96,8 @@ def test_bounds_in_floating_point_are_below_the_exact_ones(joins):
 @pytest.mark.parametrize(
     "row",
     [(GENERAL, 2, [0, 1, 1]), (GENERAL, 1, [0, 1]), (GENERAL, 2, [0, 0, 1, 1]), (GENERAL, 2, [0, 9, 1, 1]),
-     (GENERAL, 2, [0, 1, LARGEST + 1, 1]), (GENERAL, 2, [0, 1, 1, -LARGEST - 1]), (GENERAL, -2, [0, 1, 1, 1])],
+     (GENERAL, 2, [0, 1, LARGEST_COEFFICIENT + 1, 1]), (GENERAL, 2, [0, 1, 1, -LARGEST_COEFFICIENT - 1]),
+     (GENERAL, -2, [0, 1, 1, 1])],
 )  # fmt: skip
 def test_what_is_no_general_2_partition_proves_nothing(row):
     p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
@@ -106,7 +107,7 @@ def test_what_is_no_general_2_partition_proves_nothing(row):
 
 def test_sums_beyond_floating_point_prove_nothing():
     p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
-    rows = Inequalities.of([(GENERAL, 2, [0, 1, LARGEST, -LARGEST])])
+    rows = Inequalities.of([(GENERAL, 2, [0, 1, LARGEST_COEFFICIENT, -LARGEST_COEFFICIENT])])
     with pytest.raises(gp.InvalidCertificate):
         proven_bound(p, rows, np.array([1e305]))
     assert proven_bound(p, rows, np.array([1e-320])) <= -3.0  # subnormal multipliers change nothing, and break nothing
@@ -169,7 +170,7 @@ def test_the_factor_is_that_of_the_nearest_positive_semidefinite_matrix():
     assert np.allclose(F @ F.T, (vectors * np.maximum(values, 0)) @ vectors.T)
     numbers, multiplier = whole_numbers(F)
     assert np.allclose(0.5 * multiplier * numbers.T @ numbers.astype(float), F @ F.T, atol=1e-5)
-    assert np.abs(numbers).max() <= LARGEST
+    assert np.abs(numbers).max() <= LARGEST_COEFFICIENT
     assert len(whole_numbers(np.zeros((4, 0)))[0]) == 0
 
 
@@ -193,10 +194,10 @@ def test_sweeps_end_at_the_projection():
         sizes = rng.integers(2, n + 1, 12)
         rows.add(Inequalities.of([(TWO_PARTITION, 1, rng.permutation(n)[:k].tolist()) for k in sizes]))
         given = 3.0 * rng.normal(size=m)
-        point, prices, rest = given.copy(), np.zeros(len(rows)), np.zeros(len(rows), np.uint8)
+        point, multipliers, rest = given.copy(), np.zeros(len(rows)), np.zeros(len(rows), np.uint8)
         lower, upper = np.zeros(m), (rng.random(m) < 0.9).astype(float)
         for _ in range(2000):
-            _projection.sweep(
+            _primal_dual.project(
                 rows.starts,
                 rows.middles,
                 rows.pairs,
@@ -206,15 +207,15 @@ def test_sweeps_end_at_the_projection():
                 upper,
                 step,
                 point,
-                prices,
+                multipliers,
                 rest,
             )
         y = np.clip(point, lower, upper)
         room = rows.rhs - rows.left(y)
-        # The conditions for the nearest point: it is feasible, rows with a price are tight, and the rest is the box's.
-        assert room.min() > -1e-7 and prices.min() >= 0.0 and np.abs(room * prices * step).max() < 1e-6, case
-        assert np.allclose(point, given - step * rows.reduced(np.zeros(m), prices)), case
-    assert (prices > 0).any()
+        # The conditions for the nearest point: it is feasible, rows with a multiplier are tight, the rest is the box's.
+        assert room.min() > -1e-7 and multipliers.min() >= 0.0 and np.abs(room * multipliers * step).max() < 1e-6, case
+        assert np.allclose(point, given - step * rows.reduced(np.zeros(m), multipliers)), case
+    assert (multipliers > 0).any()
 
 
 def test_point_and_bound_meet_without_inequalities():
@@ -250,7 +251,7 @@ def test_noise_leaves_more_to_gain_than_the_linear_relaxation():
         semidefinite.round()
         relaxation.separate()
     certificate = certify(p, "semidefinite", *relaxation.best)
-    assert lp < certificate.bound <= gp.partition.search(p, time_limit=0.3).cost and certificate.verify(p)
+    assert lp < certificate.bound <= gp.partition.search(p, max_iterations=4).cost and certificate.verify(p)
 
 
 def test_auto_takes_it_where_costs_are_dense():
@@ -270,7 +271,7 @@ def test_components_joins_and_forbidden_pairs():
         cost[0, 1] = np.inf if case % 2 else 1e9
         u, v = np.triu_indices(n, 1)
         p = gp.SetPartition.from_pairs(n, (u, v), cost[u, v], must_join=[(5, 8)] if case % 3 == 0 else [])
-        certificate = gp.partition.lower_bound(p, "semidefinite", time_limit=2)
+        certificate = gp.partition.lower_bound(p, "semidefinite")
         best = gp.partition.brute_force(p)
         check_certificate(p, certificate, best.labels.tolist())
         assert best.cost - 3.0 <= certificate.bound <= best.cost, case

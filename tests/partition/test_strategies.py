@@ -203,7 +203,7 @@ def test_tabu_search_ends_when_told_to_and_needs_no_steps() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_tabu_rounds_reach_the_proven_best_on_plateaus(seed: int) -> None:
     p = gp.generate.machine_parts(10, 16, 5, 0.7, 0.15, seed=seed).problem
-    best = gp.partition.exact(p, time_limit=20)
+    best = gp.partition.exact(p)
     assert best.status == gp.Status.OPTIMAL
     turn = turn_of(p, alone(p))
     rounds = TabuRounds(turn, TabuParameters(work=2e7), 1.0)
@@ -319,7 +319,7 @@ def test_slow_annealing_goes_on_where_it_comes_closer_and_within_its_part_of_the
 
 def test_a_guide_with_limited_costs_leads_around_huge_ones() -> None:
     p = gp.generate.soft_requirements(30, seed=3).problem
-    best = gp.partition.exact(p, time_limit=20).cost
+    best = gp.partition.exact(p).cost
     turn = turn_of(p, gp.partition.kernighan_lin(p).labels)
     rounds = TabuRounds(turn, TabuParameters(work=3e7), 1.0)
     assert len(rounds.guides) == len(TabuParameters().levels) and rounds.guides.max() < rounds.matrix.max()

@@ -360,9 +360,7 @@ def test_labels_as_an_image(driver, pages):
 
 
 def test_large_reports_stay_usable(driver, pages):
-    started = time.monotonic()
     opened(driver, pages / "large.html")
-    assert time.monotonic() - started < 60
     field = driver.find_element(By.ID, "search-input")
     field.send_keys("1999")
     assert driver.find_element(By.CSS_SELECTOR, "#search .found button").text == "1999"

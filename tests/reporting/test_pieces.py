@@ -11,7 +11,6 @@ from graphpart.reporting.grids import grid_of
 from graphpart.reporting.layout import discs
 from graphpart.reporting.pair_totals import pair_totals
 from graphpart.reporting.profiles import best_costs, gaps, profile, ratios, times_to
-from graphpart.reporting.progress import best_so_far
 from graphpart.reporting.words import above_best, verdict
 
 RESULT = gp.solve(gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0]))
@@ -50,12 +49,6 @@ def test_words_never_promise_too_much():
 )
 def test_headlines(cost, bound, status, head):
     assert verdict(with_bound(cost, bound, status), "partition")[0] == head
-
-
-def test_curves_never_get_worse():
-    points = [(0.0, math.inf), (0.1, 5.0), (0.2, 7.0), (0.3, 5.0), (0.4, math.nan), (0.5, -1.0)]
-    assert best_so_far(points, min) == [(0.1, 5.0), (0.5, -1.0)]
-    assert best_so_far(points, max) == [(0.1, 5.0), (0.2, 7.0)]
 
 
 @pytest.mark.parametrize("seed", range(20))

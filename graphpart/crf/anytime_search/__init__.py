@@ -1,6 +1,6 @@
 """Search for labelings of low energy, for as long as there is time.
 
-`search` is what people call, and `LabelingSearch` what takes turns with other methods on one component. Both play
-rounds of tasks on what `model` makes of a factor graph: `_blocks` minimises over many variables at once, given all
-others; `_annealing` changes single labels; fusions by roof duality come from `graph_cuts`.
+`search` is the public function. `LabelingSearch` searches one component and can take turns with other methods. Both run
+rounds of tasks on the arrays that `model` makes of a factor graph. The kernel `_blocks` minimises over many variables
+at once, given all others; `_annealing` changes single labels; fusions by roof duality come from `graph_cuts`.
 """

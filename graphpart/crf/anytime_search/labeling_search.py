@@ -1,4 +1,4 @@
-"""The state of a search on one factor graph, which can go on in slices, and take in what others have found."""
+"""The state of a search on one factor graph, which runs in slices and can take labelings of other methods."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class LabelingSearch:
     ----------
     f : FactorGraph
     labels : ndarray of int32, shape (n,), optional
-        Where to start; default: the label of least unary cost of each variable. They may be forbidden.
+        The labels to start from, which may be forbidden; default: the label of least unary cost of each variable.
     seed : int
     threads : int, optional
         Default: as many as there are processors for this process.
     prepared : bool
-        Leave out message passing and expansions in the beginning: the labels are what they have found.
+        Leave out message passing and expansions at the beginning, because the given labels are their result.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class LabelingSearch:
     rounds : int
         Complete rounds so far.
     work : float
-        Nanoseconds of each thread so far, as estimated beforehand.
+        Estimated nanoseconds of work of each thread so far.
     idle : int
         Rounds in a row without improvement.
     """
@@ -96,9 +96,10 @@ class LabelingSearch:
         self.serve: Callable[[], object] | None = None
 
     def offer(self, labels: Labels, cost: float | None = None) -> bool:
-        """Take a labeling that something else found; whether it is better than the best.
+        """Take a labeling that another method found; return whether it is better than the best so far.
 
-        Its energy is computed anew; whoever knows it may give it, to spare the search what is no better.
+        The energy of the labeling is recomputed. A caller that knows the energy can give it as `cost`: a labeling that
+        is not better is then ignored at once.
         """
         before = self.cost
         if cost is None or cost < before:
@@ -136,7 +137,7 @@ class LabelingSearch:
     # ------------------------------------------------------------------------------------------------------- rounds
 
     def _begin(self) -> None:
-        """Single changes, and how much they cost then."""
+        """Improve the start by changes of single labels, and estimate what such a change costs."""
         self._join(self.operators.descend(self.pool[0][1], self.stopping.child(plus=math.inf)))
         unit = self.operators.unit(self.pool[0][1])
         self.heats = {kind: geometric(hot * unit, cold * unit, HEATS) for kind, (hot, cold) in RANGE.items()}
@@ -145,7 +146,7 @@ class LabelingSearch:
             self.weight = min(self.model.penalty, START_WEIGHT * unit)
 
     def _first(self) -> list[Task]:
-        """Message passing and expansions; in a large factor graph one annealing of all of it instead of the latter."""
+        """Run message passing, then expansions or, in a large factor graph, one annealing of all variables."""
         n, best = self.model.f.n, self.pool[0][1]
         work = LONG * self.operators.sweep
         tasks = []
@@ -207,7 +208,7 @@ class LabelingSearch:
     # --------------------------------------------------------------------------------------------------------- pool
 
     def _take(self, task: Task, found: Found) -> bool:
-        """Let what a task found join the pool; whether it is the best."""
+        """Add the labeling that a task found to the pool; return whether it is the best."""
         if task.kind == "labels" and self.model.f.has_forbidden:
             factor = 1.0 / SOFTER if found.allowed else HARDER
             self.weight = min(self.model.penalty, max(self.weight * factor, self.least_weight))
@@ -225,7 +226,7 @@ class LabelingSearch:
         return better
 
     def _join(self, labels: Labels) -> bool:
-        """Let labels join the pool, whose members all have different energies; whether they did."""
+        """Add labels to the pool unless a member has the same energy; return whether they were added."""
         best, energy = self.pool[0][0], self.model.energy(labels)
         if any(abs(energy - other) <= self.model.tolerance for other, _ in self.pool):
             return False

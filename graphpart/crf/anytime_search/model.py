@@ -1,6 +1,7 @@
-"""A factor graph as searches see it: costs of single labels apart, factors over the same variables merged.
+"""The arrays of a factor graph that searches use: separate costs of single labels, merged factors.
 
-Variables with a single label are left out. A forbidden entry costs `penalty`, more than all finite entries can differ.
+Variables with a single label are left out. A forbidden entry costs `penalty`, which is more than the energies of two
+allowed labelings can differ.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.anytime_search import _regions
+from graphpart.crf.anytime_search import _blocks
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._blocks import Blocks
 from graphpart.crf.problem import FactorGraph
@@ -22,7 +23,7 @@ __all__ = ["Model"]
 Labels = NDArray[np.int32]
 TOLERANCE = 2.0**-44  # of the sum of what all tables can change,
 OUTLIER = 1000.0  # each of them at most so many times as much as a usual one
-SMALLEST, LARGEST = 2.0**-200, 2.0**200  # sums of costs that are left as they are; others are scaled
+SMALLEST_TOTAL, LARGEST_TOTAL = 2.0**-200, 2.0**200  # sums of costs that are left as they are; others are scaled
 
 
 class Model:
@@ -37,19 +38,19 @@ class Model:
     f : FactorGraph
         Without variables of a single label, factors over the same variables merged.
     open : ndarray of int64
-        Which variables of the given factor graph these are.
+        The indices of these variables in the given factor graph.
     unary : ndarray of float64
         The cost of each label of each variable; those of variable v begin at ``first[v]``.
     rows, factors : ndarray of int64, ndarray of int32
         The factors of at least two variables of each variable, in compressed rows.
     near_start, near : ndarray of int64, ndarray of int32
-        The variables that share one with it.
+        For each variable, the variables that share a factor with it, in compressed rows.
     range : float
-        How much the energies of two allowed labelings differ at most.
+        An upper bound on the difference between the energies of two allowed labelings.
     penalty : float
-        What a forbidden entry costs: more than that, whatever the table allows instead.
+        The cost of a forbidden entry. It exceeds `range`, whichever allowed entry of the table it is compared with.
     tolerance : float
-        Differences of energies up to this are rounding.
+        Differences between energies up to this value count as rounding.
     """
 
     def __init__(self, f: FactorGraph) -> None:
@@ -109,18 +110,18 @@ class Model:
         return self.measured(labels)[0]
 
     def measured(self, labels: Labels) -> tuple[float, int]:
-        """The same, and how many forbidden entries the labels select."""
+        """The penalised energy of labels, and the number of forbidden entries that they select."""
         _, scope_start, scope, table_start, tables = self.f._flat()
         arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
-        energy: tuple[float, int] = _regions.energy(*arrays, self.penalty, labels)
+        energy: tuple[float, int] = _blocks.energy(*arrays, self.penalty, labels)
         return energy
 
     def best_of_regions(self, one: Labels, other: Labels) -> Labels:
-        """Labels of `one`, with those of `other` in the regions of their difference where these are better."""
+        """The labels of `one`; in each region where the two differ and `other` costs less, the labels of `other`."""
         _, scope_start, scope, table_start, tables = self.f._flat()
         arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
         graph = (self.rows, self.factors, self.near_start, self.near)
-        labels: Labels = _regions.best_of_regions(*arrays, *graph, self.penalty, one, other)[0]
+        labels: Labels = _blocks.best_of_regions(*arrays, *graph, self.penalty, one, other)[0]
         return labels
 
     def annealing(self) -> Annealing:
@@ -164,14 +165,14 @@ def _neighbours(
 
 
 def _scaled(f: FactorGraph) -> FactorGraph:
-    """The same with costs times a power of 2, if they are so large or small that sums or random numbers fail."""
+    """The factor graph with costs times a power of 2, if they are too large or small for sums or random numbers."""
     if not f.has_forbidden and f.m:
         largest = max(-float(f.tables.min()), float(f.tables.max()))
-        if largest > SMALLEST and largest * len(f.tables) < LARGEST:
+        if largest > SMALLEST_TOTAL and largest * len(f.tables) < LARGEST_TOTAL:
             return f
     finite = np.abs(f.tables[np.isfinite(f.tables)])
     total = float(finite.sum())
-    if not total or SMALLEST < total < LARGEST:
+    if not total or SMALLEST_TOTAL < total < LARGEST_TOTAL:
         return f
     _, exponent = math.frexp(total)
     tables = np.ldexp(f.tables, -exponent)

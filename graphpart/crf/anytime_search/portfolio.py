@@ -1,8 +1,8 @@
-"""The searches that fit a factor graph, taking turns: each goes on from what the others have found.
+"""All searches that are applicable to a factor graph take turns; each continues from the best labeling of the others.
 
-`LabelingSearch` fits every factor graph. Where it is a binary quadratic form (see `binary_quadratic`), `BinarySearch`
-takes part. The next round is that of the search that has worked less so far, by estimates that do not look at the
-clock; so the result after a number of rounds does not depend on the number of threads.
+`LabelingSearch` is applicable to every factor graph, `BinarySearch` to binary quadratic forms (see `binary_quadratic`).
+The next round belongs to the search that has done less work so far. Work is estimated without looking at the clock, so
+the result after a number of rounds does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Portfolio:
         self.idle = 0
 
     def offer(self, labels: Labels, cost: float) -> None:
-        """Take a labeling that something else found, if it is the best; `cost` is its energy."""
+        """Take a labeling that another method found, if it is the best; `cost` is its energy."""
         if cost < self.cost:
             self.labels, self.cost = labels.copy(), cost
 

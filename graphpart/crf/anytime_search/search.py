@@ -1,34 +1,35 @@
-"""Search: annealing, optimal blocks and what labelings have in common, for as long as there is time.
+"""Search: annealing, exact minimisation over blocks, and recombination of labelings, for as long as there is time.
 
-What can be left out without losing all optima is left out first (see `reduction/`), and what has few labelings is
-enumerated. The search begins with changes of single labels, then with message passing and, where factors are pairs,
-expansions of what it rounds to. After that come rounds of four tasks, which run side by side and know nothing of each
-other. There are five kinds of tasks:
+Labels that are not needed for an optimal labeling are left out first (see `reduction/`), and components with few
+labelings are enumerated. The search begins with changes of single labels and with message passing. If factors have at
+most two variables, expansions improve the labeling that message passing rounds to. After that come rounds of four
+tasks, which run in parallel and independently of each other. There are five kinds of tasks:
 
 * **labels**: simulated annealing over single labels (Kirkpatrick, Gelatt & Vecchi 1983), one run or several shorter
   ones;
-* **blocks**: the same over blocks, which are random sets of variables that elimination of bounded width minimises
-  exactly, given the labels of all others. Random numbers added to costs take the place of temperature;
+* **blocks**: annealing over blocks. A block is a random set of variables, over which elimination of bounded width
+  minimises exactly, given the labels of all others. Random numbers that are added to the costs play the role of
+  temperature;
 * **descent**: blocks without random numbers;
-* **cross**: two or more of the best labelings, in a block of the variables in which they differ;
+* **cross**: two or more of the best labelings are combined: a block is made of the variables in which they differ;
 * **expansion**: two rounds of expansions of the best labeling, where factors are pairs.
 
-What annealing ends with goes through blocks without random numbers, and is then crossed with some of the best
-labelings. The regions in which it is better than the best labeling are taken over, and it joins the pool of the best,
-all of different energies. In large factor graphs a task changes one region, in which there is time to do all this.
+The result of annealing is improved by blocks without random numbers, and then crossed with some of the best labelings.
+The best labeling takes over the regions in which this result is better. The result joins the pool of the best
+labelings, which all have different energies. In large factor graphs a task changes one region only, so small that there
+is time for all these steps.
 
-Tasks begin with the best labeling, another one of the pool, or random labels. Kinds and temperatures take turns at
-random; those that have lately found something better are taken more often. The random numbers of a task follow from the
-seed, the number of the round and of the task, and without a time limit none looks at the clock; so the result after a
-number of rounds is the same on any number of threads.
+A task begins with the best labeling, with another one of the pool, or with random labels. The kind and the temperature
+of a task are drawn at random; those that have recently found better labelings are drawn more often. The random numbers
+of a task depend only on the seed and the numbers of the round and of the task. Without a time limit no task looks at
+the clock. So the result after a number of rounds is the same on any number of threads.
 
-Forbidden entries cost a price in annealing over single labels, which rises while what it finds is forbidden, and falls
-while it is not. Everywhere else they cost more than all that is allowed can.
+In annealing over single labels, a forbidden entry has a finite penalty, which rises as long as the labelings found are
+forbidden, and falls as long as they are allowed. Everywhere else a forbidden entry costs more than any allowed
+labeling.
 
-Blocks are what finds the best known labelings of binary grids and pedigrees; annealing over single labels is what finds
-those of dense factor graphs, whose blocks are small. Blocks of which tables have two variables only, forests, end far
-above those with larger tables in the same time: 18% on a binary grid of 20 x 20 variables without random numbers,
-against 0.2% with tables of 64 entries. Descents alone, whatever the size of their tables, stop 0.6% above on 40 x 40.
+On binary grids and pedigrees, blocks find the best known labelings. On dense factor graphs, whose blocks are small,
+annealing over single labels finds them.
 """
 
 from __future__ import annotations
@@ -77,8 +78,7 @@ def search(
     ----------
     problem : FactorGraph or bipartite networkx.Graph
     initial : Result, labels or mapping from names to labels, optional
-        The labeling to start from, than which the result is not worse; default: the label of least unary cost of each
-        variable.
+        The labeling to start from; the result is not worse. Default: the label of least unary cost of each variable.
     time_limit : float, optional
         Seconds. Without it, and without `max_iterations`, the search ends after 12 rounds without improvement.
     max_iterations : int, optional
@@ -98,9 +98,9 @@ def search(
     Returns
     -------
     LabelingResult
-        With status ``optimal`` if reduction, or enumeration of what it leaves, proved it; else ``feasible`` or why the
-        search was stopped. If the labeling is forbidden, because none that is allowed was found, the cost is ``inf``
-        and `message` says so. `iterations` counts rounds; `history` has the best energy over time.
+        With status ``optimal`` if reduction, or enumeration of the reduced problem, proves the labeling optimal; else
+        ``feasible`` or the reason why the search was stopped. If no allowed labeling was found, the cost is ``inf`` and
+        `message` says so. `iterations` counts rounds; `history` has the best energy over time.
 
     Raises
     ------
@@ -109,12 +109,12 @@ def search(
     InvalidPartition, InvalidOption
         If the initial labeling does not fit the problem, or an option has no meaning.
     FormatError
-        If the checkpoint cannot be read, or is of another problem.
+        If the checkpoint cannot be read, or belongs to another problem.
 
     Notes
     -----
-    Memory: beside the tables, for each thread a few numbers for each factor and each label of each variable, and 16 MB
-    for the tables of blocks, 64 MB if those of the problem have more than 2^22 entries.
+    Memory in addition to the tables of the problem: for each thread a few numbers for each factor and for each label of
+    each variable, and 16 MB for the tables of blocks (64 MB if the tables of the problem have more than 2^22 entries).
 
     Examples
     --------
@@ -168,7 +168,7 @@ def search(
 
 
 def _better_start(f: FactorGraph, initial: Any, checkpoint: str | os.PathLike[str] | None) -> Labels | None:
-    """The better one of the initial labeling and the checkpoint, of those that there are."""
+    """The better one of the initial labeling and the checkpoint; either may be missing."""
     given = [] if initial is None else [start_of(f, initial)]
     if checkpoint is not None and os.path.exists(checkpoint):
         from graphpart.files.labels import read_labels

@@ -1,4 +1,4 @@
-"""What the tasks of a round do: annealing of single labels or of blocks, and blocks where labelings differ.
+"""The tasks of a round: annealing of single labels or blocks, and blocks of variables in which labelings differ.
 
 All costs of time are estimates that do not look at the clock, so that a task ends with the same labels each time.
 """
@@ -56,17 +56,17 @@ class Task:
     fresh : bool
         Begin with random labels.
     size : int
-        Variables in the region that changes; all, if there are no more.
+        The number of variables in the region that may change; all variables, if there are no more than that.
     others : list of ndarray
         Labelings to fuse the outcome with.
     level, heat : int, float
-        Which first temperature, and how high it is.
+        The index of the first temperature, and the temperature itself.
     limit : float
         Entries of the tables of blocks.
     work : float
-        Nanoseconds, about.
+        The estimated number of nanoseconds that the task takes.
     weight : float
-        What a forbidden entry costs in annealing of single labels.
+        The cost of a forbidden entry in annealing of single labels.
     """
 
     kind: str
@@ -84,7 +84,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Found:
-    """What a task found: the best labels, those before they were fused with others, and whether these are allowed."""
+    """The result of a task: the best labels, those before fusion with others, and whether the latter are allowed."""
 
     labels: Labels
     own: Labels
@@ -124,7 +124,7 @@ class Operators:
             return _Worker(self.model.blocks(self.room), self.model.annealing())
 
     def unit(self, labels: Labels) -> float:
-        """What changes of one label cost: half of all that they cost together is due to those that cost more."""
+        """A typical cost of changing one label, as unit of temperature: the median, costs weighted by themselves."""
         worker = self._worker()
         costs = worker.annealing.changes(labels, self.model.penalty)
         self.idle.put(worker)
@@ -135,19 +135,19 @@ class Operators:
         return float(costs[np.searchsorted(sums, sums[-1] / 2)])
 
     def descend(self, labels: Labels, stopping: Stopping) -> Labels:
-        """The fixed point of changes of single labels."""
+        """Change single labels until no change lowers the energy."""
         worker = self._worker()
         found = self._anneal_labels(worker, labels, NONE, np.zeros(0), self.model.penalty, 0, stopping)
         self.idle.put(worker)
         return found
 
     def block(self, limit: float) -> tuple[int, float]:
-        """Variables of a block with tables of so many entries, and nanoseconds for it."""
+        """The number of variables in a block whose tables have so many entries, and the nanoseconds that it takes."""
         size = int(min(self.n, max(16.0, self.room / (limit * FILL))))
         return size, size * (EACH + ENTRY * FILL * limit)
 
     def affordable(self, kind: str, limit: float, work: float) -> int:
-        """How many variables there is time to anneal, or to descend with."""
+        """The number of variables that can be annealed, or improved by descent, in the available time."""
         if kind == "labels":
             each = SWEEPS * self.sweep / self.n
         else:
@@ -155,7 +155,7 @@ class Operators:
         return int(min(self.n, max(LEAST, work / each)))
 
     def perform(self, task: Task, stopping: Stopping) -> Found:
-        """What a task does."""
+        """Do a task and return its result."""
         if stopping.check(np.inf):
             return Found(task.start, task.start, True)
         rng = np.random.default_rng(task.seed)
@@ -197,7 +197,7 @@ class Operators:
         return self._expand(ascent.labels, rng, stopping, None)
 
     def _expand(self, labels: Labels, rng: np.random.Generator, stopping: Stopping, iterations: int | None) -> Labels:
-        """What so many expansions, or all that improve, make of labels; nothing unless factors are pairs."""
+        """Improve labels by so many expansions, or until none helps; if factors are larger than pairs, do nothing."""
         try:
             moves = self.moves.get_nowait()
         except Empty:
@@ -212,7 +212,7 @@ class Operators:
         return found
 
     def _part(self, stopping: Stopping, iterations: int | None) -> Stopping:
-        """For the begin: not all of the time."""
+        """A share of the time, for the beginning of the search."""
         left = None if stopping.remaining is None else BEGIN * stopping.remaining
         return stopping.child(left, iterations, np.inf)
 
@@ -279,7 +279,7 @@ class Operators:
         self, worker: _Worker, labels: Labels, other: Labels, limit: float, rng: np.random.Generator,
         stopping: Stopping,
     ) -> Labels:  # fmt: skip
-        """The better regions of two labelings, and what blocks find where they differ."""
+        """Combine two labelings: the better one in each region where they differ, then blocks of these variables."""
         inside = np.flatnonzero(labels != other).astype(np.int32)
         if not len(inside):
             return labels
@@ -291,7 +291,7 @@ class Operators:
 
 
 def _mixed(labels: Labels, other: Labels, inside: Labels) -> Labels:
-    """Those of `other`, and inside those of `labels`."""
+    """The labels of `other`, but inside the region those of `labels`."""
     mixed = other.copy()
     mixed[inside] = labels[inside]
     return mixed

@@ -1,10 +1,10 @@
 """Loopy sum-product: marginals and log Z of factor graphs of any width, approximately.
 
-Messages of sum-product (Pearl 1988; Kschischang, Frey & Loeliger 2001) are passed along the factors until they change
-no more. On forests the answers are exact; on cycles, a fixed point is a stationary point of the Bethe free energy
-(Yedidia, Freeman & Weiss 2005). Reweighted by the shares of forests that contain each factor (Wainwright, Jaakkola &
-Willsky 2005), the fixed point is unique, and the messages, converged or not, prove an upper bound on log Z. Damping
-keeps a share of the old message.
+Messages of sum-product (Pearl 1988; Kschischang, Frey & Loeliger 2001) are passed along the factors until they do not
+change any more. On forests the result is exact. With cycles, a fixed point is a stationary point of the Bethe free
+energy (Yedidia, Freeman & Weiss 2005). Tree-reweighted messages (Wainwright, Jaakkola & Willsky 2005) weight each
+factor by the share of forests that contain it: the fixed point is then unique, and the messages, converged or not,
+prove an upper bound on log Z. Damping keeps a share of the old message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MARGIN = 100.0  # by how much a forbidden labeling costs more than any allowed o
 
 @dataclass(frozen=True, repr=False)
 class ApproximateMarginals(Marginals):
-    """Approximate probabilities of labels, and what is known about how good they are.
+    """Approximate probabilities of labels, with an upper bound on log Z and information about convergence.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class ApproximateMarginals(Marginals):
     log_z : float
         An estimate of ``log Z``: the negative Bethe free energy, or its reweighted form.
     upper_bound : float
-        ``log Z`` is not larger, up to what is stated for rounding; ``inf`` unless tree-reweighted.
+        An upper bound on ``log Z``, up to the stated rounding; ``inf`` unless the method is tree-reweighted.
     method : str
     converged : bool
         Whether no message changed by more than the tolerance in the last pass.
@@ -50,8 +50,8 @@ class ApproximateMarginals(Marginals):
     change : float
         The largest change of a message in the last pass, in natural logarithms.
     status : Status
-        ``optimal`` where the answers are exact because there are no cycles and messages have converged, ``feasible``
-        where messages have converged, else why they have not.
+        ``optimal`` if the probabilities are exact, because there are no cycles and the messages have converged;
+        ``feasible`` if the messages have converged on a graph with cycles; else the reason why the run was stopped.
     seconds : float
     """
 
@@ -87,10 +87,10 @@ def approximate_marginals(
     ----------
     problem : FactorGraph or bipartite networkx.Graph
     method : {"sum-product", "tree-reweighted"}
-        The latter's probabilities are less sure of themselves, and it proves an upper bound on ``log Z``.
+        Tree-reweighted messages give probabilities that are nearer to uniform, and prove an upper bound on ``log Z``.
     damping : float
-        Share of the old message that is kept in each update, from 0 to less than 1. More of it converges where less
-        of it oscillates, and takes longer.
+        Share of the old message that is kept in each update, from 0 to less than 1. A larger share converges more
+        slowly, but also where messages would oscillate with a smaller share.
     tol : float
         Messages have converged when none changes by more in a pass, in natural logarithms.
     max_iterations : int
@@ -105,15 +105,15 @@ def approximate_marginals(
     Returns
     -------
     ApproximateMarginals
-        It says which method was used and whether it converged.
+        The probabilities, the method, and whether the messages converged.
 
     Raises
     ------
     InvalidOption
         If an option has no meaning.
     InfeasibleProblem
-        If a factor or the unary factors of a variable forbid every labeling. That all labelings are forbidden for other
-        reasons is not noticed.
+        If a factor alone, or the unary factors of a variable, forbid every labeling. If all labelings are forbidden for
+        another reason, this is not noticed.
 
     See Also
     --------
@@ -200,7 +200,7 @@ def approximate_marginals(
 
 
 def _capped(tables: Any, table_start: Any) -> Any:
-    """Tables with a finite entry in place of inf, by which a labeling costs more than all allowed ones."""
+    """Tables with a finite entry in place of inf, with which a labeling costs more than all allowed ones."""
     forbidden = np.isposinf(tables)
     finite = np.where(forbidden, -np.inf, tables)
     highest = np.maximum.reduceat(finite, table_start[:-1])

@@ -6,8 +6,9 @@ that contain factor f, rewrite the energies without changing their sum,
 
     unary energies of i:  -B_i,      factor f:  h_f + r_f (sum over i of f of m_{f->i}),
 
-and a forest gets all unary energies and those of its factors divided by r_f: that is an average whatever m is. Messages
-that have converged make it as small as these weights allow. In the same way for factors of any number of variables.
+and each forest gets all unary energies, and the energies of its factors divided by r_f. The average over the forests is
+then the rewritten energies, whatever m is. Converged messages make the bound as small as the weights allow. Factors may
+have any number of variables.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
-"""Combining labelings of a quadratic form: the best regions of each, and the smaller form of what they leave open.
+"""Combining labelings of a quadratic form: take the better regions of each, or contract what all have in common.
 
 Two labelings differ in regions: sets of coupled variables in which they differ, with no coupling between two of them.
-Each region can be flipped alone, and the changes of energy add up (Houdayer 2001; in evolutionary computation this is
-partition crossover, Whitley, Hains & Howe 2009). So the best of all combinations is as soon found as added up.
+Each region can be flipped independently of the others, and the changes of energy add up (Houdayer 2001; in evolutionary
+computation this is partition crossover, Whitley, Hains & Howe 2009). So the best of all combinations is found by one
+sum for each region.
 
-What several labelings agree on, they may be right about: where coupled variables have the same relation, equal or
-different, in all of them, they are contracted (Houdayer & Martin 1999). A flip of a contracted variable flips all that
-went into it. The form that is left has few variables, so it is soon annealed from scratch, and each of the labelings
-can be written in them. Where variables have many neighbours, hardly any two have the same relation in all labelings
-without having the same labels; there, variables whose labels agree are fixed, and the others are left open.
+What several good labelings have in common is probably right. If two coupled variables have the same relation, equal or
+different, in all labelings, they are contracted (Houdayer & Martin 1999). Flipping a contracted variable flips all
+variables that were contracted into it. The form that is left has few variables, so annealing it from scratch takes
+little time, and it can express each of the given labelings. If variables have many neighbours, two variables hardly
+ever have the same relation in all labelings unless each of them has the same label in all labelings. In this case,
+variables whose labels agree are fixed, and the others remain.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ __all__ = ["Contraction", "best_of_regions"]
 
 
 def best_of_regions(walker: Walker, best: Spins, other: Spins) -> Spins:
-    """The first labeling, with all regions from the second in which that is better; equal ones stay. O(n + m)"""
+    """The first labeling, with all regions of the second in which the second is strictly better. O(n + m)"""
     apart = best != other
     if walker.symmetric and 2 * int(apart.sum()) > walker.n:
         apart = ~apart
@@ -50,7 +52,7 @@ def _sums(places: NDArray[np.int32], values: NDArray[np.int64], count: int) -> N
 
 
 class Contraction:
-    """The form of what some labelings leave open, and the way back.
+    """The form that is left when what some labelings have in common is contracted, and the way back.
 
     Parameters
     ----------

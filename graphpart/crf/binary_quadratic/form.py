@@ -1,12 +1,12 @@
 """The binary quadratic form of a factor graph whose variables have two labels and whose factors at most two variables.
 
-Every table over two labels is linear, and every one over two pairs of labels is ``c + a x + b y + w x y``. So is the
-energy of all labels x in {0, 1}^n:
+Every table over one variable with labels 0 and 1 is a linear function, and every table over two such variables is ``c +
+a x + b y + w x y``. So the energy of labels x in {0, 1}^n is a quadratic function:
 
     H(x) = constant + sum_i h_i x_i + sum_{i < j} J_ij x_i x_j.
 
 This is known as quadratic unconstrained binary optimisation, and, with spins ``s = 2 x - 1``, as the Ising model.
-Entries that forbid cannot be written so.
+Forbidden entries cannot be written in this form.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ FINE = 2.0**12  # units that a typical coupling has at least, where costs are ro
 
 @dataclass(frozen=True)
 class Integers:
-    """Linear terms and couplings as integers; `scale` of them are an energy of 1.
+    """Linear terms and couplings as integers; an energy of 1 is `scale` units.
 
-    Exact where all costs are multiples of a common step. Else rounded: to 32 bits where a typical coupling then has
-    at least 4096 units, to 64 bits where not.
+    They are exact if all costs are multiples of a common step. Otherwise they are rounded: to 32 bits if a typical
+    coupling then has at least 4096 units, else to 64 bits.
     """
 
     linear: NDArray[Any]
@@ -144,7 +144,7 @@ class QuadraticForm:
 
 
 def quadratic_form(f: FactorGraph) -> QuadraticForm | None:
-    """The quadratic form of a factor graph; None if it has none: other domains, larger factors, forbidden entries.
+    """The quadratic form of a factor graph; None if a domain, a larger factor or a forbidden entry rules it out.
 
     Factors over the same variables add up. None, too, if a sum overflows. O(n + m)
 

@@ -1,16 +1,18 @@
-"""Search on a binary quadratic form: annealing, and ever larger families of labelings that are combined.
+"""Search on a binary quadratic form: annealing, and combination of labelings into larger and larger families.
 
-Labelings are annealed from random ones (see _sparse.pyx), then FAMILY of them are combined to one. To combine labelings
-(see crossover.py), what they leave open is annealed from scratch; what comes out is annealed once more, from a
-temperature at which it changes only a little, and takes over all regions in which one of them is better. Where
-variables have many neighbours, both end with tabu search. FAMILY combined labelings are combined, too, then FAMILY of
-what came out of these, and so on: each labeling is combined with others only that took as much work, and that know
-nothing of it. So the longer the search, the larger the families.
+Annealing makes labelings from random ones (see _sparse.pyx). FAMILY of these labelings are then combined into one. To
+combine labelings (see crossover.py), what they have in common is contracted, and the form that is left is annealed from
+scratch. The result is annealed once more, from a temperature at which it changes only a little, and takes over all
+regions in which one of the labelings is better. If variables have many neighbours, annealing and combination both end
+with tabu search. FAMILY combined labelings are combined in turn, then FAMILY of the results, and so on. A labeling is
+only combined with labelings of as much work that were found independently of it. So the longer the search, the larger
+the families.
 
-A round is TASKS tasks, which run side by side and know nothing of each other: combinations that are due, those of the
-largest families first, else annealing. The best labeling takes over all regions in which the outcome of a task is
-better. Annealing becomes slower from round to round. While nothing better is found, one task of every second round
-starts from the best labeling: annealing that does not forget it, or tabu search.
+A round consists of TASKS tasks, which run in parallel and independently of each other: first the combinations for which
+enough labelings are there, those of the largest families first, then annealing. The best labeling takes over all
+regions in which the result of a task is better. Annealing becomes slower from round to round. As long as nothing better
+is found, one task of every second round starts from the best labeling: annealing from a low temperature, or tabu
+search.
 
 The random numbers of a task follow from the seed, the number of the round and of the task; so the result after a number
 of rounds is the same on any number of threads.
@@ -91,7 +93,7 @@ class BinarySearch:
     InvalidProblem
         If the problem is a factor graph that has no quadratic form.
     InvalidOption
-        If seed or threads are no such numbers.
+        If `seed` or `threads` is not a valid number.
 
     Examples
     --------
@@ -139,15 +141,15 @@ class BinarySearch:
         return self._evaluated[1]
 
     def _about(self, stopping: Stopping) -> float:
-        """The cost while a run lasts: that of the integers, unless the target may be reached."""
+        """The cost to report during a run: the one computed from integers, unless the target may be reached."""
         about = self.q.constant + self.energy / self.walker.scale
         return self.cost if about <= stopping.target or (self.walker.exact and self.q.m < SMALL) else about
 
     def offer(self, labels: Any, cost: float | None = None) -> bool:
-        """Let labels that were found elsewhere take part; whether what came of them is the best now.
+        """Take labels that another method found; return whether they lead to a new best labeling.
 
-        They are combined with others of the youngest generation. `cost` is what other searches need to be told, too;
-        here it is computed anew.
+        The labels join the youngest generation and are combined with others of it. `cost` is part of the common
+        interface of searches; here the energy is recomputed.
         """
         spins = _spins(labels)
         self._wait(0, spins)
@@ -189,7 +191,7 @@ class BinarySearch:
         self.pace = max(0.5 * self.pace, (stopping.seconds - begun) / tasks[0].sweeps)
 
     def _take(self, spins: Spins) -> bool:
-        """Let the best labeling profit from another one; whether it did."""
+        """Let the best labeling take over the regions in which another one is better; return whether there were any."""
         if self.walker.few_neighbours:
             spins = best_of_regions(self.walker, self.best, spins)
         energy = self.walker.energy(spins)

@@ -1,7 +1,7 @@
-"""Annealing and walking on a binary quadratic form: which kernel, in which numbers, at which temperatures, how long.
+"""Annealing and tabu search on a binary quadratic form: choice of kernel, type of numbers, temperatures and length.
 
-A matrix is faster than compressed rows where more than DENSEST of all pairs are coupled, as far as it fits a cache or
-at least in memory. Its entries have 16 bits where they fit.
+If more than the share DENSEST of all pairs is coupled, a matrix is faster than compressed rows, as long as it fits into
+memory. Its entries have 16 bits if that is enough.
 
 Temperatures are in units of the form: the median, over all variables, of the root of the sum of squares of its
 couplings (and of its linear term, if that is all it has). In a random labeling a flip changes the energy by about as
@@ -95,7 +95,7 @@ class Walker:
 
     @property
     def few_neighbours(self) -> bool:
-        """Whether labelings differ in more than one region, and agree in many."""
+        """Whether variables have so few neighbours that two labelings usually differ in several regions."""
         return not self.dense and self.m < FEW * self.n
 
     @property
@@ -120,14 +120,14 @@ class Walker:
         return gains.astype(np.int64)
 
     def anneal(self, start: Spins, sweeps: int, hot: float, cold: float, seed: int, stopping: Stopping) -> Spins:
-        """The best spins met when the temperature falls geometrically from `hot` to `cold` units, and a descent."""
+        """Anneal: the temperature falls geometrically from `hot` to `cold` units; return the best spins, descended."""
         spins = start.copy()
         temperatures = geometric(hot * self.unit, cold * self.unit, sweeps) if sweeps else np.zeros(0)
         self.kernel.anneal(*self.arrays, spins, temperatures, _variates(), seed, stopping)
         return spins
 
     def descend(self, start: Spins, stopping: Stopping) -> Spins:
-        """Spins that no flip makes better."""
+        """Flip spins until no flip lowers the energy."""
         return self.anneal(start, 0, 1.0, 1.0, 0, stopping)
 
     def tabu(
@@ -163,7 +163,7 @@ def _row_sums(q: QuadraticForm, values: NDArray[Any]) -> NDArray[np.int64]:
 
 @cache
 def _variates() -> NDArray[np.float32]:
-    """Exponential variates, always the same: it is the places where they are taken from that are random.
+    """A fixed table of exponential variates; the positions from which they are read are random.
 
     The few beyond 7.69 come from logarithms of the C library; they are rounded, so as to be the same everywhere.
     """

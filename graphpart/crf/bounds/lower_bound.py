@@ -1,4 +1,4 @@
-"""Lower bounds on the energy of factor graphs: one front door, one table of methods, a certificate for each answer."""
+"""Lower bounds on the energy of factor graphs: one function, a table of methods, a certificate for each bound."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphpart.crf.certificates.certificate import Certificate, certify, message
 from graphpart.crf.graph_cuts.roof_duality import roof_dual
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import least_entries
-from graphpart.errors import InvalidOption
+from graphpart.methods import find_method, find_name
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["BOUNDS", "lower_bound"]
@@ -38,6 +38,8 @@ BOUNDS: dict[str, Callable[[FactorGraph, Stopping], Certificate]] = {
     "message-passing": _message_passing,
     "roof-duality": _roof_duality,
 }
+#: Their further names.
+ALSO = {"message-passing": find_method("message-passing", "crf").also, "roof-duality": ("qpbo",)}
 
 
 @interruptible
@@ -56,11 +58,11 @@ def lower_bound(
     problem : FactorGraph or bipartite networkx.Graph
     method : str
         "negative-sum": the constant, the smallest sum of unary costs of each variable, and the smallest entry of each
-        other table. "message-passing": raised by sequential reweighted message passing, then by violated cycles; for
-        any factor graph. "roof-duality": the maximum flow of Hammer, Hansen & Simeone (1984), for variables with two
-        labels and factors of at most two variables.
+        other table. "message-passing" (also "trw-s", "srmp"): the bound is raised by sequential reweighted message
+        passing, then by violated cycles; for any factor graph. "roof-duality" (also "qpbo"): the maximum flow of
+        Hammer, Hansen & Simeone (1984), for variables with two labels and factors of at most two variables.
     time_limit : float, optional
-        Seconds, after which the best bound so far is returned. The certificate itself takes longer.
+        Seconds, after which the best bound so far is returned. Making the certificate takes additional time.
     max_iterations : int, optional
         Iterations of message passing, each of a pass forward and one in reverse.
     callback : callable, optional
@@ -89,8 +91,7 @@ def lower_bound(
     [0.0, 1.0]
     """
     f = as_factor_graph(problem)
-    if method not in BOUNDS:
-        raise InvalidOption(f"method is {method!r}: expected one of {', '.join(BOUNDS)}")
+    method = find_name(method, BOUNDS, ALSO)
     stopping = Stopping(time_limit, max_iterations, None, callback)
     least_entries(f)
     certificate = BOUNDS[method](f, stopping)

@@ -1,15 +1,17 @@
 """Sequential reweighted message passing: a lower bound that never falls, and labelings by rounding.
 
 The bound of a reparametrisation (see `certificate`) is raised by block coordinate ascent. Variables are visited in
-order, then in reverse. A visited variable collects from every factor the least entry for each of its labels, less
-what the factor sent to its other variables, so that this is now its own cost; then it sends equal shares of that to the
-factors that reach ahead (Kolmogorov 2015; for pairs this is TRW-S, Kolmogorov 2006). On a chain in order one pass gives
-the optimum. Tables of pairs that are Potts or truncated linear functions are passed in time linear in
-the number of labels (Felzenszwalb & Huttenlocher 2006).
+order, then in reverse. When a variable is visited, every factor of this variable sends it, for each of its labels, the
+least entry of its table, less what the factor sent to its other variables. These amounts become unary costs of the
+variable. The variable then sends equal shares of them to those of its factors that contain later variables (Kolmogorov
+2015; for pairs this is TRW-S, Kolmogorov 2006). On a chain in order one pass gives the optimum. Tables of pairs that
+are Potts or truncated linear functions are passed in time linear in the number of labels (Felzenszwalb & Huttenlocher
+2006).
 
-After a pass in reverse, labels are chosen in order: that which is least given the labels of earlier variables and the
-messages from later ones. Iterated conditional modes improve them. Once the bound hardly rises any more, violated
-cycles are added as larger factors (see `tightening`), until the gap is closed, time is over, or nothing is gained.
+After a pass in reverse, labels are chosen in order: each variable gets the label of least cost given the labels of
+earlier variables and the messages from later ones. Iterated conditional modes improve this labeling. Once the bound
+hardly rises any more, violated cycles are added as larger factors (see `tightening`), until the gap is closed, the time
+is over, or no cycle raises the bound.
 """
 
 from __future__ import annotations
@@ -55,6 +57,8 @@ def message_passing(
 ) -> LabelingResult:
     """Lower bound and labelings by sequential reweighted message passing, with tightening by cycles.
 
+    Also known as ``srmp``, and for pairs as ``trw-s`` or ``trws``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph
@@ -64,7 +68,7 @@ def message_passing(
     tightening : bool
         Whether to add violated cycles as larger factors once the bound hardly rises any more.
     time_limit : float, optional
-        Seconds, up to a quarter of which are for the certificate.
+        Seconds. Up to a quarter of them are for making the certificate.
     max_iterations : int, optional
         Iterations, each of a pass forward and one in reverse.
     target : float, optional
@@ -88,8 +92,9 @@ def message_passing(
 
     Notes
     -----
-    An iteration takes time linear in the sizes of all tables, of pairs with Potts or truncated linear tables in the
-    number of labels. Memory: one message for each label of each pair, and at most 0.5 GB for triplets.
+    An iteration takes time linear in the sizes of all tables; for pairs with Potts or truncated linear tables, linear
+    in the number of labels. Memory: for each pair, one number for each label of both variables, and at most 0.5 GB for
+    triplets.
 
     Examples
     --------
@@ -163,7 +168,7 @@ class Ascent:
         return len(self.passes.structure.triplets)
 
     def run(self) -> str:
-        """Go on until the gap is closed, the bound hardly rises, or `Stopping` says so; why it ended."""
+        """Run until the gap is closed, the bound hardly rises, or `Stopping` ends the run; return the reason."""
         stopping, passes = self.stopping, self.passes
         if not self.f.n:
             passes.bound = self.f.constant
@@ -212,7 +217,7 @@ class Ascent:
             self.stopping.record(cost)
 
     def offer(self, labels: NDArray[np.int32], cost: float) -> None:
-        """Take a labeling that something else found, if it is the best."""
+        """Take a labeling that another method found, if it is the best."""
         if cost < self.cost:
             self.labels, self.cost = labels.copy(), cost
             self._measure()

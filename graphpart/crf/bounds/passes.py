@@ -1,8 +1,8 @@
-"""A factor graph with messages and, where it was tightened, triplets: passes go over it, a certificate comes out.
+"""Passes of messages over a factor graph, which may have additional triplets, and the certificate of their bound.
 
-Costs are brought to a fitting unit, so that sums of huge or tiny ones neither overflow nor vanish. Where entries are
-infinite, no message exceeds a **cap** above all finite energies: messages stay finite, and what is forbidden spreads as
-well as it would without.
+Costs are scaled so that sums of huge or tiny costs neither overflow nor vanish. If a table has infinite entries, no
+message exceeds a **cap**, which is above all finite energies. So messages stay finite, and forbidden labels are
+propagated as they would be by infinite messages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FITTING = 400  # binary exponent of costs up to which they are left as they are
 
 @dataclass(frozen=True)
 class Structure:
-    """What was added to a factor graph: pairs with tables of zeros, and triplets of pairs.
+    """The factors that were added to a factor graph: pairs with tables of zeros, and triplets of pairs.
 
     Factors of at least two variables are numbered as in `Extra`: those of the factor graph, then the added pairs.
 
@@ -54,12 +54,12 @@ class Structure:
 
 
 class Passes:
-    """The messages of a factor graph, and what passes do with them.
+    """The messages of a factor graph, and the passes that change them.
 
     Attributes
     ----------
     bound : float
-        What the messages prove after the latest complete pass, up to rounding.
+        The bound that the messages prove after the latest complete pass, up to rounding.
     structure : Structure
     """
 
@@ -170,7 +170,7 @@ class Passes:
         return total
 
     def add(self, pairs: Elements, triplets: Elements, scopes: Elements) -> None:
-        """Add pairs and triplets; passes go on from the messages as they are."""
+        """Add pairs and triplets; later passes start from the present messages."""
         out, links = self.messages()
         old = self.structure
         self.structure = Structure(

@@ -1,20 +1,21 @@
 """Tightening: cycles on which pairs contradict each other are added as factors over three variables.
 
-Messages among pairs and variables cannot raise the bound above that of the relaxation over pairs. Where the cheapest
-entries of the pairs around a cycle do not fit together, a factor over all its variables can: a cycle of three is one
-triplet, a longer one is cut by chords, pairs with tables of zeros, into triplets (Sontag et al. 2008; Batra, Nowozin &
-Kohli 2011). Candidates are
+Messages between pairs and variables cannot raise the bound above the optimum of the relaxation over pairs. If the
+cheapest entries of the pairs around a cycle contradict each other, a factor over all variables of the cycle can raise
+the bound further. A cycle of three variables is one triplet. A longer cycle is divided into triplets by chords, which
+are pairs with tables of zeros (Sontag et al. 2008; Batra, Nowozin & Kohli 2011). Candidates are
 
 1. all triangles and chordless cycles of four,
-2. if none of these gains, cycles with an odd number of negative edges in the graph whose nodes say that a variable has
-   a label, and whose edges say how much more it costs that one of two nodes holds, instead of both or neither (Sontag,
-   Choe & Li 2012),
-3. if none of these either, a shortest cycle through each pair.
+2. if none of these raises the bound, cycles with an odd number of negative edges in the following graph (Sontag, Choe &
+   Li 2012): a node stands for a variable and one of its labels; the weight of an edge is how much more it costs that
+   exactly one of both variables has the label of its node than that both have it or neither has,
+3. if none of these raises the bound, a shortest cycle through each pair.
 
-After a pass, costs lie where it went, which hides contradictions elsewhere; so for this purpose they are first spread
-evenly. Each candidate is judged by the rise of the bound that it guarantees: the least sum around the cycle of what
-remains of all costs, less the sum of the least costs. The best are added, and message passing goes on from the present
-messages, between pairs and triplets as well (Kolmogorov 2015). Chords count as pairs in later rounds.
+After a pass, costs are concentrated where the pass ended, and contradictions elsewhere cannot be seen. To look for
+cycles, costs are therefore first spread evenly. A candidate is judged by the rise of the bound that it guarantees: the
+least sum of the remaining costs around the cycle, less the sum of the least remaining costs. The best candidates are
+added, and message passing continues from the present messages, now also between pairs and triplets (Kolmogorov 2015).
+Chords count as pairs in later rounds.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ CRUMB = 1e-9  # share of the gap that a cycle must gain
 
 
 def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
-    """Add the cycles that raise the bound most; False if none does, or memory is used up.
+    """Add the cycles that raise the bound most; return False if no cycle does, or if the memory is used up.
 
     O(sizes of the tables of pairs + lengths of candidates times labels^3).
     """
@@ -89,7 +90,7 @@ def tighten(passes: Passes, cost: float, stopping: Stopping) -> bool:
 
 
 def _best(listed: list[tuple[Cycles, Floats]], least: float) -> list[list[int]]:
-    """Those cycles that gain most, in descending order."""
+    """The cycles that raise the bound most, in descending order."""
     gains = np.concatenate([part for _, part in listed])
     good = np.count_nonzero(gains > least)
     chosen = np.argsort(-gains, kind="stable")[: min(good, max(FEWEST, min(MOST, int(SHARE * good))))]
@@ -142,7 +143,7 @@ def _add(passes: Passes, found: list[list[int]], index: dict[tuple[int, int], in
 
 
 def _cut(cycle: list[int]) -> Iterator[tuple[int, int, int]]:
-    """The triplets of a cycle, cut by chords that go to and fro."""
+    """The triplets into which a zigzag of chords divides a cycle."""
     low, high, turn = 0, len(cycle) - 1, False
     while high - low >= 2:
         middle = high - 1 if turn else low + 1

@@ -1,6 +1,6 @@
-"""Branch and bound: labelings with a proof that there is no better one.
+"""Branch and bound: optimal labelings with proof.
 
-`exact` is the face. `solver` prepares one component, which `shrinking` makes smaller and `cliques` tighter, and runs
-its search in slices. Kernels: `_store` is the state that backtracking brings back, `_factors`, `_consistency` and
-`_elimination` raise the bound of a node, `_search` goes from node to node.
+`exact` is the public function. `solver` prepares one component and runs its search in slices; `shrinking` makes the
+component smaller, and `cliques` strengthens its bound. Kernels: `_store` keeps the state that backtracking restores and
+eliminates variables, `_factors` and `_consistency` raise the bound of a node, `_search` chooses and divides nodes.
 """

@@ -1,7 +1,8 @@
-"""What single factors send to the labels of their variables.
+"""The amounts that single factors send to the labels of their variables.
 
-A factor of which two variables have several labels is a matrix, whatever its other variables are. For each label the
-partner that was the cheapest is remembered: as long as it costs nothing, its row need not be read again.
+If two variables of a factor have several labels left, the factor is a matrix, whatever its other variables are. For
+each label, the cheapest label of the other variable is remembered: as long as this entry is 0, the row need not be read
+again.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -11,7 +12,7 @@ from graphpart.crf.branch_and_bound._store cimport (
 )
 
 cdef enum:
-    LARGEST = 1 << 14   # entries of a factor with more than two variables left, from which on it waits for fewer
+    LARGEST_PASSED = 1 << 14  # entries of a factor with more than two variables left, from which on it waits for fewer
 
 
 cdef int first_of(Store* s, int f) noexcept nogil:
@@ -156,7 +157,7 @@ cdef bint has_support(Store* s, int f, int x, int a) noexcept nogil:
         s.full[v.px + a] = b
         return k <= 0
     k = place_of(s, f, x)
-    if remembered(s, f, k, a, s.full[s.place[k] + a], True) or entries(s, f) > LARGEST:
+    if remembered(s, f, k, a, s.full[s.place[k] + a], True) or entries(s, f) > LARGEST_PASSED:
         return True
     return scan(s, f, k, a, True) <= 0
 
@@ -173,7 +174,7 @@ cdef int64_t entries(Store* s, int f) noexcept nogil:
     cdef int64_t k, size = 1
     for k in range(s.scope_start[f], s.scope_start[f + 1]):
         size *= s.count[s.scope[k]]
-        if size > LARGEST:
+        if size > LARGEST_PASSED:
             break
     return size
 
@@ -265,7 +266,7 @@ cdef void project_large(Store* s, int f, int x, bint paid) noexcept nogil:
     cdef int32_t* memory = s.full if paid else s.support
     cdef int a, i
     cdef int some = 0
-    if entries(s, f) > LARGEST:
+    if entries(s, f) > LARGEST_PASSED:
         return
     for l in range(s.count[x]):
         a = s.live[first + l]

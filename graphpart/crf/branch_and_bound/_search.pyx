@@ -1,23 +1,26 @@
 """Hybrid best-first search: depth first up to a number of conflicts, then on from the open node with the least bound.
 
-A node is a list of decisions, each that a variable has a label or has not. The best open node is searched depth first;
-after so many conflicts all that is left of it becomes open nodes. That number doubles or halves such that the time for
-going back to open nodes stays a small share of the whole (Allouche, de Givry, Katsirelos, Schiex & Zytnicki 2015). The
-least bound of all open nodes is a lower bound at any time.
+A node is a list of decisions, each of which says that a variable has a label, or does not have it. The open node with
+the least bound is searched depth first. After a number of conflicts, the unsearched parts of this node become open
+nodes. The number of conflicts is doubled or halved such that returning to open nodes takes a small share of the time
+(Allouche, de Givry, Katsirelos, Schiex & Zytnicki 2015). The least bound of all open nodes is a lower bound at any
+time.
 
-The next variable is that of the last conflict if it still has several labels (Lecoutre, Sais, Tabary & Vidal 2009), else
-the one with the fewest labels for its weight; its label is that of the best labeling, or else the cheapest.
+The next variable is that of the last conflict if it still has several labels (Lecoutre, Sais, Tabary & Vidal 2009),
+else the one with the smallest ratio of number of labels to weight. Its label is that of the best labeling, or else the
+cheapest one.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
 
 from graphpart.crf.branch_and_bound._consistency cimport CONFLICT, CONSISTENT, STOPPED, Outcome, first_amounts, propagate, queue_all
-from graphpart.crf.branch_and_bound._elimination cimport last_labels
-from graphpart.crf.branch_and_bound._store cimport Store, allocate, clear, is_live, release, remove, undo
+from graphpart.crf.branch_and_bound._store cimport Store, allocate, clear, is_live, last_labels, release, remove, undo
+from graphpart.kernels.growing cimport grow
+from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
 from graphpart.stopping cimport Stopping
 
 cdef struct Node:           # an open one
@@ -25,6 +28,17 @@ cdef struct Node:           # an open one
     int64_t number
     int length
     int32_t* path           # 2 * (place of the label) + (whether it is left out)
+
+
+cdef inline bint comes_first(void* context, const void* one, const void* other) noexcept nogil:
+    cdef const Node* a = <const Node*>one
+    cdef const Node* b = <const Node*>other
+    if a.bound != b.bound:
+        return a.bound < b.bound
+    if a.length != b.length:
+        return a.length > b.length
+    return a.number < b.number
+
 
 cdef struct Level:
     int64_t mark            # of the trail
@@ -69,11 +83,12 @@ cdef class Search:
     cdef int32_t* path
     cdef int32_t[::1] best
     cdef bint known
-    cdef int64_t heap_size, heap_room, path_bytes, room, number, root, gap, least, limit, spent, replayed
+    cdef Py_ssize_t heap_size, heap_room, levels_room
+    cdef int64_t path_bytes, room, number, root, gap, least, limit, spent, replayed
     cdef readonly int64_t nodes, dives, conflicts
     cdef readonly bint done
     cdef double cost
-    cdef int last, path_length, depth, deepest
+    cdef int last, path_length, depth
 
     def __cinit__(
         self, domains, scope_start, scope, table_start, tables, unary, delta, rank, int64_t top, int64_t gap,
@@ -88,10 +103,8 @@ cdef class Search:
         )  # fmt: skip
         self.s.top = top
         self.gap, self.room, self.limit, self.last = gap, room, 1, -1
-        self.deepest = 64
-        self.levels = <Level*>malloc(self.deepest * sizeof(Level))
         self.path = <int32_t*>malloc((len(unary) + 1) * sizeof(int32_t))
-        if self.levels == NULL or self.path == NULL:
+        if self.path == NULL:
             raise MemoryError("no memory for the search")
         self.best = np.zeros(len(domains), np.int32)
         self.root = -1
@@ -173,53 +186,24 @@ cdef class Search:
 
     # ------------------------------------------------------------------------------------------------- open nodes
 
-    cdef bint before(self, Node* a, Node* b) noexcept nogil:
-        if a.bound != b.bound:
-            return a.bound < b.bound
-        if a.length != b.length:
-            return a.length > b.length
-        return a.number < b.number
-
     cdef void push(self, Node* node) noexcept nogil:
-        cdef int64_t k = self.heap_size, up
-        cdef Node* more
-        if k == self.heap_room:
-            more = <Node*>realloc(self.heap, (2 * k + 64) * sizeof(Node))
-            if more == NULL:
-                self.s.failed = True
-                return
-            self.heap, self.heap_room = more, 2 * k + 64
+        if not grow(<void**>&self.heap, &self.heap_room, self.heap_size + 1, sizeof(Node)):
+            self.s.failed = True
+            return
         node.number = self.number
         self.number += 1
-        self.heap_size += 1
         self.path_bytes += node.length * 4 + 64
-        while k > 0:
-            up = (k - 1) // 2
-            if not self.before(node, &self.heap[up]):
-                break
-            self.heap[k] = self.heap[up]
-            k = up
-        self.heap[k] = node[0]
+        self.heap_size += 1
+        heap_rise(Heap(self.heap, self.heap_size, sizeof(Node), comes_first, NULL, NULL), self.heap_size - 1, node)
 
     cdef void pop(self, Node* node) noexcept nogil:
-        cdef int64_t k = 0, down, size
-        cdef Node* moved
+        cdef Node last
         node[0] = self.heap[0]
         self.path_bytes -= node.length * 4 + 64
         self.heap_size -= 1
-        size = self.heap_size
-        moved = &self.heap[size]
-        while True:
-            down = 2 * k + 1
-            if down >= size:
-                break
-            if down + 1 < size and self.before(&self.heap[down + 1], &self.heap[down]):
-                down += 1
-            if not self.before(&self.heap[down], moved):
-                break
-            self.heap[k] = self.heap[down]
-            k = down
-        self.heap[k] = moved[0]
+        if self.heap_size:
+            last = self.heap[self.heap_size]
+            heap_sink(Heap(self.heap, self.heap_size, sizeof(Node), comes_first, NULL, NULL), 0, &last)
 
     cdef void open_path(self, int length, int extra, int64_t bound) noexcept nogil:
         """An open node from the first decisions of the path, and another one if `extra` is not -1."""
@@ -278,12 +262,12 @@ cdef class Search:
         cdef int64_t until_conflict = self.conflicts + self.limit
         cdef int k, i, a
         cdef Level* l
-        cdef Level* more
         undo(s, self.root)
         clear(s)
         self.depth = 0
         self.path_length = node.length
-        memcpy(self.path, node.path, node.length * sizeof(int32_t))
+        if node.length:
+            memcpy(self.path, node.path, node.length * sizeof(int32_t))
         for k in range(node.length):
             i = self.variable_of(node.path[k] >> 1)
             self.decide(i, <int>((node.path[k] >> 1) - s.first[i]), node.path[k] & 1)
@@ -302,12 +286,9 @@ cdef class Search:
                 if i < 0:
                     self.solution()
                 else:
-                    if self.depth == self.deepest:
-                        more = <Level*>realloc(self.levels, 2 * self.deepest * sizeof(Level))
-                        if more == NULL:
-                            s.failed = True
-                            return STOPPED
-                        self.levels, self.deepest = more, 2 * self.deepest
+                    if not grow(<void**>&self.levels, &self.levels_room, self.depth + 1, sizeof(Level)):
+                        s.failed = True
+                        return STOPPED
                     l = &self.levels[self.depth]
                     l.mark, l.bound, l.length, l.variable, l.label = s.trail_size, s.c0, self.path_length, i, a
                     self.depth += 1

@@ -63,7 +63,7 @@ cdef struct Store:
     # trail and levels
     Trail* trail
     int64_t trail_size
-    int64_t trail_room
+    Py_ssize_t trail_room
     # what waits to be looked at
     uint8_t* in_nc
     uint8_t* in_ac
@@ -109,12 +109,12 @@ cdef struct Store:
     int64_t eac_done
 
 
-cdef void grow(Store* s) noexcept nogil
+cdef void lengthen(Store* s) noexcept nogil
 
 
 cdef inline void save(Store* s, int64_t* p) noexcept nogil:
     if s.trail_size == s.trail_room:
-        grow(s)
+        lengthen(s)
         if s.failed:
             return
     s.trail[s.trail_size].where = p
@@ -232,3 +232,6 @@ cdef void allocate(
     const int64_t[::1] table_start, int64_t[::1] tables, int64_t[::1] unary, int64_t[::1] delta,
     const int32_t[::1] rank, int64_t most_arena) except *
 cdef void release(Store* s) noexcept
+cdef void eliminate(Store* s, int x) noexcept nogil
+cdef int join(Store* s, int f) noexcept nogil
+cdef void last_labels(Store* s, int32_t* labels) noexcept nogil

@@ -1,12 +1,14 @@
-"""Labels of which at most one can be chosen: a variable of their own says which.
+"""Clique constraints: for sets of labels of which at most one can be chosen, a new variable says which one is chosen.
 
-Where tables forbid each pair of labels out of a set, of different variables, message passing and local consistency see
-the pairs only, and let each label be chosen by half. A new variable that names the chosen one, or none, with a table
-to each of the old ones that says the same, makes them see that the sum is at most one, as the clique inequality does
-in integer programs (Padberg 1973). Energies stay as they are.
+Suppose that tables forbid every pair of labels in a set of labels of different variables. Message passing and local
+consistency look at single pairs only: in their relaxation, each label of the set can be chosen by half. The new
+variable has a label for each label of the set, and one for "none". A table between the new variable and each old
+variable makes both agree. Message passing then takes into account that the sum over the set is at most one, as the
+clique inequality does in integer programs (Padberg 1973). Energies do not change.
 
-The sets are found greedily: from a forbidden pair that no set has yet, labels are added that are forbidden with all of
-the set, first those with the most such pairs. Tables that only forbid, and forbid nothing else, are dropped.
+The sets are found greedily. A set starts with a forbidden pair that no set contains yet. Labels that form forbidden
+pairs with all labels of the set are added, those with the most forbidden pairs first. Tables that only forbid pairs
+within sets are then left out.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ MOST = 4  # times the number of variables: sets, at most
 
 @dataclass(frozen=True)
 class Cliques:
-    """A factor graph with more variables, one for each set.
+    """A factor graph with an additional variable for each set.
 
     Attributes
     ----------
@@ -51,15 +53,15 @@ class Cliques:
     variable: NDArray[np.int64]
     label: NDArray[np.int64]
 
-    def amounts(self, messages: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Messages of `problem` from those of `base` and prices of the sets: members pay what their set gets."""
+    def amounts(self, messages: NDArray[np.float64], multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Messages of `problem` from those of `base` and multipliers of the sets, which members pay to their set."""
         parts = [messages]
-        for price, row in zip(prices.tolist(), self.members, strict=True):
+        for multiplier, row in zip(multipliers.tolist(), self.members, strict=True):
             for position, place in enumerate(row.tolist()):
                 one = np.zeros(int(self.base.domains[self.variable[place]]))
-                one[self.label[place]] = -price
+                one[self.label[place]] = -multiplier
                 other = np.zeros(len(row) + 1)
-                other[position + 1] = price
+                other[position + 1] = multiplier
                 parts += [one, other]
         return np.concatenate(parts)
 
@@ -71,7 +73,7 @@ class Cliques:
 
 
 def with_cliques(f: FactorGraph, stopping: Stopping) -> Cliques | None:
-    """A factor graph in which factors over the same variables are merged, with such variables; None without any."""
+    """The factor graph with merged factors and a variable for each set; None if there is no set."""
     first = places(f)
     size = int(first[-1])
     if not f.has_forbidden or size > LABELS:
@@ -109,7 +111,7 @@ def with_cliques(f: FactorGraph, stopping: Stopping) -> Cliques | None:
 def _sets(
     conflict: NDArray[np.bool_], u: NDArray[np.int64], v: NDArray[np.int64], most: int, stopping: Stopping
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
-    """Sets that cover forbidden pairs, and which pairs they cover."""
+    """Sets of labels that cover forbidden pairs, and a flag for each pair that is covered."""
     covered = np.zeros_like(conflict)
     degree = conflict.sum(axis=1)
     found: list[NDArray[np.int64]] = []

@@ -1,4 +1,4 @@
-"""Whole costs in flat arrays, as the kernels take them."""
+"""Integer costs in flat arrays, as the kernels take them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Wholes = NDArray[np.int64]
 
 @dataclass
 class Flat:
-    """Whole costs: sums of unary ones, and the tables of larger factors."""
+    """Integer costs: the sums of unary costs, and the tables of larger factors."""
 
     domains: Labels
     first: Wholes
@@ -36,7 +36,7 @@ class Flat:
     highest: int  # no allowed labeling costs more
 
     def value(self, labels: Labels) -> int:
-        """What a labeling costs."""
+        """The cost of a labeling."""
         at = self.first[:-1] + labels
         if self.forbidden[at].any():
             return FORBIDDEN
@@ -50,7 +50,7 @@ class Flat:
         return FORBIDDEN if (entries >= FORBIDDEN).any() else int(self.unary[at].sum()) + int(entries.sum())
 
     def with_triplets(self, structure: Structure, links: NDArray[np.float64]) -> Flat:
-        """The same costs with more factors: pairs and triplets, and what pairs have got from triplets.
+        """The same costs with additional pairs and triplets, and with the amounts that triplets sent to pairs.
 
         `links` are the amounts that triplets send to the entries of their pairs, in units, see `Extra`. An entry of a
         triplet is forbidden where a pair forbids it.

@@ -8,7 +8,7 @@
    a variable that says which (see `cliques`). Message passing gives a first labeling and a reparametrisation (see
    `message_passing`) from which the search sets out. If the search is long, it begins anew from a better one, if there
    is one: with the triplets that message passing adds (Sontag et al. 2008), where they close enough of the gap to be
-   worth their time at each node, or from the prices of the linear relaxation (Cooper, de Givry & Schiex 2007).
+   worth their time at each node, or from the multipliers of the linear relaxation (Cooper, de Givry & Schiex 2007).
 4. A node is made consistent: costs move between factors and labels until the bound rises no more, labels that cost too
    much are left out, variables with two neighbours are eliminated (see `_consistency`). A node whose bound reaches the
    best energy known is closed; else it is divided into two: a variable has a certain label, or another one.
@@ -73,6 +73,8 @@ def exact(
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
     """Minimise the energy to proven optimality by branch and bound.
+
+    Also known as ``branch-and-bound``.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
-"""A smaller problem with the same optimum: variables whose elimination makes no larger tables go, tables are joined.
+"""A smaller problem with the same optimum: some variables are eliminated, and some tables are added to larger ones.
 
-All costs are whole numbers, so nothing is rounded. A variable is eliminated if the table over its neighbours has few
-entries, or at most as many as the tables that it replaces (Bertele & Brioschi 1972). A table over some of the variables
-of another one is added to that: message passing and local consistency then see both at once.
+All costs are integers, so nothing is rounded. A variable is eliminated if the table over its neighbours has few
+entries, or at most as many as the tables that it replaces (Bertele & Brioschi 1972). If the variables of a table are
+among those of another table, the first is added to the second: message passing and local consistency then take both
+into account at once.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from graphpart.stopping import Stopping
 __all__ = ["FORBIDDEN", "Shrunk", "shrunk"]
 
 FORBIDDEN = 1 << 60  # an entry from here on forbids
-LARGEST = 20_000  # variables,
-MOST = 60_000  # and factors, up to which this is tried
+MOST_VARIABLES = 20_000  # variables,
+MOST_FACTORS = 60_000  # and factors, up to which this is tried
 NARY = 60  # variables of a factor: those with one label are left out where there are more
 FEW = 64  # entries of a table that are always few
 OPERATIONS = 2**16  # for the elimination of a variable
@@ -34,7 +35,7 @@ Table = tuple[tuple[int, ...], Wholes]
 
 @dataclass
 class Shrunk:
-    """What is left, and how labels of what is not follow.
+    """The smaller problem, and how the labels of the eliminated variables follow from a labeling of it.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class Shrunk:
     _n: int = 0
 
     def lift(self, labels: Labels) -> Labels:
-        """Labels of all variables from those of the ones that are left."""
+        """Labels of all variables from labels of the variables that are left."""
         out = np.zeros(self._n, np.int32)
         out[self.variables] = labels
         for x, tables in reversed(self._eliminated):
@@ -65,8 +66,8 @@ class Shrunk:
 
 
 def shrunk(f: FactorGraph, whole: Wholes, stopping: Stopping) -> Shrunk:
-    """The factor graph with whole entries, smaller if that is within reach."""
-    small = f.n <= LARGEST and f.m <= MOST
+    """The factor graph with integer entries, made smaller where possible."""
+    small = f.n <= MOST_VARIABLES and f.m <= MOST_FACTORS
     if not small and np.diff(f.scope_start).max(initial=0) <= NARY:
         tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
         return Shrunk(FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables, None), 0, np.arange(f.n), [], f.n)
@@ -78,7 +79,7 @@ def shrunk(f: FactorGraph, whole: Wholes, stopping: Stopping) -> Shrunk:
 
 
 def _capped(sums: Wholes) -> Wholes:
-    """Sums, of which those with a forbidden entry stay forbidden, whatever negative costs come to it."""
+    """Sums in which a forbidden entry stays forbidden, whatever negative costs are added to it."""
     return np.where(sums >= FORBIDDEN // 2, FORBIDDEN, sums)
 
 
@@ -101,7 +102,7 @@ class _Shrinking:
             self.add(scope, whole[begins[k] : begins[k + 1]].reshape([self.domains[v] for v in scope]))
 
     def add(self, scope: tuple[int, ...], table: Wholes) -> None:
-        """Add a table, to that over the same variables if there is one."""
+        """Add a table; if there is a table over the same variables already, add to that one."""
         if not scope:
             self.constant = int(_capped(self.constant + table))
             return

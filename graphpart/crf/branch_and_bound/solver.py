@@ -1,4 +1,4 @@
-"""One component of a factor graph: whole costs, first amounts, and a search that goes on in slices."""
+"""Branch and bound for one component: integer costs, a first reparametrisation, and a search in slices."""
 
 from __future__ import annotations
 
@@ -40,16 +40,17 @@ Wholes = NDArray[np.int64]
 
 
 class Units:
-    """Costs as whole numbers: exactly, where all of them are multiples of one number, else rounded down.
+    """Costs as integers: exact if all of them are multiples of one number, else rounded down.
 
     Attributes
     ----------
     step : float
         The common step, or 0.
     parts : int
-        Units for each step: amounts that factors send may be parts of one.
+        Units in each step: the amounts that factors send may be fractions of a step.
     gap : int
-        Labelings that are better by less do not count: a step, or what is rounding anyway.
+        A labeling counts as better only if it is better by at least so many units: a step, or the possible error of
+        rounding.
     exponent : int
         Without a step, the unit is ``2**-exponent``.
     """
@@ -76,14 +77,14 @@ class Units:
             self.gap = self.parts
 
     def whole(self, costs: NDArray[np.float64]) -> Wholes:
-        """Costs in units, rounded down; what is infinite becomes FORBIDDEN."""
+        """Costs in units, rounded down; infinite costs become FORBIDDEN."""
         finite = np.isfinite(costs)
         given = np.where(finite, costs, 0.0)
         scaled = np.rint(given / self.step) * self.parts if self.step else np.floor(np.ldexp(given, self.exponent))
         return np.where(finite, scaled, float(FORBIDDEN)).astype(np.int64)
 
     def bound(self, units: int) -> float:
-        """A lower bound on all energies, if all are at least so many units."""
+        """The lower bound on all energies that follows if every labeling costs at least so many units."""
         if self.step:
             exact = Fraction(self.step) * -(-units // self.parts)
         else:
@@ -98,11 +99,11 @@ class BranchAndBound:
     Parameters
     ----------
     f : FactorGraph
-        Best a connected one: components are not told apart.
+        It should be connected: components are not treated separately.
     labels : ndarray of int32, shape (n,)
         A labeling to start from.
     stopping : Stopping
-        For the preparation, by message passing.
+        Ends the preparation by message passing.
 
     Attributes
     ----------
@@ -111,7 +112,7 @@ class BranchAndBound:
     bound : float
         No labeling has less energy.
     proven : bool
-        Whether all is searched: then no labeling has less energy than `cost`, up to rounding, see `exact`.
+        Whether the search is complete: then no labeling has less energy than `cost`, up to rounding, see `exact`.
     """
 
     def __init__(self, f: FactorGraph, labels: Labels, stopping: Stopping) -> None:
@@ -145,7 +146,7 @@ class BranchAndBound:
         return self._small.lift(labels[: self._small.problem.n])
 
     def _search(self, flat: Flat, messages: NDArray[np.float64]) -> Search:
-        """A search that sets out from a reparametrisation."""
+        """A search that starts from a reparametrisation."""
         p, units = self._problem, self.units
         amounts = np.rint(np.clip(np.nan_to_num(messages), -(2.0**BITS), 2.0**BITS)).astype(np.int64)
         unary = flat.unary.copy()
@@ -189,7 +190,7 @@ class BranchAndBound:
 
     @property
     def dives(self) -> int:
-        """Turns of the search from an open node on."""
+        """The number of dives: depth-first searches that started from an open node."""
         return self._dives + self.search.dives
 
     @property
@@ -198,16 +199,16 @@ class BranchAndBound:
         return self.search.open_nodes
 
     def offer(self, labels: Labels) -> None:
-        """Take a labeling that something else found, if it is the best."""
+        """Take a labeling that another method found, if it is the best."""
         cost = self.f.evaluate_labels(labels)
         if cost < self.cost:
             self.labels, self.cost = labels.copy(), cost
             self._tell(self.search)
 
     def run(self, stopping: Stopping, nodes: int = -1, renewing: Stopping | None = None) -> bool:
-        """Search on until all is searched, or `stopping` says so, or for so many nodes; True if all is searched.
+        """Continue until the search is complete, `stopping` ends it, or so many nodes are done; True if complete.
 
-        `renewing` is for the one time that a better bound at the root is looked for; default: `stopping`.
+        `renewing` limits the time for the one attempt to find a better bound at the root; default: `stopping`.
         """
         self._stopping = stopping
         until = self.nodes + nodes if nodes >= 0 else -1
@@ -224,7 +225,7 @@ class BranchAndBound:
         return done
 
     def _relax(self, stopping: Stopping) -> None:
-        """Set out anew from a better bound at the root, if there is one."""
+        """Start anew from a better bound at the root, if one is found."""
         self._relaxed = True
         ways = [(self._tightened, TIGHTENING), (self._linear, RELAXING)]
         for way, part in ways if self._cliques is None else ways[::-1]:
@@ -243,11 +244,11 @@ class BranchAndBound:
                 self.search = other
 
     def _reach(self) -> int:
-        """What the best labeling costs in units, or any allowed one at most."""
+        """The cost of the best labeling in units, or else an upper bound on the cost of any allowed labeling."""
         return self._flat.highest if self.cost == math.inf else self._flat.value(self._inside(self.labels))
 
     def _tightened(self, inner: Stopping) -> tuple[Search, float] | None:
-        """With the triplets that message passing adds; and which share of the gap they have to close."""
+        """A search with the triplets that message passing adds, and the share of the gap that they have to close."""
         p = self._problem
         if np.diff(p.scope_start).max(initial=0) < 2:
             return None
@@ -265,7 +266,7 @@ class BranchAndBound:
         return self._search(flat, np.concatenate([np.ldexp(messages, unit), more])), share
 
     def _linear(self, inner: Stopping) -> tuple[Search, float] | None:
-        """With the prices of the linear relaxation, which cost nothing at nodes."""
+        """A search from the dual multipliers of the linear relaxation, which take no additional time at nodes."""
         cliques = self._cliques
         p = self._problem if cliques is None else cliques.base
         if int(np.isfinite(p.tables).sum()) > RELAXED:
@@ -276,8 +277,8 @@ class BranchAndBound:
         found = relaxation(p, milp.pick_solver(), inner, self.cost, sets)
         if found is None:
             return None
-        labels, messages, prices = found
+        labels, messages, multipliers = found
         if cliques is not None:
-            messages = cliques.amounts(messages, prices)
+            messages = cliques.amounts(messages, multipliers)
         self.offer(improve(self.f, self._outside(labels), inner, "sweep")[0])
         return self._search(self._flat, messages), 0.0

@@ -1,10 +1,10 @@
 """Elimination: exact answers for factor graphs of small width, whatever their arity and domains.
 
-`order.py` finds in which order to eliminate variables, and says width and memory before anything is allocated;
-`plan.py` says which tables are summed where. `elimination.py` minimises, `inference.py` has min-marginals, marginals,
-log Z and samples, `best.py` the m best labelings. The kernels: `_neighbours`, `_order`, `_plan`, `_schedule`, then
-`_collect` (sums and minima towards the roots), `_distribute` (back from them) and `_descend` (labels, variable by
-variable), which share `_blocks`.
+`order.py` finds the order in which variables are eliminated, and computes width and memory before anything is
+allocated. `plan.py` determines which tables are summed at which variable. `elimination.py` minimises, `inference.py`
+computes min-marginals, marginals, log Z and samples, `best.py` the m best labelings. The kernels are `_neighbours`,
+`_order`, `_plan`, then `_messages` (sums and minima towards the roots, and back from them) and `_descend` (labels,
+variable by variable), which share `_blocks`.
 """
 
 from graphpart.crf.bucket_elimination.best import Labelings, m_best

@@ -11,6 +11,7 @@ from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy
 
 from graphpart.crf.bucket_elimination._blocks cimport Forest, view
+from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -167,7 +168,7 @@ cdef struct Deviation:      # the best labeling that agrees with that of a row u
     element_t node
     element_t label
 
-cdef struct Heap:
+cdef struct Deviations:     # a heap, the best first
     Deviation* entry
     offset_t size
     offset_t room
@@ -184,8 +185,15 @@ cdef int by_cost(const void* a, const void* b) noexcept nogil:
     return -1 if x.number < y.number else 1
 
 
-cdef inline void enter(Heap* h, Deviation* new) noexcept nogil:
-    cdef offset_t i, up
+cdef inline bint comes_first(void* context, const void* one, const void* other) noexcept nogil:
+    return by_cost(one, other) < 0
+
+
+cdef inline Heap heap_of(Deviations* h) noexcept nogil:
+    return Heap(h.entry, h.size, sizeof(Deviation), comes_first, NULL, NULL)
+
+
+cdef inline void enter(Deviations* h, Deviation* new) noexcept nogil:
     if new.cost >= h.limit:
         return
     if h.size == h.room:
@@ -197,31 +205,16 @@ cdef inline void enter(Heap* h, Deviation* new) noexcept nogil:
             return
     new.number = h.numbers
     h.numbers += 1
-    i = h.size
+    heap_rise(heap_of(h), h.size, new)
     h.size += 1
-    while i > 0:
-        up = (i - 1) >> 1
-        if by_cost(&h.entry[up], new) < 0:
-            break
-        h.entry[i] = h.entry[up]
-        i = up
-    h.entry[i] = new[0]
 
 
-cdef inline Deviation leave(Heap* h) noexcept nogil:
+cdef inline Deviation leave(Deviations* h) noexcept nogil:
     cdef Deviation first = h.entry[0], last
-    cdef offset_t i = 0, down
     h.size -= 1
-    last = h.entry[h.size]
-    while 2 * i + 1 < h.size:
-        down = 2 * i + 1
-        if down + 1 < h.size and by_cost(&h.entry[down + 1], &h.entry[down]) < 0:
-            down += 1
-        if by_cost(&last, &h.entry[down]) < 0:
-            break
-        h.entry[i] = h.entry[down]
-        i = down
-    h.entry[i] = last
+    if h.size:
+        last = h.entry[h.size]
+        heap_sink(heap_of(h), 0, &last)
     return first
 
 
@@ -240,7 +233,7 @@ def best(problem, plan, const cost_t[::1] messages, cost_t optimum, element_t[:,
     cdef Py_ssize_t row = 0, rows = labels.shape[0]
     cdef element_t v
     cdef Deviation one
-    cdef Heap h
+    cdef Deviations h
     cdef bint stopped = False
     cdef cost_t[::1] line = np.zeros(int(max(np.max(problem[0], initial=1), 1)))
     if f.n == 0 or rows == 0:

@@ -11,9 +11,12 @@ import numpy as np
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
+from graphpart.kernels.growing cimport grow
+from graphpart.kernels.hash_set cimport HashSet, hash_set_add, hash_set_has, hash_set_reserve
+from graphpart.kernels.heap cimport Heap, heap_settle, heap_sink
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -29,17 +32,14 @@ cdef double TOO_LARGE = 2.0**62
 cdef struct Graph:
     Py_ssize_t n
     element_t* pool         # lists of neighbours, which may hold eliminated ones
-    offset_t pool_size
-    offset_t pool_capacity
+    Py_ssize_t pool_size
+    Py_ssize_t pool_capacity
     offset_t* start
     element_t* length
     element_t* capacity
     element_t* degree
     unsigned char* dead
-    uint64_t* slot          # pairs a < b as a * n + b + 1
-    uint64_t mask
-    int shift
-    offset_t used
+    HashSet pairs           # a < b as a * n + b + 1
     int64_t* fill
     int64_t* weight         # sum of scaled logarithms of the domains of a variable and its neighbours
     int64_t* first          # the key of a variable in the heap
@@ -57,54 +57,15 @@ cdef struct Graph:
     int64_t work
 
 
-# ------------------------------------------------------------------------------------------------------ the hash of pairs
-
-cdef inline uint64_t place(Graph* g, uint64_t key) noexcept nogil:
-    return (key * <uint64_t>0x9E3779B97F4A7C15) >> g.shift
-
+# --------------------------------------------------------------------------------------------------- pairs and neighbours
 
 cdef inline uint64_t key_of(Graph* g, element_t a, element_t b) noexcept nogil:
     return <uint64_t>(a if a < b else b) * <uint64_t>g.n + <uint64_t>(b if a < b else a) + 1
 
 
 cdef inline bint adjacent(Graph* g, element_t a, element_t b) noexcept nogil:
-    cdef uint64_t key = key_of(g, a, b), i = place(g, key)
-    while g.slot[i] != 0:
-        if g.slot[i] == key:
-            return True
-        i = (i + 1) & g.mask
-    return False
+    return hash_set_has(&g.pairs, key_of(g, a, b))
 
-
-cdef inline void insert(Graph* g, uint64_t key) noexcept nogil:
-    cdef uint64_t i = place(g, key)
-    while g.slot[i] != 0:
-        i = (i + 1) & g.mask
-    g.slot[i] = key
-
-
-cdef bint resize(Graph* g, offset_t pairs) noexcept nogil:
-    """Room for so many pairs, at most half full; False without memory."""
-    cdef uint64_t* old = g.slot
-    cdef uint64_t slots = 0 if old == NULL else g.mask + 1, capacity = 16, i
-    cdef int bits = 4
-    while capacity < 2 * <uint64_t>pairs:
-        capacity *= 2
-        bits += 1
-    g.slot = <uint64_t*>calloc(capacity, sizeof(uint64_t))
-    if g.slot == NULL:
-        g.slot = old
-        return False
-    g.mask = capacity - 1
-    g.shift = 64 - bits
-    for i in range(slots):
-        if old[i] != 0:
-            insert(g, old[i])
-    free(old)
-    return True
-
-
-# ------------------------------------------------------------------------------------------------------------ neighbours
 
 cdef inline element_t* living(Graph* g, element_t v) noexcept nogil:
     """The neighbours of v that are left, `degree` many; forgets the others."""
@@ -120,21 +81,13 @@ cdef inline element_t* living(Graph* g, element_t v) noexcept nogil:
 
 
 cdef bint append(Graph* g, element_t v, element_t u) noexcept nogil:
-    cdef offset_t wanted
     cdef element_t room
-    cdef element_t* larger
     if g.length[v] == g.capacity[v]:
         living(g, v)
     if g.length[v] == g.capacity[v]:
         room = 2 * g.capacity[v] + 4
-        wanted = g.pool_size + room
-        if wanted > g.pool_capacity:
-            wanted = 2 * wanted
-            larger = <element_t*>realloc(g.pool, wanted * sizeof(element_t))
-            if larger == NULL:
-                return False
-            g.pool = larger
-            g.pool_capacity = wanted
+        if not grow(<void**>&g.pool, &g.pool_capacity, g.pool_size + room, sizeof(element_t)):
+            return False
         memcpy(&g.pool[g.pool_size], &g.pool[g.start[v]], g.length[v] * sizeof(element_t))
         g.start[v] = g.pool_size
         g.capacity[v] = room
@@ -146,10 +99,8 @@ cdef bint append(Graph* g, element_t v, element_t u) noexcept nogil:
 
 
 cdef bint link(Graph* g, element_t a, element_t b) noexcept nogil:
-    if 2 * (g.used + 1) > <offset_t>g.mask and not resize(g, 2 * g.used + 8):
+    if not hash_set_add(&g.pairs, key_of(g, a, b)):
         return False
-    insert(g, key_of(g, a, b))
-    g.used += 1
     g.weight[a] += g.logs[b]
     g.weight[b] += g.logs[a]
     return append(g, a, b) and append(g, b, a)
@@ -212,7 +163,9 @@ cdef inline void set_key(Graph* g, element_t v) noexcept nogil:
         g.second[v] = 0
 
 
-cdef inline bint before(Graph* g, element_t a, element_t b) noexcept nogil:
+cdef inline bint before(void* graph, const void* one, const void* other) noexcept nogil:
+    cdef const Graph* g = <const Graph*>graph
+    cdef element_t a = (<const element_t*>one)[0], b = (<const element_t*>other)[0]
     if g.first[a] != g.first[b]:
         return g.first[a] < g.first[b]
     if g.second[a] != g.second[b]:
@@ -220,45 +173,20 @@ cdef inline bint before(Graph* g, element_t a, element_t b) noexcept nogil:
     return g.rank[a] < g.rank[b]
 
 
-cdef inline void put(Graph* g, element_t i, element_t v) noexcept nogil:
-    g.heap[i] = v
-    g.where[v] = i
+cdef inline void note_place(void* graph, const void* variable, Py_ssize_t at) noexcept nogil:
+    (<Graph*>graph).where[(<const element_t*>variable)[0]] = <element_t>at
 
 
-cdef inline void sink(Graph* g, element_t i, element_t v) noexcept nogil:
-    cdef element_t down, least, k
-    while True:
-        down = 4 * i + 1
-        if down >= g.size:
-            break
-        least = down
-        for k in range(down + 1, min(down + 4, g.size)):
-            if before(g, g.heap[k], g.heap[least]):
-                least = k
-        if not before(g, g.heap[least], v):
-            break
-        put(g, i, g.heap[least])
-        i = least
-    put(g, i, v)
-
-
-cdef inline void settle(Graph* g, element_t i, element_t v) noexcept nogil:
-    """Put v at place i of the heap, or where it belongs from there."""
-    cdef element_t up
-    while i > 0:
-        up = (i - 1) >> 2
-        if not before(g, v, g.heap[up]):
-            break
-        put(g, i, g.heap[up])
-        i = up
-    sink(g, i, v)
+cdef inline Heap heap_of(Graph* g) noexcept nogil:
+    return Heap(g.heap, g.size, sizeof(element_t), before, note_place, g)
 
 
 cdef inline void take_out(Graph* g, element_t v) noexcept nogil:
-    cdef element_t i = g.where[v]
+    cdef element_t i = g.where[v], last
     g.size -= 1
     if i < g.size:
-        settle(g, i, g.heap[g.size])
+        last = g.heap[g.size]
+        heap_settle(heap_of(g), i, &last)
     g.where[v] = -1
 
 
@@ -271,12 +199,13 @@ cdef inline void notice(Graph* g, element_t v) noexcept nogil:
 
 cdef void use(Graph* g, int criterion) noexcept nogil:
     """All keys by another criterion."""
-    cdef element_t i
+    cdef element_t i, v
     g.criterion = criterion
     for i in range(g.size):
         set_key(g, g.heap[i])
     for i in range(g.size - 1, -1, -1):
-        sink(g, i, g.heap[i])
+        v = g.heap[i]
+        heap_sink(heap_of(g), i, &v)
 
 
 # --------------------------------------------------------------------------------------------------------- the algorithm
@@ -333,7 +262,7 @@ cdef bint eliminate(Graph* g, element_t v) noexcept nogil:
         w = g.touched[i]
         g.touch[w] = 0
         set_key(g, w)
-        settle(g, g.where[w], w)
+        heap_settle(heap_of(g), g.where[w], &w)
     g.touches = 0
     return True
 
@@ -345,7 +274,7 @@ cdef void release(Graph* g) noexcept nogil:
     free(g.capacity)
     free(g.degree)
     free(g.dead)
-    free(g.slot)
+    free(g.pairs.slots)
     free(g.fill)
     free(g.weight)
     free(g.first)
@@ -376,15 +305,16 @@ cdef bint set_up(Graph* g, const offset_t* start, const element_t* neighbour) no
     g.heap = <element_t*>malloc(room * sizeof(element_t))
     g.where = <element_t*>malloc(room * sizeof(element_t))
     g.touched = <element_t*>malloc(room * sizeof(element_t))
-    g.slot = NULL
+    g.pairs.slots = NULL
+    g.pairs.size = 0
     if (g.pool == NULL or g.start == NULL or g.length == NULL or g.capacity == NULL or g.degree == NULL
             or g.dead == NULL or g.touch == NULL or g.fill == NULL or g.weight == NULL or g.first == NULL
             or g.second == NULL or g.heap == NULL or g.where == NULL or g.touched == NULL):
         return False
-    g.used = start[n] // 2
-    if not resize(g, g.used + g.used // 2 + 8):
+    if not hash_set_reserve(&g.pairs, start[n] // 2 + start[n] // 4 + 8):
         return False
-    memcpy(g.pool, neighbour, start[n] * sizeof(element_t))
+    if start[n]:  # else `neighbour` may be null, which memcpy must not be given
+        memcpy(g.pool, neighbour, start[n] * sizeof(element_t))
     for v in range(n):
         g.start[v] = start[v]
         g.length[v] = g.capacity[v] = g.degree[v] = <element_t>(start[v + 1] - start[v])
@@ -393,7 +323,7 @@ cdef bint set_up(Graph* g, const offset_t* start, const element_t* neighbour) no
         for i in range(start[v], start[v + 1]):
             g.weight[v] += g.logs[neighbour[i]]
             if v < neighbour[i]:
-                insert(g, key_of(g, v, neighbour[i]))
+                hash_set_add(&g.pairs, key_of(g, v, neighbour[i]))
     g.size = <element_t>n
     g.touches = 0
     g.work = start[n]
@@ -423,7 +353,7 @@ def greedy(
     """
     cdef Py_ssize_t n = domains.shape[0], t = 0, known = 0
     cdef Graph g
-    cdef element_t v, i, width = 0
+    cdef element_t v, u, i, width = 0
     cdef double entries = 0.0, largest = 0.0, size
     cdef bint fine, exact = True
     cdef element_t* list
@@ -470,8 +400,9 @@ def greedy(
                 take_out(&g, v)
                 for i in range(g.degree[v]):
                     g.degree[list[i]] -= 1
-                    set_key(&g, list[i])
-                    settle(&g, g.where[list[i]], list[i])
+                    u = list[i]
+                    set_key(&g, u)
+                    heap_settle(heap_of(&g), g.where[u], &u)
             order[t] = v
             t += 1
         release(&g)

@@ -1,19 +1,22 @@
-"""Kernel of plans: which tables are summed where.
+"""Kernels of plans: which tables are summed where, and in which order, before there are any numbers.
 
 A bucket holds the tables whose first variable in the order of elimination is the same. Its tables are summed and the
 variable is minimised out, which leaves a table over the other variables, the message, for the bucket of the first of
 these (Dechter 1999). Where a message would have more entries than allowed, the bucket is divided into mini-buckets
 (Dechter & Rish 2003): tables, largest first, go into the first mini-bucket that they fit. Each bucket or mini-bucket is
-one node of a forest, its message being used by its parent.
+one node of a forest, its message being used by its parent. `schedule` says in which order nodes are done, and where in
+memory their messages stand.
 """
 
 import numpy as np
 
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy
 
+from graphpart.kernels.growing cimport grow
 from graphpart.kernels.types cimport element_t, offset_t
+
 
 cdef offset_t TOO_LARGE = <offset_t>1 << 62
 
@@ -23,25 +26,20 @@ cdef enum:
 cdef struct Rows:       # compressed rows that grow
     offset_t* start
     element_t* value
-    offset_t rows
-    offset_t row_room
-    offset_t used
-    offset_t room
+    Py_ssize_t rows
+    Py_ssize_t row_room
+    Py_ssize_t used
+    Py_ssize_t room
 
 cdef struct Sized:
     offset_t size
-    element_t table     # a factor, or ~node
+    element_t table     # a factor, or ~node; in a schedule a node
     element_t place     # in the bucket, for ties
 
 
 cdef inline bint push(Rows* r, element_t value) noexcept nogil:
-    cdef element_t* larger
-    if r.used == r.room:
-        larger = <element_t*>realloc(r.value, 2 * r.room * sizeof(element_t))
-        if larger == NULL:
-            return False
-        r.value = larger
-        r.room *= 2
+    if not grow(<void**>&r.value, &r.room, r.used + 1, sizeof(element_t)):
+        return False
     r.value[r.used] = value
     r.used += 1
     return True
@@ -49,25 +47,19 @@ cdef inline bint push(Rows* r, element_t value) noexcept nogil:
 
 cdef inline bint close(Rows* r) noexcept nogil:
     """End a row."""
-    cdef offset_t* larger
-    if r.rows + 1 == r.row_room:
-        larger = <offset_t*>realloc(r.start, 2 * r.row_room * sizeof(offset_t))
-        if larger == NULL:
-            return False
-        r.start = larger
-        r.row_room *= 2
+    if not grow(<void**>&r.start, &r.row_room, r.rows + 2, sizeof(offset_t)):
+        return False
     r.rows += 1
     r.start[r.rows] = r.used
     return True
 
 
-cdef bint open_rows(Rows* r, offset_t rows, offset_t values) noexcept nogil:
-    r.row_room, r.room = rows + 2, values + 2
-    r.start = <offset_t*>malloc(r.row_room * sizeof(offset_t))
-    r.value = <element_t*>malloc(r.room * sizeof(element_t))
-    if r.start == NULL or r.value == NULL:
+cdef bint open_rows(Rows* r, Py_ssize_t rows, Py_ssize_t values) noexcept nogil:
+    """Rows without memory become none, with room for so many and so many values in all."""
+    if not (grow(<void**>&r.start, &r.row_room, rows + 1, sizeof(offset_t))
+            and grow(<void**>&r.value, &r.room, values, sizeof(element_t))):
         return False
-    r.rows = r.used = r.start[0] = 0
+    r.start[0] = 0
     return True
 
 
@@ -106,7 +98,7 @@ cdef struct Maker:
     Rows tables             # of each node
     Rows variable           # one row: the variable of each node
     offset_t* size          # of each node's message; as much room as rows of axes
-    offset_t size_room
+    Py_ssize_t size_room
 
 
 cdef inline const element_t* members(Maker* m, element_t table, offset_t* count) noexcept nogil:
@@ -139,7 +131,6 @@ cdef bint make_node(Maker* m, element_t v, const Sized* tables, offset_t count, 
     cdef offset_t i, j, k, first = m.axes.used, size = 1
     cdef const element_t* scope
     cdef element_t u
-    cdef offset_t* larger
     m.now += 1
     m.stamp[v] = m.now
     code[0] = 0
@@ -158,12 +149,8 @@ cdef bint make_node(Maker* m, element_t v, const Sized* tables, offset_t count, 
                     return False
                 scope = members(m, tables[i].table, &k)     # the push may have moved it
     sort_axes(m, &m.axes.value[first], m.axes.used - first)
-    if m.axes.rows + 1 >= m.size_room:
-        larger = <offset_t*>realloc(m.size, 2 * m.size_room * sizeof(offset_t))
-        if larger == NULL:
-            return False
-        m.size = larger
-        m.size_room *= 2
+    if not grow(<void**>&m.size, &m.size_room, m.axes.rows + 1, sizeof(offset_t)):
+        return False
     m.size[m.axes.rows] = size
     for i in range(count):
         if not push(&m.tables, tables[i].table):
@@ -225,17 +212,15 @@ def make_plan(
     message would have more than `limit` entries.
     """
     cdef Py_ssize_t n = domains.shape[0], m = scope_start.shape[0] - 1, t, f
-    cdef offset_t i, j, k, groups, count, room = 16, divided = 0, one_size
+    cdef offset_t i, j, k, groups, count, divided = 0, one_size
     cdef element_t v, u, node
     cdef bint fine = True
     cdef int code = 0
     cdef Maker maker
-    cdef Sized* bucket = <Sized*>malloc(room * sizeof(Sized))
+    cdef Sized* bucket = NULL
     cdef Sized* group
-    cdef Sized* larger
     cdef element_t* next_node = NULL
-    cdef offset_t next_room = 0
-    cdef element_t* more
+    cdef Py_ssize_t room = 0, next_room = 0
     cdef element_t failed = -1
     cdef element_t[::1] position = np.empty(n + 1, np.int32)
     cdef element_t[::1] first = np.empty(m + 1, np.int32), sorted_factors = np.empty(m + 1, np.int32)
@@ -251,14 +236,12 @@ def make_plan(
     maker.stamp = &stamp[0]
     maker.mask = &mask[0]
     maker.now = 0
-    maker.size_room = n + 2
-    maker.size = <offset_t*>malloc(maker.size_room * sizeof(offset_t))
-    maker.axes.start = maker.tables.start = maker.variable.start = NULL
-    maker.axes.value = maker.tables.value = maker.variable.value = NULL
+    maker.size, maker.size_room = NULL, 0
+    maker.axes = maker.tables = maker.variable = Rows(NULL, NULL, 0, 0, 0, 0)
     try:
         with nogil:
-            fine = (bucket != NULL and maker.size != NULL and open_rows(&maker.axes, n, 2 * n)
-                    and open_rows(&maker.tables, n, m + n) and open_rows(&maker.variable, 1, n))
+            fine = (open_rows(&maker.axes, n, 2 * n) and open_rows(&maker.tables, n, m + n)
+                    and open_rows(&maker.variable, 1, n))
             if fine:
                 for t in range(n):
                     position[order[t]] = <element_t>t
@@ -285,13 +268,9 @@ def make_plan(
                 while node >= 0:
                     count += 1
                     node = next_node[node]
-                if count > room:
-                    room = 2 * count
-                    larger = <Sized*>realloc(bucket, room * sizeof(Sized))
-                    if larger == NULL:
-                        fine = False
-                        break
-                    bucket = larger
+                fine = grow(<void**>&bucket, &room, count, sizeof(Sized))
+                if not fine:
+                    break
                 k = 0
                 for i in range(begin[t], begin[t + 1]):
                     bucket[k].table = sorted_factors[i]
@@ -324,15 +303,9 @@ def make_plan(
                         group = &bucket[j]
                         fine = make_node(&maker, v, group, k - j, TOO_LARGE, &code)
                         j = k
+                fine = fine and grow(<void**>&next_node, &next_room, maker.axes.rows, sizeof(element_t))
                 if not fine:
                     break
-                if maker.axes.rows > next_room:
-                    next_room = 2 * maker.axes.rows + n
-                    more = <element_t*>realloc(next_node, next_room * sizeof(element_t))
-                    if more == NULL:
-                        fine = False
-                        break
-                    next_node = more
                 for j in range(i, maker.axes.rows):
                     if maker.axes.start[j + 1] > maker.axes.start[j]:
                         u = maker.axes.value[maker.axes.start[j + 1] - 1]
@@ -370,3 +343,89 @@ cdef fill_in(Maker* maker, offset_t[::1] size, element_t[::1] parent):
         for j in range(maker.tables.start[i], maker.tables.start[i + 1]):
             if maker.tables.value[j] < 0:
                 parent[~maker.tables.value[j]] = <element_t>i
+
+
+cdef inline offset_t stored(const offset_t* size, element_t parent, element_t node) noexcept nogil:
+    """Entries of a message in memory: a root has none."""
+    return size[node] if parent >= 0 else 0
+
+
+def schedule(const element_t[::1] parent, const offset_t[::1] size):
+    """(order of nodes, place of each message, entries needed): children before parents, with little memory at any time.
+
+    Subtrees follow each other, among siblings that with the most memory beyond its own message first (Liu 1986). So
+    the messages that a node uses are always the last ones made on its level. Those of even levels are a stack from the left
+    end of one array, those of odd levels one from its right end.
+    """
+    cdef Py_ssize_t count = parent.shape[0], i, j, k, t = 0
+    cdef offset_t held, most, left = 0, right = 0, highest = 0
+    cdef element_t node, child, depth, down
+    order_array, place_array = np.empty(count, np.int32), np.zeros(count, np.int64)
+    cdef element_t[::1] order = order_array
+    cdef offset_t[::1] place = place_array
+    cdef offset_t[::1] begin = np.zeros(count + 3, np.int64), peak = np.zeros(count + 1, np.int64)
+    cdef element_t[::1] children = np.empty(count + 1, np.int32), stack = np.empty(count + 1, np.int32)
+    cdef offset_t[::1] done = np.zeros(count + 1, np.int64)
+    cdef Sized* sibling = <Sized*>malloc((count + 1) * sizeof(Sized))
+    if sibling == NULL:
+        raise MemoryError
+    with nogil:
+        # Rows of children; that of the roots is the last one.
+        for i in range(count):
+            begin[(parent[i] if parent[i] >= 0 else count) + 2] += 1
+        for i in range(1, count + 3):
+            begin[i] += begin[i - 1]
+        for i in range(count):
+            j = parent[i] if parent[i] >= 0 else count
+            children[begin[j + 1]] = <element_t>i
+            begin[j + 1] += 1
+        for i in range(count + 1):
+            k = begin[i + 1] - begin[i]
+            if k > 1:
+                for j in range(k):
+                    child = children[begin[i] + j]
+                    sibling[j].table = child
+                    sibling[j].place = <element_t>j
+                    sibling[j].size = peak[child] - stored(&size[0], parent[child], child)
+                qsort(sibling, k, sizeof(Sized), &larger_first)
+                for j in range(k):
+                    children[begin[i] + j] = sibling[j].table
+            held = most = 0
+            for j in range(begin[i], begin[i + 1]):
+                child = children[j]
+                most = max(most, held + peak[child])
+                held += stored(&size[0], parent[child], child)
+            if i < count:
+                peak[i] = max(most, held + stored(&size[0], parent[i], <element_t>i))
+            else:
+                highest = most
+        depth = 0
+        stack[0] = <element_t>count
+        done[0] = 0
+        while True:
+            node = stack[depth]
+            if begin[node] + done[depth] < begin[node + 1]:
+                child = children[begin[node] + done[depth]]
+                done[depth] += 1
+                depth += 1
+                stack[depth] = child
+                done[depth] = 0
+                continue
+            if depth == 0:
+                break
+            order[t] = node
+            t += 1
+            if depth & 1:
+                right += stored(&size[0], parent[node], node)
+                place[node] = highest - right
+            else:
+                place[node] = left
+                left += stored(&size[0], parent[node], node)
+            for j in range(begin[node], begin[node + 1]):
+                if depth & 1:
+                    left -= size[children[j]]
+                else:
+                    right -= size[children[j]]
+            depth -= 1
+    free(sibling)
+    return order_array, place_array, highest

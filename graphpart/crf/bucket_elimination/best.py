@@ -1,9 +1,10 @@
 """The m labelings of least energy, for factor graphs of small width.
 
-After the pass of `elimination` towards the roots, with all messages kept, the best completion of any labels chosen
-against the order of elimination is known, and so is the best labeling that departs from a given one at a given
-variable. The set of all labelings is divided along such departures: see `_descend.best` (Lawler 1972; Nilsson 1998;
-Dechter, Flerova & Marinescu 2012).
+The pass of `elimination` towards the roots, with all messages kept, gives the energy of the best completion of any
+labels chosen against the order of elimination. So it also gives the best labeling that first differs from a given one
+at a given variable. The set of all labelings is divided by the variable at which they first differ from the best one,
+and each part is divided in the same way: see `_descend.best` (Lawler 1972; Nilsson 1998; Dechter, Flerova & Marinescu
+2012).
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def m_best(
     seed: int | None = None,
     time_limit: float | None = None,
 ) -> Labelings:
-    """The m labelings of least energy, all different, in order; fewer if only fewer are not forbidden.
+    """The m different labelings of least energy, in ascending order; fewer if fewer labelings are allowed.
 
     Parameters
     ----------
@@ -84,16 +85,16 @@ def m_best(
     InfeasibleProblem
         If every labeling is forbidden.
     InvalidOption
-        If the tables need more memory than allowed, which is noticed before they are allocated; or if m is not a whole
-        number of at least 0.
+        If the tables need more memory than allowed (this is checked before they are allocated), or if m is not an
+        integer of at least 0.
     TimeLimitReached
         If the time does not suffice.
 
     Notes
     -----
-    The time of :func:`elimination`, and for each labeling O(sum of domains * tables of each variable). Energies
-    that differ by rounding only may change places with those beyond the m-th. Ctrl-C ends the run
-    with KeyboardInterrupt.
+    The time of :func:`elimination`, and for each labeling O(sum of domains * tables of each variable). If energies
+    differ only by rounding, labelings may change places, also with those beyond the m-th. Ctrl-C ends the run with
+    KeyboardInterrupt.
 
     Examples
     --------

@@ -1,14 +1,15 @@
 """Bucket elimination: the exact minimum of factor graphs of small width, and bounds by mini-buckets for others.
 
-Variables are eliminated one after the other. The tables that contain the variable are summed, it is minimised out,
-and the table over the other variables that this leaves joins the rest (Bertele & Brioschi 1972; Dechter 1999). The
-optimum remains at the end; the labeling is read off by tracking argmins back, so that ties cannot mix optima. Time
-and memory are exponential in the width of the order only, whatever the number of variables; see `order`.
+Variables are eliminated one after the other. To eliminate a variable, all tables that contain it are summed, and the
+sum is minimised over its labels. The result is a table over the other variables of the sum, which replaces the tables
+that were summed (Bertele & Brioschi 1972; Dechter 1999). When all variables are eliminated, the optimum is left. The
+labeling is found by tracing the minima back, so that labels of different optima are never mixed. Time and memory are
+exponential in the width of the order only, whatever the number of variables; see `order`.
 
-Where tables do not fit the memory, each sum of tables is divided into mini-buckets that fit, in which the variable is
-minimised out separately: that can only lower the result, so the optimum of this relaxation is a lower bound. Labels
-chosen one by one against the order, each the best according to the tables there are, make a labeling (Dechter & Rish
-2003).
+If the tables do not fit into memory, each sum of tables is divided into several smaller sums, the mini-buckets, and
+each is minimised over the variable separately. This can only lower the result, so the optimum of this relaxation is a
+lower bound. A labeling is found by going through the variables against the order and choosing the best label according
+to the tables (Dechter & Rish 2003).
 """
 
 from __future__ import annotations
@@ -58,13 +59,14 @@ def elimination(
 ) -> LabelingResult:
     """Minimise the energy by elimination of variables: exactly where the tables fit the memory, else with a bound.
 
+    Also known as ``bucket-elimination`` or ``variable-elimination``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph
     memory_limit : int, float or str, optional
-        Bytes for tables, or text such as ``"4GB"`` or ``"512MiB"``. Default 1 GiB. Only if the tables fit, which is
-        known before any is allocated, the result is exact; nothing beyond the limit is allocated for tables in any
-        case.
+        Bytes for tables, or text such as ``"4GB"`` or ``"512MiB"``. Default 1 GiB. The result is exact only if the
+        tables fit, which is known before any table is allocated. Tables never take more memory than the limit.
     order : EliminationOrder or sequence of names of all variables, optional
         The order of elimination. Default: :func:`elimination_order`.
     seed : int, optional
@@ -77,8 +79,8 @@ def elimination(
     Returns
     -------
     LabelingResult
-        With status ``optimal`` if the tables fit; else ``feasible``, with a valid lower bound, and `message` says which
-        width, which memory and which limit there are. `iterations` counts sums of tables; `info` has `order`, an
+        With status ``optimal`` if the tables fit; else ``feasible``, with a valid lower bound, and `message` states the
+        width, the memory and the limit. `iterations` counts sums of tables; `info` has `order`, an
         :class:`EliminationOrder`, and `memory`, the bytes allocated for tables.
 
     Raises
@@ -90,9 +92,9 @@ def elimination(
 
     Notes
     -----
-    About a nanosecond for each entry of the sums of tables, ``n * labels^(width + 1)`` at most; an eighth of a byte for
-    each entry of each message of a binary variable, a byte for up to 256 labels, and eight bytes for each entry of the
-    messages that are not used up at some time.
+    Time: about a nanosecond for each entry of the sums of tables, of which there are at most ``n * labels^(width +
+    1)``. Memory: for each entry of each message an eighth of a byte if the variable is binary, a byte if it has up to
+    256 labels; and eight bytes for each entry of the messages that are needed at the same time.
 
     Examples
     --------
@@ -127,7 +129,7 @@ def elimination(
 
 @dataclass
 class Incumbent:
-    """The best labeling and the best bound so far, with what their mini-buckets took."""
+    """The best labeling and the best bound so far, and the memory that their mini-buckets took."""
 
     labels: NDArray[np.int32]
     bound: float
@@ -136,7 +138,7 @@ class Incumbent:
     width: int = 0
 
     def improve(self, f: FactorGraph, plan: Plan, stopping: Stopping) -> bool:
-        """By the mini-buckets of a plan; whether they were completed."""
+        """Improve labeling and bound by the mini-buckets of a plan; return whether the run was completed."""
         messages = collect(f, plan, stopping, keep=True)
         stopping.iterations += messages.done
         complete = messages.done == len(plan.variable)
@@ -187,7 +189,7 @@ def eliminated(f: FactorGraph, found: EliminationOrder, stopping: Stopping) -> F
 
 
 def relaxed(f: FactorGraph, found: EliminationOrder, limit: int, stopping: Stopping) -> Incumbent:
-    """Small mini-buckets first, so that there soon is a labeling and a bound; then the largest that fit."""
+    """Run small mini-buckets first, which give a labeling and a bound quickly, then the largest that fit."""
     best = _nothing_yet(f)
     for plan in _relaxations(f, found.indices, limit, stopping):
         if not best.improve(f, plan, stopping) or stopping.check(best.cost):
@@ -222,7 +224,7 @@ def _relaxations(f: FactorGraph, order: NDArray[np.int32], limit: int, stopping:
 
 
 def _greedy(f: FactorGraph, plan: Plan, messages: Messages) -> NDArray[np.int32]:
-    """Labels one by one against the order, by the tables that there are."""
+    """Choose labels one by one against the order, each by the available tables."""
     there = (np.arange(len(plan.variable)) < messages.done).astype(np.uint8)
     labels = np.zeros(f.n, np.int32)
     none = np.zeros(1, np.int64)
@@ -231,7 +233,7 @@ def _greedy(f: FactorGraph, plan: Plan, messages: Messages) -> NDArray[np.int32]
 
 
 def lowered(f: FactorGraph, value: float, operations: int) -> float:
-    """A bound that holds in exact arithmetic: less what that many roundings can have added.
+    """The bound less the largest possible error of so many roundings, so that it holds in exact arithmetic.
 
     No sum or difference of partial energies, nor of what was taken out of messages, exceeds four times the sum A of the
     largest absolute entries. So each of at most so many operations that lead to one value has an error of at most

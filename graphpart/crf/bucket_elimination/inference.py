@@ -1,9 +1,9 @@
 """Min-marginals, marginals, log Z and exact samples of factor graphs of small width, acyclic or not.
 
 The pass towards the roots is that of `elimination`, over (min, +), or over (+, *) in the log domain; all messages are
-kept. From the roots back each bucket learns what the rest of the factor graph adds to the labelings of its separator
-(Lauritzen & Spiegelhalter 1988; Shafer & Shenoy 1990; Dechter 1999); see `_distribute`. Samples are drawn against the
-order of elimination, each label given those before (Dawid 1992).
+kept. In a second pass, from the roots back, each bucket receives what the rest of the factor graph contributes to the
+labelings of its separator (Lauritzen & Spiegelhalter 1988; Shafer & Shenoy 1990; Dechter 1999); see `_messages`.
+Samples are drawn against the order of elimination, each label given those before (Dawid 1992).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _descend, _distribute
+from graphpart.crf.bucket_elimination import _descend, _messages
 from graphpart.crf.bucket_elimination.order import order_of
 from graphpart.crf.bucket_elimination.plan import Messages, Plan, collect, memory_of, text_of
 from graphpart.crf.exact_solvers.min_sum import Marginals
@@ -64,8 +64,8 @@ def min_marginals(
 
     Notes
     -----
-    Two passes, each about as long as :func:`elimination`; all messages are kept, and room for those that one node uses.
-    Ctrl-C ends them with KeyboardInterrupt.
+    Two passes, each about as long as :func:`elimination`. All messages are kept in memory, and in addition those that
+    one node uses. Ctrl-C ends the run with KeyboardInterrupt.
 
     Examples
     --------
@@ -114,8 +114,8 @@ def marginals(
 
     Notes
     -----
-    Two passes of messages where the factor graph is acyclic, O(sum over factors of arity times size of table). Else
-    as for :func:`min_marginals`; an exponential for each entry makes it several times slower. The messages are
+    If the factor graph is acyclic, two passes of messages, O(sum over factors of arity times size of table). Otherwise
+    as for :func:`min_marginals`, but several times slower, because each entry takes an exponential. The messages are
     logarithms, so neither huge nor tiny energies overflow.
 
     Examples
@@ -196,8 +196,8 @@ def samples(
     size : int
         Number of samples.
     seed : int, optional
-        The same seed gives the same samples; default: another one each time. The order of elimination does not depend
-        on it, and a larger `size` continues a smaller one.
+        The same seed gives the same samples; by default, each call gives other samples. The order of elimination does
+        not depend on the seed. With the same seed, a larger `size` begins with the samples of a smaller one.
     memory_limit, order
         As for :func:`elimination`.
     time_limit : float, optional
@@ -211,7 +211,7 @@ def samples(
     Raises
     ------
     InfeasibleProblem, InvalidOption, TimeLimitReached
-        As for :func:`min_marginals`; also if the size is not a whole number of at least 0.
+        As for :func:`min_marginals`; InvalidOption also if `size` is not an integer of at least 0.
 
     Notes
     -----
@@ -276,7 +276,7 @@ def _prepare(
 
 
 def ended(stopping: Stopping, plan: Plan, what: str) -> BaseException:
-    """The exception that tells why a run was stopped before its end."""
+    """The exception that states why a run was stopped before its end."""
     if stopping.reason is not Status.TIME_LIMIT:
         return KeyboardInterrupt()
     return TimeLimitReached(
@@ -295,7 +295,7 @@ def _collect(f: FactorGraph, plan: Plan, stopping: Stopping, what: str, *, soft:
 def _distribute_all(
     f: FactorGraph, plan: Plan, messages: Messages, stopping: Stopping, what: str, *, soft: bool
 ) -> NDArray[np.float64]:
-    values = _distribute.distribute(
+    values = _messages.distribute(
         f._flat(), plan, messages.values, messages.taken, np.empty(plan.scratch), places(f), soft, stopping
     )
     if values is None:

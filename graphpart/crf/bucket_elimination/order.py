@@ -1,11 +1,13 @@
-"""Orders of elimination: which variable is minimised out next, so that tables stay small.
+"""Orders of elimination: in which order to eliminate variables so that tables stay small.
 
-Eliminating a variable joins all variables that share a table with it; the most that are joined at once are the width
-of the order. The order is found greedily, by the fewest new pairs (min-fill; Rose 1972, Kjaerulff 1990), ties by the
-size of the table, then by index. Where that leaves large tables, it is repeated with random ties, with noise on the
-criterion, and by other criteria, a sweep through the graph is tried as well, and the order with the fewest entries
-and the least memory is kept (Kask, Gelfand, Otten & Dechter 2011), as long as this is cheap beside elimination
-itself. Finding the order with the least width is NP-hard (Arnborg, Corneil & Proskurowski 1987).
+Eliminating a variable makes a table over all variables that share a table with it. The largest number of variables in
+such a table is the width of the order. The order is found greedily: the next variable is the one whose elimination
+links the fewest pairs of variables that were not linked before (min-fill; Rose 1972, Kjaerulff 1990). Ties are broken
+by the size of the table, then by index. If this order has large tables, other orders are tried: with random ties, with
+noise on the criterion, by other criteria, and by a sweep through the graph. The order with the fewest entries and the
+least memory is kept (Kask, Gelfand, Otten & Dechter 2011). The search for orders ends when it takes a noticeable part
+of the time of the elimination itself. Finding the order with the least width is NP-hard (Arnborg, Corneil &
+Proskurowski 1987).
 """
 
 from __future__ import annotations
@@ -45,16 +47,17 @@ TRIES = (
 
 @dataclass(frozen=True, eq=False)
 class EliminationOrder:
-    """An order in which to eliminate variables, and what elimination along it takes.
+    """An order in which to eliminate variables, and the memory and time that elimination in this order takes.
 
     Attributes
     ----------
     indices : ndarray of int32, shape (n,)
         The variables, first eliminated first.
     width : int
-        The most variables that a table has after its own variable is eliminated. If `exact` is False, a lower bound.
+        The largest number of variables of a table after its own variable is eliminated. If `exact` is False, a lower
+        bound.
     exact : bool
-        Whether all tables have less than 2^62 entries; else the width and all below is only known to be larger.
+        Whether all tables have less than 2^62 entries; if not, the width and the following numbers are lower bounds.
     largest : int
         Entries of the largest table.
     entries : float
@@ -82,7 +85,7 @@ class EliminationOrder:
 
 @interruptible
 def elimination_order(problem: Any, *, seed: int | None = None, time_limit: float | None = None) -> EliminationOrder:
-    """An order of elimination of small width, and the memory that elimination along it takes.
+    """An order of elimination of small width, and the memory that elimination in this order takes.
 
     Parameters
     ----------
@@ -111,9 +114,9 @@ def elimination_order(problem: Any, *, seed: int | None = None, time_limit: floa
 
 
 def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int | None = None) -> EliminationOrder:
-    """The order that promises to be fastest among those tried; the first one is tried even if the time is over.
+    """The order of least estimated time among those tried; the first one is tried even if the time is over.
 
-    The search is longer if more memory is needed than a limit, and that is within reach.
+    The search takes longer if the order needs more memory than a limit, but not so much that the limit is out of reach.
     """
     domains, scope_start, scope, _, _ = f._flat()
     rows, factors, _ = f.incidence()
@@ -147,12 +150,12 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
 
 
 def _effort(found: EliminationOrder) -> float:
-    """About how many nanoseconds elimination takes: memory that nobody has touched yet costs time as well."""
+    """The estimated nanoseconds of elimination, including the time to allocate new memory."""
     return found.entries + MEMORY_WEIGHT * found.memory if found.exact else math.inf
 
 
 def measured(f: FactorGraph, order: NDArray[np.int32], width: int = 0) -> EliminationOrder:
-    """An order with what elimination along it takes."""
+    """An order with the memory and time that elimination in this order takes."""
     plan = make_plan(f, order)
     if isinstance(plan, Plan):
         size, kept = plan.bytes_to_minimise, plan.bytes_both_ways

@@ -1,15 +1,15 @@
-"""Plans of elimination: which tables are summed where, how much memory that takes, and messages in that memory.
+"""Plans of elimination: which tables are summed at which node, how much memory this takes, and the messages.
 
-A plan is made from the scopes of the factors and an order alone; see `_plan` for buckets and mini-buckets. So what a
-run will allocate is known before it allocates anything, in bytes:
+A plan depends only on the scopes of the factors and on an order; see `_plan` for buckets and mini-buckets. So the bytes
+that a run will allocate are known before it allocates anything:
 
-* *minimising* holds the messages that are not used up yet, in an order of the nodes that keeps few of them, and for
-  each entry of each message the label that attains it, in 1, 2, 4, 8 or 32 bits;
-* *keeping* all messages, as mini-buckets, min-marginals, marginals, samples and the m best labelings need it, takes
-  8 bytes for each entry, and what goes back needs room for the messages that one node uses.
+* *minimising* keeps the messages that are still needed, where nodes are processed in an order in which these are few,
+  and for each entry of each message the label that attains it, in 1, 2, 4, 8 or 32 bits;
+* *keeping* all messages, which mini-buckets, min-marginals, marginals, samples and the m best labelings require,
+  takes 8 bytes for each entry; the pass from the roots back needs, in addition, memory for the messages of one node.
 
-Either way, each level of a node's sums (see `_blocks.pxd`) takes a block. The factor graph itself and the plan's
-indices are not counted.
+In both cases, each level of the sums of a node (see `_blocks.pxd`) takes a block. The memory of the factor graph and of
+the indices of the plan is not counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _blocks, _collect, _plan, _schedule
+from graphpart.crf.bucket_elimination import _blocks, _messages, _plan
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidOption
@@ -32,7 +32,7 @@ from graphpart.stopping import Stopping
 __all__ = ["DEFAULT_MEMORY", "Messages", "Plan", "collect", "make_plan", "memory_of", "problem_of", "text_of"]
 
 DEFAULT_MEMORY = 2**30  # bytes
-LARGEST = 2**62 - 1  # entries of a message
+LARGEST_MESSAGE = 2**62 - 1  # entries of a message
 COUNTABLE = 2.0**55  # entries of all messages, up to which positions in memory are exact
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 SAFE = 2.0**1000  # sums of absolute entries up to which the least entries can be taken out of messages
@@ -49,7 +49,7 @@ class Plan:
     order : ndarray of int32, shape (n,)
         The variables, first eliminated first.
     variable : ndarray of int32, shape (nodes,)
-        What each node eliminates.
+        The variable that each node eliminates.
     axes_start, axes : ndarrays
         Compressed rows: the variables of each node's message, last eliminated first. Those with one label have no axis.
     uses_start, uses : ndarrays
@@ -57,7 +57,7 @@ class Plan:
     size : ndarray of int64
         Entries of each message.
     parent : ndarray of int32
-        The node that uses each message, -1 for roots, whose message is a number.
+        The node that receives each message; -1 for roots, whose message is a number.
     divided : int
         Buckets that became several mini-buckets; with 0 the plan is exact.
     place : ndarray of int64
@@ -99,37 +99,37 @@ class Plan:
 
     @property
     def entries(self) -> float:
-        """Entries of the sums of tables of all nodes, which is what a run takes time for."""
+        """Entries of the sums of tables of all nodes; the time of a run is in proportion to it."""
         return float((self.size.astype(np.float64) * self.domains[self.variable]).sum())
 
     @cached_property
     def scheduled(self) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
         """(order of nodes, places of messages, entries needed) for minimising."""
         if self.countable:
-            return _schedule.schedule(self.parent, self.size)
+            return _plan.schedule(self.parent, self.size)
         # Nobody will run this: in units of 2^24 entries the sums cannot overflow.
-        order, place, entries = _schedule.schedule(self.parent, self.size >> 24)
+        order, place, entries = _plan.schedule(self.parent, self.size >> 24)
         return order, place, entries << 24
 
     @cached_property
     def choice_start(self) -> NDArray[np.int64]:
-        return _collect.choice_bytes(self.domains, self.variable, self.size)
+        return _messages.choice_bytes(self.domains, self.variable, self.size)
 
     @property
     def bytes_to_minimise(self) -> int:
-        """What minimising allocates: messages, choices, sums."""
+        """The bytes that minimising allocates: messages, choices, sums."""
         if not self.countable:
             return 8 * self.scheduled[2]
         return 8 * self.scheduled[2] + int(self.choice_start[-1]) + 8 * self.workspace
 
     @property
     def bytes_to_keep(self) -> int:
-        """What a pass to the roots allocates that keeps all messages."""
+        """The bytes that a pass to the roots allocates if it keeps all messages."""
         return 8 * (self._kept() + self.workspace)
 
     @property
     def bytes_both_ways(self) -> int:
-        """The same with room for the pass back."""
+        """The same, with memory for the pass from the roots back."""
         return 8 * (self._kept() + self.workspace + self.scratch)
 
     def _kept(self) -> int:
@@ -151,7 +151,8 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
     Without a limit, returns the variable in whose bucket the message would have 2^62 entries or more, if there is one.
     """
     domains, scope_start, scope, _, _ = f._flat()
-    made = _plan.make_plan(domains, scope_start, scope, order, LARGEST if limit is None else limit, limit is not None)
+    entries = LARGEST_MESSAGE if limit is None else limit
+    made = _plan.make_plan(domains, scope_start, scope, order, entries, limit is not None)
     if isinstance(made, int):
         return made
     (axes_start, axes), (uses_start, uses), variable, size, parent, divided = made
@@ -167,7 +168,7 @@ def make_plan(f: FactorGraph, order: NDArray[np.int32], limit: int | None = None
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """Messages of all nodes that a pass made, and what was taken out of each."""
+    """The messages of all nodes, and the constant that was subtracted from each."""
 
     values: NDArray[np.float64]
     taken: NDArray[np.float64]
@@ -178,7 +179,7 @@ class Messages:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A plan as the kernels read it, with other places of messages."""
+    """A plan in the form that the kernels read, with other positions of the messages in memory."""
 
     plan: Plan
     place: NDArray[np.int64]
@@ -193,7 +194,7 @@ def placed(plan: Plan, messages: Messages) -> Any:
 
 
 def collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, keep: bool, soft: bool = False) -> Messages:
-    """The pass to the roots. With `keep` all messages stay; else they make room for others, and choices are kept.
+    """The pass to the roots. With `keep` all messages are kept; else their memory is reused, and choices are kept.
 
     Raises
     ------
@@ -210,7 +211,7 @@ def collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, keep: bool, soft:
     values = np.empty(entries)
     read = plan if keep else _Placed(plan, place)
     normalise = magnitude(f) < SAFE
-    taken, done, failed = _collect.collect(
+    taken, done, failed = _messages.collect(
         problem_of(f), read, order, values, choice_start, choices, soft, normalise, stopping
     )
     if failed >= 0:
@@ -254,7 +255,7 @@ def memory_of(limit: int | float | str | None) -> int:
     Raises
     ------
     InvalidOption
-        For anything else, and for less than nothing.
+        For any other value, and for negative numbers.
 
     Examples
     --------

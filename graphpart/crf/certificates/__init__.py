@@ -1,6 +1,6 @@
-"""What proves a lower bound on the energy of a factor graph, and what checks the proof.
+"""Certificates of lower bounds on the energy of a factor graph, and their check.
 
-`certificate` says what a reparametrisation proves, adds it up with directed rounding (its kernel), and keeps it in
-files; `exact_check` adds it up in rational numbers and shares no code with the rest. The rooms `bounds` and
-`graph_cuts` make certificates.
+`certificate` defines the bound that a reparametrisation proves, computes it with directed rounding (in its kernel), and
+reads and writes certificates. `exact_check` computes the bound in rational numbers and shares no code with the rest.
+The rooms `bounds` and `graph_cuts` make certificates.
 """

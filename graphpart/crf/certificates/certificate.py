@@ -1,16 +1,17 @@
 """A proof of a lower bound on the energy of a factor graph: a reparametrisation.
 
-Let a factor of at least two variables send to each of them, for each label, an amount that is taken out of its table
-and added to the unary cost of the label. That changes the energy of no labeling. So every labeling costs at least
+Let each factor of at least two variables send an amount to each label of each of its variables. The amount is
+subtracted from the entries of the table with this label, and added to the unary cost of the label. This does not change
+the energy of any labeling. So every labeling costs at least
 
     constant + sum over variables of the smallest unary cost, with what was sent to the variable
              + sum over factors of at least two variables of the smallest entry of the table, less what it sent,
 
-whatever amounts were sent (Schlesinger 1976; Wainwright, Jaakkola & Willsky 2005; Werner 2007). In the same way, larger
-factors, whose tables are zero, may be added, and a factor may send to one over some of its variables a table of amounts
-(Sontag et al. 2008; Kolmogorov 2015). Whoever knows the problem and the amounts can add this up, in floating point with
-every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are multiples of one number,
-so is every energy, and the bound is rounded up to such a multiple.
+whatever amounts were sent (Schlesinger 1976; Wainwright, Jaakkola & Willsky 2005; Werner 2007). Larger factors, whose
+tables are zero, may be added, and a factor may also send a table of amounts to a factor over some of its variables
+(Sontag et al. 2008; Kolmogorov 2015). From the problem and the amounts, anyone can compute this bound, in floating
+point with every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are multiples of one
+number, every energy is, too, and the bound is rounded up to such a multiple.
 """
 
 from __future__ import annotations
@@ -89,20 +90,21 @@ class Certificate(Proof):
     bound : float
         No labeling has a smaller energy.
     method : str
-        What found it.
+        The method that found the bound.
     messages : ndarray of float64
         For each factor of at least two variables in the order of the factor graph, then for each of those in `extra`,
         for each variable of its scope in order: the amount sent to each label of the variable.
     extra : Extra
         Larger factors, and what factors send to each other.
     step : float
-        The constant and all costs are multiples of this; the bound was rounded up to one. 0: not rounded.
+        A number of which the constant and all costs are multiples; the bound was rounded up to a multiple of it. 0 if
+        it was not rounded.
     n : int
         Number of variables.
     problem : str
         Fingerprint of the problem (see `fingerprint`).
     cost : float or None
-        The energy of the best labeling known to the one who made the certificate.
+        The energy of the best labeling that was known when the certificate was made.
     seal : str
         SHA-256 of all of the above.
 
@@ -126,11 +128,11 @@ class Certificate(Proof):
     seal: str = field(default="", repr=False)
 
     def with_cost(self, cost: float | None) -> Certificate:
-        """The same, stating the energy of a labeling."""
+        """The same certificate, with the energy of a labeling stated."""
         return sealed(replace(self, cost=cost))
 
     def check(self, problem: Any, *, exact: bool = False) -> None:
-        """Raise InvalidCertificate, saying why, unless this proves its bound for a problem.
+        """Raise InvalidCertificate, with the reason, unless the certificate proves its bound for this problem.
 
         Parameters
         ----------
@@ -161,7 +163,7 @@ class Certificate(Proof):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Certificate:
-        """Read a certificate from a file; FormatError if it is not one, or was altered."""
+        """Read a certificate from a file; raise FormatError if the file is not a certificate, or was altered."""
         header, arrays = read_certificate(path, FORM)
         if len(arrays["links"]) % 2:
             raise FormatError(path, None, f"links has {len(arrays['links'])} numbers: expected pairs of factors")
@@ -183,7 +185,7 @@ def certify(
     cost: float | None = None,
     step: float | None = None,
 ) -> Certificate:
-    """The certificate that messages make, with the bound that they prove.
+    """The certificate that consists of these messages, with the bound that they prove.
 
     Parameters
     ----------
@@ -196,7 +198,7 @@ def certify(
     cost : float, optional
         The energy of the best labeling known.
     step : float, optional
-        All costs are multiples of it; default: found out.
+        A number of which all costs are multiples; default: it is computed from the costs.
 
     Raises
     ------
@@ -222,7 +224,7 @@ def certify(
 
 
 def sealed(certificate: Certificate) -> Certificate:
-    """The same with frozen arrays and a seal that fits."""
+    """The same certificate with read-only arrays and its seal."""
     return replace(_frozen(certificate), seal=seal_of(certificate))
 
 
@@ -365,6 +367,6 @@ def _finite_costs(f: FactorGraph) -> Floats:
 
 
 def _largest_energy(f: FactorGraph) -> float:
-    """At least every finite energy."""
+    """An upper bound on every finite energy."""
     costs = f.tables[np.isfinite(f.tables)]
     return abs(float(f.constant)) + float(np.abs(costs).sum()) * (1 + 2.0**-30)

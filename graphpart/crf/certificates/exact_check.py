@@ -28,7 +28,8 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     certificate : Certificate
         Read through `bound`, `step`, `n`, `cost`, `messages` and `extra` only.
     labels : sequence of n integers, optional
-        A labeling: must not be forbidden, cost at least the bound and, if the certificate states a cost, cost that.
+        A labeling. The check fails if it is forbidden, if it costs less than the bound, or if the certificate states
+        another cost.
 
     Returns
     -------
@@ -38,7 +39,7 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     Raises
     ------
     InvalidCertificate
-        If anything does not hold.
+        If a part of the check fails.
 
     Examples
     --------

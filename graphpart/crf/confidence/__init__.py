@@ -1,5 +1,6 @@
-"""How sure a labeling is: by how much its energy would rise if a variable had another label.
+"""How certain the labels of a labeling are: by how much its energy would rise if a variable had another label.
 
-`doubts` is the face: min-marginals where the width is small, by bucket elimination, and else what local search finds
-after the change, by the kernel in `_changes`. Nothing calls it but users and the command line.
+`doubts` is the public function. It computes min-marginals by bucket elimination if the width is small, and otherwise
+the energies that local search finds after a change, by the kernel in `_changes`. Only users and the command line call
+it.
 """

@@ -1,10 +1,11 @@
-"""How sure a labeling is: by how much its energy would rise if a variable had another label.
+"""How certain the labels of a labeling are: by how much its energy would rise if a variable had another label.
 
-For a label, that is the gap between its min-marginal, the least energy with this label, and the energy of the labeling.
-Min-marginals are exact where the width is small (see `bucket_elimination`): for all variables at once, or, where that
-does not fit the memory, for the smaller connected components. For other variables, the label is changed and held, and
-the variables around it follow by iterated conditional modes as long as that lowers the energy; the gap is at most the
-rise that remains. The gap is at least 0 for an optimal labeling; where it is negative, the change lowers the energy.
+The doubt of a label is its min-marginal, which is the least energy with this label, less the energy of the labeling.
+Min-marginals are exact if the width is small (see `bucket_elimination`): for all variables at once or, if this does not
+fit into memory, for the smaller connected components. For other variables, the label is changed and held, and iterated
+conditional modes change the variables around it as long as this lowers the energy. The rise of the energy that remains
+is an upper bound on the doubt. For an optimal labeling, doubts are at least 0. A negative doubt means that a change
+lowers the energy.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
+from graphpart.common.groups import first_of
 from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import min_marginals
 from graphpart.crf.bucket_elimination.plan import memory_of
@@ -43,7 +45,7 @@ Labels = NDArray[np.int32]
 
 @dataclass(frozen=True, repr=False)
 class LabelDoubts:
-    """What a labeling is least sure of. In each table the rows are sorted by `doubt`, the least first.
+    """The doubts of a labeling. In each table the rows are sorted by `doubt`, the least first.
 
     Attributes
     ----------
@@ -55,7 +57,7 @@ class LabelDoubts:
     cost : float
         The energy of the labeling.
     gain : float
-        By how much a change that was found lowers the energy; 0 if none does.
+        The largest amount by which a change that was found lowers the energy; 0 if none does.
     status : Status
         ``optimal`` if all is exact, ``local_optimum`` if not, or why it ended early.
     """
@@ -94,9 +96,9 @@ def doubts(
     memory_limit: int | float | str | None = None,
     time_limit: float | None = None,
 ) -> LabelDoubts:
-    """By how much the energy would rise, were a variable given another label: min-marginals less the energy.
+    """By how much the energy would rise if a variable had another label: min-marginals less the energy.
 
-    Connected components are looked at one by one: what could be gained elsewhere does not count.
+    Each connected component is treated by itself: improvements that are possible in other components do not count.
 
     Parameters
     ----------
@@ -109,7 +111,8 @@ def doubts(
     memory_limit : int, float or str, optional
         Bytes for tables, as for :func:`elimination`; default 256 MiB.
     time_limit : float, optional
-        Seconds for local search; variables that it does not come to are looked at without the variables around them.
+        Seconds for local search. For the variables that are left then, only the label of the variable itself is
+        changed.
 
     Returns
     -------
@@ -124,8 +127,8 @@ def doubts(
 
     Notes
     -----
-    Exact: as :func:`min_marginals`. Local search: for each label of each variable at most 64 looks at other variables.
-    A label that is forbidden in any case has the doubt ``inf``.
+    Exact doubts take the time of :func:`min_marginals`. Local search examines, for each label of each variable, other
+    variables at most 64 times. A label that is forbidden in every labeling has the doubt ``inf``.
 
     Examples
     --------
@@ -245,7 +248,7 @@ def _tables(
         "method": NAMES[exactly[owner[order]].astype(np.intp)],
     }
     # The first row of each variable, in the order of all rows.
-    first = order[np.sort(np.unique(owner[order], return_index=True)[1])]
+    first = order[np.sort(first_of(owner[order]))]
     single = np.flatnonzero(f.domains == 1)
     variable = np.concatenate([owner[first], single])
     of_variables = {

@@ -1,4 +1,4 @@
-"""Brute force: all labelings, with pruning. The oracle that other algorithms are tested against."""
+"""Brute force: enumeration of all labelings, with pruning. Other algorithms are tested against it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from graphpart.crf.exact_solvers import _brute_force
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import Found, finish, least_entries, trivial_bound
 from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.methods import ENUMERATED_BITS
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["brute_force", "enumerated", "labelings"]
 
-LARGEST = 2**22  # labelings up to which enumeration is an answer,
-FEW = 2**12  # and up to which it takes no time: whoever knows several ways begins with it
+LARGEST_COUNT = 2**ENUMERATED_BITS  # labelings up to which enumeration is an answer,
+FEW = 2**12  # and up to which it takes no time: methods that have several ways begin with it
 
 
 @interruptible
@@ -29,6 +30,8 @@ def brute_force(
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
     """Minimise the energy by enumeration.
+
+    Also known as ``enumeration``.
 
     Parameters
     ----------
@@ -65,16 +68,16 @@ def brute_force(
     stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
     count = labelings(f)
-    if count > LARGEST:
+    if count > LARGEST_COUNT:
         how_many = f"{count:.6g}" if count < math.inf else "more than 1e308"
-        raise InvalidProblem(f"{how_many} labelings: expected at most {LARGEST} for brute force")
+        raise InvalidProblem(f"{how_many} labelings: expected at most {LARGEST_COUNT} for brute force")
     found = enumerated(f, stopping)
     status = Status.OPTIMAL if found.proven else Status.FEASIBLE
     return finish(f, found.labels, stopping, "brute-force", status, lower_bound=found.bound)
 
 
 def enumerated(f: FactorGraph, stopping: Stopping) -> Found:
-    """The first of all optimal labelings, or, if it was stopped, the best so far."""
+    """The first of all optimal labelings; if it was stopped, the best labeling so far."""
     least, _ = least_entries(f)
     last = np.maximum.reduceat(f.scope, f.scope_start[:-1]) if f.m else np.zeros(0, np.int32)
     due = np.argsort(last, kind="stable").astype(np.int32)
@@ -95,6 +98,6 @@ def enumerated(f: FactorGraph, stopping: Stopping) -> Found:
 
 
 def labelings(f: FactorGraph) -> float:
-    """How many labelings there are, inf if more than a float can tell."""
+    """The number of labelings; inf if it is too large for a float."""
     with np.errstate(over="ignore"):
         return float(np.prod(f.domains, dtype=np.float64))

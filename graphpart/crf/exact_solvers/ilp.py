@@ -5,9 +5,10 @@
                 sum over z with z_v = y of m[f, z] = x[v, y]                 for every factor f, v in S(f), label y
                 x in {0, 1},  m in [0, 1]
 
-An entry z that is forbidden has no variable m[f, z]. Factors over the same variables are merged and unary ones absorbed
-first, and connected components are solved apart, each from the labeling that local search finds. First the relaxation
-0 <= x <= 1 is solved: its prices prove a lower bound, and often its solution is integer already.
+A forbidden entry z has no variable m[f, z]. First, factors over the same variables are merged and unary factors
+absorbed. Connected components are solved separately, each starting from the labeling that local search finds. The
+relaxation 0 <= x <= 1 is solved first: its dual multipliers prove a lower bound, and its solution is often integer
+already.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
@@ -49,6 +51,8 @@ def ilp(
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
     """Minimise the energy to proven optimality by integer programming.
+
+    Also known as ``integer-program`` or ``mip``.
 
     Parameters
     ----------
@@ -122,7 +126,7 @@ def ilp(
 def solve_component(
     f: FactorGraph, labels: NDArray[np.int32], solver: Any, stopping: Stopping
 ) -> tuple[NDArray[np.int32], float, bool]:
-    """(labels, lower bound, whether they are optimal), from some labels."""
+    """Solve one component, from some labels: (labels, lower bound, True if the labels are optimal)."""
     from graphpart import milp
 
     best = f.evaluate_labels(labels)
@@ -159,11 +163,12 @@ def solve_component(
 def relaxation(
     f: FactorGraph, solver: Any, stopping: Stopping, cost: float, sets: list[NDArray[np.int64]]
 ) -> tuple[NDArray[np.int32], Floats, Floats] | None:
-    """Labels by rounding the relaxation, and its prices; None if it was not solved to the end.
+    """Labels by rounding the relaxation, and its dual multipliers; None if it was not solved to the end.
 
-    The prices are amounts that factors of at least two variables send to labels, in the order of `Certificate`: they
-    prove the best bound that such amounts can prove (Cooper, de Givry & Schiex 2007). Then the prices, not positive, of
-    sets of labels, by their places among the labels of all variables, of which one at most may be chosen.
+    The first multipliers are amounts that factors of at least two variables send to labels, in the order of
+    `Certificate`. They prove the best bound that such amounts can prove (Cooper, de Givry & Schiex 2007). They are
+    followed by the multipliers, not positive, of sets of labels of which at most one may be chosen; a set lists the
+    places of its labels among the labels of all variables.
     """
     from graphpart import milp
 
@@ -184,13 +189,15 @@ def relaxation(
     several = np.flatnonzero(np.diff(f.scope_start) > 1)
     _, scope = rows_of(f.scope_start, f.scope, several)
     count = f.n + int(f.domains[scope].sum())
-    return _labels(f, answer.values), program.prices[f.n : count], program.prices[len(program.prices) - len(sets) :]
+    multipliers = program.multipliers
+    return _labels(f, answer.values), multipliers[f.n : count], multipliers[len(multipliers) - len(sets) :]
 
 
 def _program(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:
     """(costs, rows, right-hand sides, constant, finite entries of factors with several variables).
 
-    Columns are first the labels of all variables, then those entries. Smallest entries of tables go into the constant.
+    The columns are the labels of all variables, then these entries. The smallest entry of each table is part of the
+    constant.
     """
     from scipy.sparse import csr_array
 
@@ -259,13 +266,13 @@ def _labels(f: FactorGraph, values: Floats) -> NDArray[np.int32]:
     largest = np.maximum.reduceat(values[: int(f.domains.sum())], first)
     hit = np.flatnonzero(values[: int(f.domains.sum())] == np.repeat(largest, f.domains))
     variable = np.repeat(np.arange(f.n), f.domains)[hit]
-    at = np.unique(variable, return_index=True)[1]
+    at = first_of(variable)
     labels: NDArray[np.int32] = (hit[at] - first).astype(np.int32)
     return labels
 
 
 def _values(f: FactorGraph, labels: NDArray[np.int32], entries: NDArray[np.int64]) -> Floats:
-    """The solution of the program that belongs to labels."""
+    """The solution of the program that corresponds to labels."""
     x = np.zeros(int(f.domains.sum()))
     x[np.cumsum(f.domains) - f.domains + labels] = 1.0
     selected = np.zeros(len(f.tables))

@@ -5,9 +5,9 @@
                          h_f(y) + sum over s' in S(f) minus s of mu_{s'->f}(y_s')
 
 The optimum is the minimum of ``sum over f in F(s) of mu_{f->s}(y_s)`` for any s, summed over connected components. One
-pass to the roots suffices for it; the labeling is read off by tracking argmins back, so that ties cannot mix optima.
-With both passes all messages are known, and so are all min-marginals. The same passes over (+, *) give marginals of the
-distribution ``P(y) = exp(-H(y)) / Z``, and ``log Z``.
+pass to the roots is enough to compute it. The labeling is found by tracing the minima back, so that labels of different
+optima are never mixed. A second pass, from the roots back, gives the remaining messages and all min-marginals. The same
+passes over (+, *) give the marginals of the distribution ``P(y) = exp(-H(y)) / Z``, and ``log Z``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Messages:
     to_variable, to_factor : ndarray of float64
         The messages mu_{f->s} and mu_{s->f}, one entry for each label.
     start : ndarray of int64
-        Those of the edge at position e of `FactorGraph.scope` are entries ``start[e]`` to ``start[e + 1] - 1``.
+        The messages of the edge at position e of `FactorGraph.scope` are the entries ``start[e]`` to ``start[e + 1] -
+        1``.
     """
 
     to_variable: NDArray[np.float64]
@@ -57,7 +58,7 @@ class Messages:
 
 @dataclass(frozen=True, repr=False)
 class Marginals(Shown):
-    """The distribution ``P(y) = exp(-H(y)) / Z`` seen through its variables.
+    """The probabilities of single labels in the distribution ``P(y) = exp(-H(y)) / Z``.
 
     Attributes
     ----------
@@ -94,6 +95,8 @@ def min_sum(
 ) -> LabelingResult:
     """Minimise the energy of an acyclic factor graph exactly.
 
+    Also known as ``max-product``, ``belief-propagation`` and, on chains, ``viterbi``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph
@@ -117,7 +120,7 @@ def min_sum(
     CyclicGraph
         If the factor graph has a cycle; the message names it.
     InfeasibleProblem
-        If every labeling is forbidden; the message names a factor or variable where this shows.
+        If every labeling is forbidden; the message names a factor or variable at which this was found.
 
     Notes
     -----
@@ -227,7 +230,7 @@ def marginals(problem: Any) -> Marginals:
 
 
 def _both_ways(f: FactorGraph, soft: bool, normalise: bool, keep: bool) -> tuple[NDArray[np.float64], float, Messages]:
-    """(beliefs of all variables, what normalising took out, messages) of both passes."""
+    """Both passes: (beliefs of all variables, the constant that normalisation subtracted, messages)."""
     flat = f._flat()
     domains, scope_start, scope = flat[:3]
     order, parent = f._scheme().order, f._scheme().parent

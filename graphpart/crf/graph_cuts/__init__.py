@@ -1,6 +1,6 @@
-"""Minimum cuts for factor graphs: exact where a cut is the energy, bounds and partial labels by roof duality, moves.
+"""Minimum cuts for factor graphs: exact minimisation of submodular energies, roof duality, and expansion moves.
 
-`_max_flow` is the kernel of all three. `graph_cut` makes its network through `_ordered`, `roof_duality` through
-`_doubled`, `expansion` through `_moves` (cuts) and `_doubled` (moves that are not submodular); `cut_bound` says in
-floating point what their fixed-point sums prove.
+`_max_flow` is the kernel of all three. `graph_cut` makes its network by `_ordered`, `roof_duality` by `_doubled`,
+`expansion` by `_moves` (submodular moves) and `_doubled` (other moves). `cut_bound` converts the bound from fixed-point
+sums to a floating-point number.
 """

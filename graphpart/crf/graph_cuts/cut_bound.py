@@ -1,4 +1,4 @@
-"""What the fixed-point sums of a cut prove, as a floating-point number that is not above it."""
+"""The lower bound that the fixed-point sums of a cut prove, rounded down to a floating-point number."""
 
 from __future__ import annotations
 

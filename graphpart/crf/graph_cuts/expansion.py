@@ -1,17 +1,17 @@
-"""Expansion: let any variables take one label, all at once, at the least energy (Boykov, Veksler & Zabih 2001).
+"""Expansion: change the labels of any set of variables to one label, by a minimum cut (Boykov, Veksler & Zabih 2001).
 
-From an initial labeling (default: the label of least unary cost of each variable), for one label after the other: every
-variable keeps its label or takes this one, whichever together is best. That is a problem with binary variables, solved
-by a minimum cut where each pair satisfies
+The initial labeling is, by default, the label of least unary cost of each variable. For one label after the other, the
+best of the following moves is applied: every variable either keeps its label or takes this one. To find the best move
+is a problem with binary variables. A minimum cut solves it if each pair satisfies
 
     table[a, b] + table[l, l] <= table[a, l] + table[l, b]
 
-(a metric does, as Potts), else in part by roof duality; then single labels are changed too (iterated conditional
-modes), after each round of labels without improvement. Where all moves were solved in full, no expansion lowers the
-energy in the end; for Potts, if no cost is negative, it is then at most twice the optimum.
+as metrics do, for example Potts costs. Otherwise roof duality solves it in part, and iterated conditional modes change
+single labels after each round of labels without improvement. If all moves were solved completely, no expansion lowers
+the energy in the end. For Potts costs, if no cost is negative, the energy is then at most twice the optimum.
 
-With ``swap``, moves exchange two labels: each variable that has one of the two gets either. Pairs of labels take the
-place of labels.
+With ``swap``, moves exchange two labels: each variable that has one of the two labels takes either of them. A round
+goes through pairs of labels instead of labels.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ def expansion(
 ) -> LabelingResult:
     """Minimise the energy by moves that each change any number of variables.
 
+    Also known as ``alpha-expansion``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph
@@ -59,7 +61,8 @@ def expansion(
         The labeling to start from; default: for each variable the label of least unary cost.
         Variables that it leaves out get the label of least cost given the others.
     order : {"ascending", "descending", "random"} or sequence of int
-        Order of labels in each round; "random" takes a new one in each. With a sequence, only its labels are tried.
+        Order of labels in each round; "random" draws a new order in each round. With a sequence, only its labels are
+        tried.
     swap : bool
         Exchange pairs of labels instead of expanding one.
     seed : int or numpy.random.Generator, optional
@@ -76,10 +79,9 @@ def expansion(
     Returns
     -------
     LabelingResult
-        Never worse than the start. With status ``local_optimum`` once a whole round did not improve, ``not_found`` if
-        a factor forbids the labeling that this leaves; `iterations`
-        counts moves tried; ``info["fusions"]`` those that were not submodular. The lower bound is the sum of the
-        smallest entries of all tables.
+        Never worse than the start. With status ``local_optimum`` if a whole round found no improvement, ``not_found``
+        if a factor forbids the final labeling. `iterations` counts the moves that were tried; ``info["fusions"]``
+        counts those that were not submodular. The lower bound is the sum of the smallest entries of all tables.
 
     Raises
     ------
@@ -92,7 +94,8 @@ def expansion(
 
     Notes
     -----
-    A move takes O(n + pairs) and a maximum flow. Labels that a variable does not have are not proposed to it.
+    A move takes O(n + pairs) and a maximum flow. Variables whose domain lacks the label of a move do not take part in
+    it.
 
     Examples
     --------
@@ -121,14 +124,14 @@ def expansion(
 def expanded(
     f: FactorGraph, moves: Moves, labels: NDArray[np.int32], stopping: Stopping, rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """What expansions in random order make of labels, by moves that are prepared; never worse."""
+    """Improve labels by expansions in random order, with prepared moves; the result is never worse."""
     run = random_expansions(f, moves, labels, rng)
     run.run(stopping)
     return run.labels if f.evaluate_labels(run.labels) <= f.evaluate_labels(labels) else labels
 
 
 def random_expansions(f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rng: np.random.Generator) -> Expansions:
-    """Expansions in random order from labels, by moves that are prepared; nothing was done yet."""
+    """Expansions in random order, with prepared moves, that start from labels and have not begun yet."""
     every = list(range(int(f.domains.max(initial=0))))
     return Expansions(f, moves, labels, _rounds(every, "random", False, rng), False)
 
@@ -186,7 +189,7 @@ class Expansions:
         return self.accept(self.labels, one)
 
     def by_single_changes(self) -> bool:
-        """Where roof duality left variables out of moves, change them one by one; whether that lowered the energy."""
+        """Change variables that roof duality left undecided one by one; return whether this lowered the energy."""
         if self.moves.fusions == 0:
             return False
         found, cost = improve(self.f, self.labels.copy(), self.stopping.child())
@@ -203,7 +206,7 @@ class Expansions:
         return self.accept(zero, one)
 
     def accept(self, zero: NDArray[np.int32], one: NDArray[np.int32]) -> bool:
-        """Make a move; whether it lowered the energy. If it did not, the labels stay."""
+        """Make a move if it lowers the energy; return whether it does."""
         found = self.labels.copy()
         if not self.moves.move(zero, one, found, self.cost, self.stopping):
             return False

@@ -1,19 +1,20 @@
-"""Graph cuts: the minimum energy by one maximum flow, where pairs are submodular in the order of the labels.
+"""Graph cuts: the minimum energy by one maximum flow, if pairs are submodular in the order of the labels.
 
-For binary variables a table is submodular if ``table[0, 0] + table[1, 1] <= table[0, 1] + table[1, 0]``; then the
-energy is the capacity of a cut (Hammer 1965; Kolmogorov & Zabih 2004). For more labels in an order, as levels of grey,
-it is if this holds for all neighbouring labels,
+For binary variables a table is submodular if ``table[0, 0] + table[1, 1] <= table[0, 1] + table[1, 0]``. If all tables
+are, the energy is the capacity of a cut (Hammer 1965; Kolmogorov & Zabih 2004). For more labels in an order, such as
+levels of grey, a table is submodular if all neighbouring labels satisfy
 
     table[i, j] + table[i + 1, j + 1] <= table[i, j + 1] + table[i + 1, j],
 
-as it does for every convex function of the difference ``i - j`` (Ishikawa 2003; Schlesinger & Flach 2006): each
-variable has a node between every two neighbouring labels. Forbidden entries may be anywhere where this remains true, as
-``inf <= inf``, of the whole table with any rows and columns left out.
+which every convex function of the difference ``i - j`` does (Ishikawa 2003; Schlesinger & Flach 2006). Each variable
+then has a node between every two neighbouring labels. Entries may be forbidden if the inequality, with ``inf <= inf``
+counting as true, holds for the table and remains true when any rows and columns are left out.
 
-The minimum cut gives the labels. The maximum flow proves them: what it takes from each table, and gives to unary costs,
-makes the smallest entries of all tables add up to the energy. Capacities are integers of 64 bits, scaled by a power of
-two: integers, and multiples of a power of two, are exact up to a sum of about 2^58 at a variable; others are rounded
-as finely. A table that fails to be submodular by less than ``2**-50`` of its largest entry counts as submodular.
+The minimum cut gives the labels. The maximum flow proves that they are optimal: it moves amounts from tables to unary
+costs such that the smallest entries of all tables add up to the energy. Capacities are integers of 64 bits, scaled by a
+power of two. Costs that are multiples of a power of two, such as integers, are exact up to a sum of about 2^58 at a
+variable; other costs are rounded to this precision. A table that violates the inequality by less than ``2**-50`` of its
+largest entry counts as submodular.
 """
 
 from __future__ import annotations
@@ -45,22 +46,24 @@ def graph_cut(
 ) -> LabelingResult:
     """Minimise the energy by a minimum cut: for pairs that are submodular in the order of the labels.
 
+    Also known as ``min-cut`` or ``max-flow``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph
-        Every factor has at most two variables, not counting those with a single label. Tables over the same two
-        variables have to be submodular in sum only.
+        Every factor has at most two variables, not counting those with a single label. If several tables have the same
+        two variables, only their sum has to be submodular.
     time_limit : float, optional
         Seconds.
     callback : callable, optional
-        ``callback(seconds, cost)``; a true return value ends the run. While the flow grows there is no labeling, and
-        the cost is ``inf``.
+        ``callback(seconds, cost)``; a true return value ends the run. The cost is ``inf`` until the flow is complete,
+        because there is no labeling before.
 
     Returns
     -------
     LabelingResult
-        With status ``optimal``. If stopped before, with the labels that the flow so far suggests and the lower bound
-        that it proves.
+        With status ``optimal``. If the run was stopped before, the labels are those that the incomplete flow suggests,
+        with the lower bound that it proves.
 
     Raises
     ------
@@ -76,8 +79,9 @@ def graph_cut(
 
     Notes
     -----
-    One node for each variable and label but one, one edge for each entry of a table but the last row and column where
-    the inequality above is strict. Maximum flow takes O(nodes^2 edges) at worst; on grids it was close to linear.
+    The network has, for each variable, one node less than labels, and an edge for each entry of a table, except in the
+    last row and column, at which the inequality above is strict. Maximum flow takes O(nodes^2 edges) at worst; on grids
+    it is close to linear.
 
     Examples
     --------
@@ -113,7 +117,7 @@ def minimum_cut(f: FactorGraph, stopping: Stopping) -> Found:
 
 
 def cut_network(f: FactorGraph) -> tuple[FactorGraph, OrderedCut]:
-    """(factor graph, its network): `f` itself, or, if only that is submodular, with tables over equal variables merged.
+    """(factor graph, its network); tables over the same variables are merged if only their sums are submodular.
 
     Raises InvalidProblem or InfeasibleProblem, naming a factor.
     """
@@ -140,12 +144,12 @@ def is_cuttable(problem: Any) -> bool:
 def cut_messages(
     f: FactorGraph, stopping: Stopping
 ) -> tuple[FactorGraph, NDArray[np.int32], NDArray[np.float64], bool]:
-    """(factor graph, labels, messages, finished): the flow as a reparametrisation of the factor graph that comes first.
+    """(factor graph, labels, messages, finished): the flow as a reparametrisation of the returned factor graph.
 
-    The messages have, for each factor of at least two variables, in order, for each variable of its scope, a number for
-    each label: what is moved from the table to the variable. Then the smallest sums of unary costs and messages, and
-    the smallest entries that are left in the other tables, add up to the energy of the labels. The factor graph is `f`
-    unless tables over the same variables had to be merged.
+    For each factor of at least two variables, in order, and each variable of its scope, the messages have a number for
+    each label: the amount that is moved from the table to the variable. The smallest sums of unary costs and messages,
+    and the smallest entries that are left in the other tables, add up to the energy of the labels. The factor graph is
+    `f` unless tables over the same variables had to be merged.
     """
     simple, network = cut_network(f)
     finished = bool(network.run(stopping))
@@ -153,7 +157,7 @@ def cut_messages(
 
 
 def check_possible(f: FactorGraph, labels: NDArray[np.int32]) -> None:
-    """Raise InfeasibleProblem if labels that forbidden entries could not keep away from being optimal are forbidden."""
+    """Raise InfeasibleProblem if the labels of a minimum cut are forbidden, since then every labeling is."""
     from graphpart.crf.problem import _structure
 
     bad = _structure.first_forbidding(*f._flat(), labels)

@@ -1,18 +1,21 @@
 """Roof duality: for binary variables and pairs of any sign, a lower bound and the labels of some variables.
 
-Each variable x becomes two, x and its complement, the energy twice itself, in which every pair is submodular (Hammer,
-Hansen & Simeone 1984; Boros & Hammer 2002; Rother, Kolmogorov, Lempitsky & Szummer 2007). A minimum cut of the doubled
-network minimises it without the constraint that the two are complements: half of it is a lower bound, the same as that
-of linear programming over the local polytope, and where they are complements,
+Each variable x is replaced by two variables, x and its complement, and twice the energy is written as a function of
+both in which every pair is submodular (Hammer, Hansen & Simeone 1984; Boros & Hammer 2002; Rother, Kolmogorov,
+Lempitsky & Szummer 2007). A minimum cut of the doubled network minimises this function without the constraint that the
+two variables are complements. Half of the minimum is a lower bound, equal to that of linear programming over the local
+polytope. For the variables whose two copies are complements,
 
-* in every minimum cut, all optimal labelings agree with them: these labels are *strong*,
-* in one minimum cut, some optimal labeling does: these are *weak*; the strong ones are among them.
+* in every minimum cut, all optimal labelings agree with the cut: these labels are *strong*,
+* in one minimum cut, some optimal labeling agrees with the cut: these labels are *weak*; they include the strong
+  ones.
 
-More is known by **probing** (Boros, Hammer & Tavares 2006): a variable without label is fixed to 0, then to 1, and each
-time the flow is continued. What is labelled alike in both cases has that label in all optimal labelings; if the bound
-of one case is above the energy of a known labeling, the other case holds, with all its labels.
+**Probing** finds more labels (Boros, Hammer & Tavares 2006): a variable without a label is fixed to 0, then to 1, and
+the flow is continued in each case. A variable that gets the same label in both cases has that label in all optimal
+labelings. If the bound of one case is above the energy of a known labeling, the other case is true, with all its
+labels.
 
-What is said of all optimal labelings is so up to the rounding stated in `graph_cut`.
+Statements about all optimal labelings hold up to the rounding described in `graph_cut`.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ __all__ = ["RoofDuality", "roof_dual", "roof_duality"]
 
 @dataclass(frozen=True)
 class RoofDuality:
-    """What roof duality says of a factor graph.
+    """The lower bound and the labels that roof duality proves for a factor graph.
 
     Attributes
     ----------
@@ -49,12 +52,13 @@ class RoofDuality:
     strong : ndarray of int32, shape (n,)
         Labels that all optimal labelings share; -1 where there are none.
     weak : ndarray of int32, shape (n,)
-        Labels that some optimal labeling has, all of them one and the same; -1 where there are none.
+        Labels of one and the same optimal labeling; -1 where there are none.
     completed : bool
         False if it was stopped early: then the bound holds, and no label is known.
     messages : ndarray of float64
-        The flow: for each factor of at least two variables, in order, for each variable of its scope, one number for
-        each label: what is moved from the table to the variable. They prove the bound, but for rounding.
+        The flow: for each factor of at least two variables, in order, and each variable of its scope, one number for
+        each label: the amount that is moved from the table to the variable. The messages prove the bound, up to
+        rounding.
     """
 
     lower_bound: float
@@ -79,16 +83,18 @@ def roof_duality(
 ) -> RoofDuality:
     """A lower bound and partial labels for binary variables and pairs of any sign.
 
+    Also known as quadratic pseudo-Boolean optimisation, ``qpbo``.
+
     Parameters
     ----------
     problem : FactorGraph or bipartite networkx.Graph
         Variables with one or two labels, factors of at most two variables that have two.
     weak : bool
-        Look for weak labels too; else those reported as weak are the strong ones.
+        Also look for weak labels; if False, only the strong labels are reported as weak.
     probing : bool
-        Fix one by one the variables without a label. O(n) for each at least.
+        Fix the variables without a label one by one, which takes at least O(n) for each.
     time_limit : float, optional
-        Seconds. Probing ends with what it has; if the time is over before, there is only a bound.
+        Seconds. Probing returns the labels found so far; if the time is over before probing, there is only a bound.
     callback : callable, optional
         ``callback(seconds, cost)``, with cost ``inf``; a true return value ends the run.
 
@@ -165,7 +171,7 @@ def doubled_network(f: FactorGraph) -> DoubledCut:
 def _probe(
     f: FactorGraph, network: DoubledCut, bound: float, strong: NDArray[np.int32], stopping: Stopping
 ) -> NDArray[np.int32]:
-    """The strong labels and those that probing adds. The flow of the network stays as it is."""
+    """The strong labels, with those that probing adds. The flow of the network is not changed."""
     known, cases = strong.copy(), (strong.copy(), strong.copy())
     _, cost = improve(f, np.maximum(strong, 0), stopping.child(plus=np.inf))
     enough = cost + 2.0**-48 * (abs(cost) + abs(bound))

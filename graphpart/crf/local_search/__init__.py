@@ -1,5 +1,5 @@
-"""Local search on factor graphs: from one labeling, by small changes, to one that none of them improves.
+"""Local search on factor graphs: improve a labeling by small changes until no change improves it.
 
-`icm` changes one label at a time (iterated conditional modes), its kernel beside it. `auto` calls it where cycles are
-too large for a proof.
+`icm` (iterated conditional modes), with its kernel beside it, changes one label at a time. Other methods use it to
+improve their labelings.
 """

@@ -12,6 +12,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, fabs
 
+from graphpart.kernels.heap cimport Heap, heap_settle
 from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -88,7 +89,7 @@ cdef void connect(Search* s, offset_t* rows, Link* links) noexcept nogil:
 
 # ---------------------------------------------------------------------------------------------------- the best change
 
-cdef inline bint better(Change* a, Change* b) noexcept nogil:
+cdef inline bint better(const Change* a, const Change* b) noexcept nogil:
     if a.count != b.count:
         return a.count < b.count
     if a.delta != b.delta:
@@ -188,39 +189,18 @@ cdef inline void exchange(
             local[y] += new[y * stride] - old[y * stride]
 
 
-# -------------------------------------------------------------------------------------- a heap with four children each
+# ---------------------------------------------------------------------------------------------- the heap of best changes
 
-cdef inline void put(Search* s, element_t i, Change* change) noexcept nogil:
-    s.heap[i] = change[0]
-    s.where[change.variable] = i
-
-
-cdef inline void rise(Search* s, element_t i, Change change) noexcept nogil:
-    cdef element_t up
-    while i > 0:
-        up = (i - 1) >> 2
-        if not better(&change, &s.heap[up]):
-            break
-        put(s, i, &s.heap[up])
-        i = up
-    put(s, i, &change)
+cdef inline bint comes_first(void* context, const void* one, const void* other) noexcept nogil:
+    return better(<const Change*>one, <const Change*>other)
 
 
-cdef inline void sink(Search* s, element_t i, Change change) noexcept nogil:
-    cdef element_t down, least, k
-    while True:
-        down = 4 * i + 1
-        if down >= s.size:
-            break
-        least = down
-        for k in range(down + 1, min(down + 4, s.size)):
-            if better(&s.heap[k], &s.heap[least]):
-                least = k
-        if not better(&s.heap[least], &change):
-            break
-        put(s, i, &s.heap[least])
-        i = least
-    put(s, i, &change)
+cdef inline void note_place(void* context, const void* change, Py_ssize_t at) noexcept nogil:
+    (<Search*>context).where[(<const Change*>change).variable] = <element_t>at
+
+
+cdef inline Heap heap_of(Search* s) noexcept nogil:
+    return Heap(s.heap, s.size, sizeof(Change), comes_first, note_place, s)
 
 
 cdef inline void take_out(Search* s, element_t v) noexcept nogil:
@@ -230,13 +210,9 @@ cdef inline void take_out(Search* s, element_t v) noexcept nogil:
         return
     s.where[v] = -1
     s.size -= 1
-    if i == s.size:
-        return
-    last = s.heap[s.size]
-    if i > 0 and better(&last, &s.heap[(i - 1) >> 2]):
-        rise(s, i, last)
-    else:
-        sink(s, i, last)
+    if i < s.size:
+        last = s.heap[s.size]
+        heap_settle(heap_of(s), i, &last)
 
 
 cdef inline void enter(Search* s, element_t v, double tolerance) noexcept nogil:
@@ -245,13 +221,11 @@ cdef inline void enter(Search* s, element_t v, double tolerance) noexcept nogil:
     cdef Change change = best_change(s, v, &label)
     if not improves(&change, tolerance):
         take_out(s, v)
-    elif i < 0:
+        return
+    if i < 0:
+        i = s.size
         s.size += 1
-        rise(s, s.size - 1, change)
-    elif better(&change, &s.heap[i]):
-        rise(s, i, change)
-    else:
-        sink(s, i, change)
+    heap_settle(heap_of(s), i, &change)
 
 
 # ------------------------------------------------------------------------------------------------------ the algorithms

@@ -4,10 +4,11 @@ From an initial labeling (default: all 0), repeatedly apply the change (v, y) wi
 
     delta = H(labeling with v changed to y) - H(labeling),
 
-while delta < 0. Of changes with equal delta, the one of the smallest variable is applied; of these, the one to the
-smallest label. Among forbidden labelings, one is better than another if fewer factors forbid it, or equally many do and
-the sum of the other entries is smaller; so the search leaves forbidden labelings where single changes lead out.
-A delta counts as negative if it is below ``-2**-50`` times the sum of the absolute entries that it is computed from.
+while delta < 0. If several changes have the same delta, the change of the smallest variable is applied, and among its
+changes the one to the smallest label. A forbidden labeling is better than another if fewer factors forbid it, or if
+equally many do and the sum of the other entries is smaller. So the search reaches an allowed labeling if single changes
+lead to one. A delta counts as negative if it is below ``-2**-50`` times the sum of the absolute entries that it is
+computed from.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def icm(
     target: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
-    """Change single labels greedily, while that lowers the energy.
+    """Change single labels greedily, as long as this lowers the energy.
+
+    Also known as ``iterated-conditional-modes``.
 
     Parameters
     ----------
@@ -54,8 +57,8 @@ def icm(
         The labeling to start from; default: all 0.
         Variables that it leaves out get the label of least cost given the others.
     order : {"best", "sweep"}
-        Apply the best of all changes, or go through the variables in order and give each its best label: faster, and
-        often a little worse.
+        "best" applies the best of all changes. "sweep" goes through the variables in order and gives each its best
+        label, which is faster and often a little worse.
     restarts : int
         Searches from random labelings after the first; the best of all is returned.
     seed : int or numpy.random.Generator, optional
@@ -85,8 +88,9 @@ def icm(
 
     Notes
     -----
-    O(size of scopes and tables at the labels) to start. In ``best`` order a heap holds every variable with a better
-    label: O(log n) for each neighbour of a changed variable, beside the entries of their common tables.
+    To start takes O(size of scopes and tables at the labels). With the order ``best``, a heap contains every variable
+    that has a better label. A change takes O(log n) for each neighbour of the variable, and reads the entries of their
+    common tables.
 
     Examples
     --------
@@ -120,7 +124,7 @@ def icm(
 def improve(
     f: FactorGraph, labels: NDArray[np.int32], stopping: Stopping, order: str = "best"
 ) -> tuple[NDArray[np.int32], float]:
-    """The fixed point from these labels, or these if rounding made it worse, and its energy."""
+    """The fixed point from these labels and its energy; the given labels if rounding made the fixed point worse."""
     flat, layout = f._flat(), f._layout()
     graph = (flat[0], layout.width, layout.first, *flat[1:])
 

@@ -1,4 +1,4 @@
-"""What comes into a factor graph, checked: sizes of domains, names, scopes, tables."""
+"""Checks of the input of factor graphs: sizes of domains, names, scopes, tables."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidProblem
 
-__all__ = ["LARGEST", "group_arrays", "integer_array", "one_domain", "real_array", "sizes_of", "unique_names"]
+__all__ = ["LARGEST_INDEX", "group_arrays", "integer_array", "one_domain", "real_array", "sizes_of", "unique_names"]
 
-LARGEST = 2**31 - 2  # variables, factors, labels: their indices are int32
+LARGEST_INDEX = 2**31 - 2  # variables, factors, labels: their indices are int32
 
 
 def real_array(what: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -61,8 +61,8 @@ def one_domain(name: Hashable, domain: Any) -> int:
         size = int(domain.__index__())
     except (AttributeError, TypeError):
         raise InvalidProblem(f"variable {name!r} has the domain {domain!r}: expected an integer") from None
-    if not 1 <= size <= LARGEST:
-        raise InvalidProblem(f"variable {name!r} has a domain of {size} labels: expected 1 to {LARGEST}")
+    if not 1 <= size <= LARGEST_INDEX:
+        raise InvalidProblem(f"variable {name!r} has a domain of {size} labels: expected 1 to {LARGEST_INDEX}")
     return size
 
 
@@ -70,9 +70,9 @@ def sizes_of(domains: ArrayLike) -> NDArray[np.int32]:
     given = np.asarray(domains)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise InvalidProblem(f"domains have shape {given.shape} and dtype {given.dtype}: expected n integers")
-    bad = np.flatnonzero((given < 1) | (given > LARGEST))
+    bad = np.flatnonzero((given < 1) | (given > LARGEST_INDEX))
     if len(bad):
-        raise InvalidProblem(f"variable {bad[0]} has a domain of {given[bad[0]]} labels: expected 1 to {LARGEST}")
+        raise InvalidProblem(f"variable {bad[0]} has a domain of {given[bad[0]]} labels: expected 1 to {LARGEST_INDEX}")
     return np.array(given, np.int32)
 
 

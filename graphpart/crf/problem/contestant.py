@@ -30,6 +30,7 @@ class Contestant:
 
     name = ""
     proves = False
+    needs = 0.0  # seconds of the next step: `affords` tells when it is known
 
     def __init__(self, f: FactorGraph, labels: Labels, cost: float) -> None:
         self.f, self.labels, self.cost = f, labels, cost

@@ -1,4 +1,4 @@
-"""Factor graphs from factor graphs: conditioned on evidence, simplified, split. And a cycle, if there is one."""
+"""Factor graphs from factor graphs: conditioned on evidence, simplified, split. Also a search for a cycle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group, places_within
-from graphpart.crf.problem import _derive
+from graphpart.crf.problem import _structure
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 
@@ -33,9 +33,9 @@ def condition(f: Graph, evidence: Mapping[Hashable, int]) -> Graph:
 
 
 def condition_on(f: Graph, given: NDArray[np.int32]) -> Graph:
-    """The same for an array of n labels, -1 for variables that stay."""
+    """Condition on an array of n labels, with -1 for variables that remain."""
     free = given < 0
-    start, scope, tables, constant, bad = _derive.condition(
+    start, scope, tables, constant, bad = _structure.condition(
         f.domains, f.scope_start, f.scope, f.table_start, f.tables, given
     )
     if bad >= 0:
@@ -58,11 +58,11 @@ def condition_on(f: Graph, given: NDArray[np.int32]) -> Graph:
 def simplify(f: Graph) -> Graph:
     """See `FactorGraph.simplify`."""
     start, scope, table_start, tables = _merged(f, 1) or f._flat()[1:]
-    return _like(f, *_derive.absorb_unary(f.domains, start, scope, table_start, tables))
+    return _like(f, *_structure.absorb_unary(f.domains, start, scope, table_start, tables))
 
 
 def merge(f: Graph) -> Graph:
-    """An equal factor graph in which no two factors of at least two variables have the same ones; `f` if it is one."""
+    """An equal factor graph in which factors over the same two or more variables are merged; `f` if there are none."""
     found = _merged(f, 2)
     return f if found is None else _like(f, found[0], found[1], found[3])
 

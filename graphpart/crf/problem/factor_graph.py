@@ -5,14 +5,13 @@ and holds a table h_f. The energy of a labeling y is
 
     H(y) = constant + sum over f in F of h_f(y restricted to S(f)),
 
-to be minimised over all labelings (Kschischang, Frey & Loeliger 2001). An entry ``inf`` forbids.
-Names, networkx graphs and nested arrays come in; contiguous arrays stay inside.
+to be minimised over all labelings (Kschischang, Frey & Loeliger 2001). An entry ``inf`` forbids a combination of
+labels. Users give names, networkx graphs and nested arrays; they are converted to contiguous arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +33,7 @@ __all__ = ["FactorGraph", "as_factor_graph"]
 
 
 class FactorGraph(FactorTables):
-    """A factor graph, built piece by piece, from networkx, or in bulk.
+    """A factor graph, built piece by piece, from a networkx graph, or in bulk from arrays.
 
     Parameters
     ----------
@@ -259,8 +258,8 @@ class FactorGraph(FactorTables):
         field : array_like of float, shape (n,), mapping from names to numbers, or number
             b.
         coupling : array_like of float, shape (n, n), scipy.sparse matrix, mapping from pairs, or networkx graph
-            J, as Q in :meth:`from_qubo`, with zeros on the diagonal. Every entry counts once: a pair stands above the
-            diagonal or below, or with half of its coupling in both places.
+            J, in any form that :meth:`from_qubo` takes for Q, with zeros on the diagonal. Every entry counts once: the
+            coupling of a pair stands above the diagonal or below it, or half of it in both places.
         weight, constant, offset, sense
             See :meth:`from_qubo`.
 
@@ -287,10 +286,10 @@ class FactorGraph(FactorTables):
         Parameters
         ----------
         Q : array_like of float, shape (n, n), scipy.sparse matrix, mapping from pairs, or networkx graph
-            Entries above and below the diagonal add up, so Q may be symmetric or triangular; so do duplicates. A
-            mapping is ``{(i, j): value}``, with ``(i, i)`` for linear terms; its variables are the names that occur,
-            ascending if all are integers, else in order of appearance. An edge of a graph is an entry, a self-loop a
-            linear term.
+            Entries above and below the diagonal add up, so Q may be symmetric or triangular. Duplicate entries add up,
+            too. A mapping is ``{(i, j): value}``, with ``(i, i)`` for linear terms; its variables are the names that
+            occur, ascending if all are integers, else in order of appearance. An edge of a graph is an entry, a
+            self-loop is a linear term.
         weight : str
             Edge attribute of a graph that has the entries; an edge without it has 1.
         constant : float
@@ -344,8 +343,9 @@ class FactorGraph(FactorTables):
         ----------
         labeling : Result, array_like of n integers, or mapping from names to labels
         partial : bool
-            Allow variables to be left out: those that a mapping does not name, those with the label -1, and those that
-            the result of another factor graph does not have, whose other variables do not count then. They get -1.
+            Allow variables without a label: those that a mapping does not name, those with the label -1, and those that
+            a result of another factor graph does not have. They get the label -1. Variables of the other factor graph
+            that this one does not have are ignored.
 
         Raises
         ------
@@ -361,9 +361,10 @@ class FactorGraph(FactorTables):
     # ------------------------------------------------------------------------------------------- derived problems
 
     def condition(self, evidence: Mapping[Hashable, int]) -> FactorGraph:
-        """The factor graph over the other variables, given labels of some.
+        """The factor graph over the remaining variables, given the labels of some variables.
 
-        Factors shrink to the entries that agree with the evidence; those left without a variable add to the constant.
+        Tables are reduced to the entries that agree with the evidence; factors without remaining variables are added to
+        the constant.
 
         Parameters
         ----------
@@ -385,7 +386,7 @@ class FactorGraph(FactorTables):
         return condition(self, evidence)
 
     def simplify(self) -> FactorGraph:
-        """An equal factor graph with fewer factors: those over the same variables are merged, unary ones absorbed.
+        """An equal factor graph with fewer factors: factors over the same variables are merged, unary factors absorbed.
 
         Each unary factor is added to the first larger factor of its variable, if there is one. The energy of
         every labeling stays the same, up to rounding. O(size of tables * log).
@@ -426,7 +427,9 @@ class FactorGraph(FactorTables):
         InvalidOption
             If the factor graph is too large for a drawing.
         """
-        return import_module("graphpart.plotting").plot_factor_graph(self, labeling, ax)
+        from graphpart.plotting import plot_factor_graph
+
+        return plot_factor_graph(self, labeling, ax)
 
     def _title(self) -> str:
         return f"{type(self).__name__}: {plural(self.n, 'variable')}, {plural(self.m, 'factor')}"

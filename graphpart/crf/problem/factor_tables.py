@@ -1,6 +1,6 @@
-"""Variables, scopes and tables in contiguous arrays: what a factor graph holds, built piece by piece or in bulk.
+"""Variables, scopes and tables of a factor graph in contiguous arrays, built piece by piece or in bulk.
 
-`FactorGraph` adds the ways in which people bring a factor graph, and what is derived from it.
+`FactorGraph` adds constructors from other data, and methods that derive other factor graphs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.crf.problem import _structure
-from graphpart.crf.problem.checks import LARGEST, integer_array, one_domain, real_array, sizes_of, unique_names
+from graphpart.crf.problem.checks import LARGEST_INDEX, integer_array, one_domain, real_array, sizes_of, unique_names
 from graphpart.crf.problem.layout import Layout, Scheme, layout_of, scheme_of
 from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
@@ -52,7 +52,7 @@ class FactorTables(Shown):
         offset: float = 0.0,
         sense: int = 1,
     ) -> Self:
-        """From names without repetition, checked domains, and arrays that nobody else changes, in compressed rows."""
+        """From unique names, checked domains, and arrays in compressed rows that no other object changes."""
         self = cls.__new__(cls)
         self._set(names, domains, scope_start, scope, tables, constant, offset, sense)
         self._layout()
@@ -148,7 +148,7 @@ class FactorTables(Shown):
         offset: float = 0.0,
         sense: int = 1,
     ) -> Self:
-        """Build a factor graph in bulk from the arrays that it holds inside; factors may differ in arity and shape.
+        """Build a factor graph in bulk from arrays in compressed rows; factors may differ in arity and shape.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class FactorTables(Shown):
         offset: float,
         sense: int,
     ) -> None:
-        """Take over checked names and domains, and arrays that nobody else changes; check scopes and tables."""
+        """Take over checked names and domains, and arrays that no other object changes; check scopes and tables."""
         self._names = names
         self._index: dict[Hashable, int] | None = None
         self._cache: dict[str, Any] = {}
@@ -211,8 +211,8 @@ class FactorTables(Shown):
         if not constant > -math.inf:
             raise InvalidProblem(f"the constant is {constant}: expected a finite number")
         self._add_constant(float(constant), "the constant")
-        if len(scope_start) - 1 > LARGEST:
-            raise InvalidProblem(f"{len(scope_start) - 1} factors: expected at most {LARGEST}")
+        if len(scope_start) - 1 > LARGEST_INDEX:
+            raise InvalidProblem(f"{len(scope_start) - 1} factors: expected at most {LARGEST_INDEX}")
         start, f, what = _structure.table_starts(domains, scope_start, scope)
         if f >= 0:
             indices = tuple(scope[scope_start[f] : scope_start[f + 1]].tolist())
@@ -241,7 +241,7 @@ class FactorTables(Shown):
         self._measure()
 
     def _measure(self) -> int:
-        """Check the entries of all tables; the number of infinite ones."""
+        """Check the entries of all tables; return the number of infinite entries."""
         _, _, _, start, tables = self._arrays
         at, infinite, total = _structure.measure(tables)
         if at >= 0:
@@ -253,7 +253,7 @@ class FactorTables(Shown):
         return infinite
 
     def _flat(self) -> Arrays:
-        """The arrays (domains, scope_start, scope, table_start, tables), with all that was added one by one."""
+        """The arrays (domains, scope_start, scope, table_start, tables), with everything that was added one by one."""
         if self._new_domains or self._new_factors:
             domains, scope_start, scope, start, tables = self._arrays
             new, self._new_factors = self._new_factors, []
@@ -289,7 +289,7 @@ class FactorTables(Shown):
 
     @property
     def nodes(self) -> Sequence[Hashable]:
-        """The same as `variables`, by the name that all problems share."""
+        """The same as `variables`, under the name that all kinds of problems have."""
         return self._names
 
     @property
@@ -354,7 +354,7 @@ class FactorTables(Shown):
             yield tuple(self._names[i] for i in members), table
 
     def incidence(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-        """Where each variable occurs, kept once made: compressed rows (starts, factors, places within scopes)."""
+        """The occurrences of each variable: compressed rows (starts, factors, places within scopes), computed once."""
         if "incidence" not in self._cache:
             _, scope_start, scope, _, _ = self._flat()
             self._cache["incidence"] = _structure.incidence(self.n, scope_start, scope)
@@ -362,14 +362,14 @@ class FactorTables(Shown):
         return rows
 
     def _scheme(self) -> Scheme:
-        """How leaves can be eliminated, kept once made."""
+        """The elimination of leaves, computed once."""
         if "scheme" not in self._cache:
             self._cache["scheme"] = scheme_of(self.n, *self._flat()[1:3])
         scheme: Scheme = self._cache["scheme"]
         return scheme
 
     def _layout(self) -> Layout:
-        """Where each label of each variable stands in one flat vector, and what is largest; kept once made."""
+        """The position of each label of each variable in one flat vector, and largest sizes; computed once."""
         if "layout" not in self._cache:
             domains, scope_start, _, table_start, _ = self._flat()
             self._cache["layout"] = layout_of(domains, scope_start, table_start, self.has_forbidden)
@@ -403,7 +403,7 @@ class FactorTables(Shown):
         self._set(state["names"], domains, scope_start, scope, tables, *rest)
 
     def evaluate_labels(self, labels: NDArray[np.int32]) -> float:
-        """The same for an int32 array of n labels, unchecked."""
+        """The energy of an int32 array of n labels, unchecked."""
         layout = self._layout()
         return float(_structure.energy(*self._flat(), labels, self.constant, layout.width, layout.runs))
 

@@ -1,4 +1,4 @@
-"""What the algorithms on factor graphs share: from labels to a result, and vectors with an entry for each label."""
+"""Functions that algorithms on factor graphs share: results from labels, and vectors with an entry for each label."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def finish(
     lower_bound: float = -math.inf,
     info: dict[str, Any] | None = None,
 ) -> LabelingResult:
-    """A result for labels, with the cost recomputed; `status` holds unless the run was stopped early.
+    """A result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
 
-    Where the labels are forbidden, whatever the method, the message starts with "no allowed labeling was found", and
-    the status of a run that was not stopped is `not_found`.
+    If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods, and the status
+    of a run that was not stopped is `not_found`.
     """
     cost = f.evaluate_labels(labels)
     status = status if status == Status.OPTIMAL else stopping.reason or status
@@ -81,9 +81,9 @@ def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:
 
 
 def trivial_bound(f: FactorGraph) -> float:
-    """A lower bound on the energy: the constant plus the smallest entry of each table, less what rounding may add.
+    """A lower bound on the energy: the constant plus the smallest entry of each table, less the error of rounding.
 
-    The sum carries the rounding of each addition along; if all terms are multiples of ``2**-20`` it is exact.
+    The sum keeps track of the rounding error of each addition; if all terms are multiples of ``2**-20`` it is exact.
     """
     least, total = least_entries(f)
     absolute = abs(f.constant) + float(np.abs(least).sum())
@@ -123,7 +123,7 @@ class LabelVectors(Mapping[Hashable, NDArray[np.float64]]):
 
 
 def places(f: FactorGraph) -> NDArray[np.int64]:
-    """Where the labels of each variable stand in one flat vector, shape (n + 1,)."""
+    """The positions of the labels of each variable in one flat vector, shape (n + 1,)."""
     start = np.zeros(f.n + 1, np.int64)
     np.cumsum(f.domains, out=start[1:])
     return start

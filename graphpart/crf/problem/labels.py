@@ -1,4 +1,4 @@
-"""A labeling in any form that people have it in, as an array of labels."""
+"""A labeling in any of the accepted forms, as an array of labels."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[
 
 
 def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
-    """The labeling that a method starts from, in any form; variables may be left out of it.
+    """The labeling that a method starts from, in any form; some variables may have no label.
 
-    A variable that is left out (a name that a mapping does not have, the label -1) gets the label of least cost given
-    those that are not: the least sum of its unary factors, and of the factors whose other variables all have labels.
-    Of equal ones it gets the smallest.
+    A variable without a label (a mapping does not name it, or its label is -1) gets the label of least cost given the
+    labels of the others. The cost of a label is the sum of its unary factors and of the factors whose other variables
+    all have labels. Of labels of equal cost, it gets the smallest.
     """
     labels = labels_of(f, initial, partial=True)
     if not f.n or labels.min() >= 0:
@@ -78,7 +78,7 @@ def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
 
 
 def _labels_of_other(f: FactorTables, result: Result) -> NDArray[np.int64]:
-    """Of a result for other variables: those with the same name; -1 where there is none, or no such label."""
+    """Labels from a result for other variables, by name; -1 for other names, and for labels not in the domain."""
     labels = np.full(f.n, -1, np.int64)
     known = 0
     for name, label in zip(result.nodes, result.labels.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Two views of a factor graph that its algorithms share: all labels in one flat vector, and an order of elimination."""
+"""Two views of a factor graph that algorithms share: the labels in one flat vector, and an order of elimination."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Layout", "Scheme", "layout_of", "scheme_of"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the labels of all variables stand in one flat vector, and what is largest.
+    """The positions of the labels of all variables in one flat vector, and the largest sizes.
 
-    Those of variable v begin at ``width * v`` if all variables have `width` labels, else, where width is 0, at
-    ``first[v]``. For `runs` see `_structure.runs`. With `pairs_only` all variables are binary, all factors have at most
-    two, and no entry is infinite.
+    The labels of variable v begin at ``width * v`` if all variables have `width` labels; otherwise `width` is 0, and
+    they begin at ``first[v]``. For `runs` see `_structure.runs`. If `pairs_only` is true, all variables are binary, all
+    factors have at most two variables, and no entry is infinite.
     """
 
     width: int
@@ -34,8 +34,8 @@ class Layout:
 class Scheme:
     """How the leaves of a factor graph can be eliminated; see `_structure.eliminate`.
 
-    `roots` are the variables that remain of acyclic components, `cyclic` those on cycles and on paths between them.
-    `scattered` says that `order` jumps about in memory.
+    `roots` are the last variables of acyclic components, `cyclic` are the variables on cycles and on paths between
+    cycles. `scattered` says that neighbours in `order` are far from each other in memory.
     """
 
     order: NDArray[np.int32]

@@ -1,7 +1,7 @@
 """Factor graphs from binary quadratic forms: matrices, dense or sparse, mappings from pairs, graphs.
 
-All entries of one pair add up, whichever of its variables stands first. All in arrays, without a Python loop over
-entries except where names of variables have to be looked up.
+All entries of one pair add up, whichever of its variables comes first. Entries are processed as arrays; there is a
+Python loop only if names of variables have to be looked up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.problem.checks import LARGEST, real_array
+from graphpart.crf.problem.checks import LARGEST_INDEX, real_array
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
@@ -24,7 +24,7 @@ Graph = TypeVar("Graph", bound=FactorTables)
 
 
 class _Entries(NamedTuple):
-    """What a matrix or something like it holds."""
+    """The entries of a matrix, a mapping or a graph."""
 
     names: Sequence[Hashable]
     row: NDArray[np.int64]
@@ -133,8 +133,8 @@ def _entries(what: str, given: Any, weight: str) -> _Entries:
         _check_square(what, dense.shape)
         row, column = np.nonzero(dense)
         entries = _Entries(range(len(dense)), row, column, dense[row, column])
-    if len(entries.names) > LARGEST:
-        raise InvalidProblem(f"{what} has {len(entries.names)} variables: expected at most {LARGEST}")
+    if len(entries.names) > LARGEST_INDEX:
+        raise InvalidProblem(f"{what} has {len(entries.names)} variables: expected at most {LARGEST_INDEX}")
     bad = np.flatnonzero(~np.isfinite(entries.value))
     if len(bad):
         i, j = entries.names[entries.row[bad[0]]], entries.names[entries.column[bad[0]]]

@@ -1,22 +1,25 @@
-"""The improving mapping of a test labeling: labels that need not be considered, by a lower bound of message passing.
+"""Improving mappings to a test labeling: labels that need not be considered, by a lower bound of message passing.
 
-Let y be a labeling, and let a mapping p replace some labels of each variable v, its **mapped** ones, by y_v and leave
+Let y be a labeling. Let the mapping p replace some labels of each variable v, its **mapped** labels, by y_v, and leave
 the others as they are. If f(p(x)) <= f(x) for all labelings x, some optimal labeling has no mapped label (Swoboda,
-Savchynskyy, Kappes & Schnoerr 2014; Shekhovtsov 2014). That is so if the factor graph g(x) = f(x) - f(p(x)), which has
-the same scopes, has no negative energy, and a lower bound may prove that. To begin with, all labels but y_v are mapped.
-Where the bound of g is negative, mapped labels that make it so are mapped no more, until it is zero (Shekhovtsov,
-Swoboda & Savchynskyy 2015). In g all labels of a variable that are not mapped count as one, with the least of their
-entries. An entry that f forbids stays forbidden in g; a mapping that leads from allowed to forbidden ones is none.
+Savchynskyy, Kappes & Schnoerr 2014; Shekhovtsov 2014). The condition is that the factor graph g(x) = f(x) - f(p(x)),
+which has the same scopes, has no negative energy, and a lower bound can prove this. At first, all labels but y_v are
+mapped. As long as the bound of g is negative, the labels that make it negative are removed from the mapped ones
+(Shekhovtsov, Swoboda & Savchynskyy 2015). In g, all labels of a variable that are not mapped count as one label, with
+the least of their entries. An entry that f forbids is forbidden in g. A mapping must not lead from an allowed to a
+forbidden entry.
 
 1. y and the first messages come from message passing on f.
 2. A few passes over g. If its bound is zero, the mapping is proven.
-3. Labels in a negative place of the reparametrised tables of g are mapped no more. Back to 2, with the messages so far.
+3. Labels of negative entries in the reparametrised tables of g are not mapped any more. Continue with 2, from the
+   present messages.
 
-Which labels are tried has no influence on what is proven. Differences are rounded down, and so is the bound of g. If
-all costs are multiples of a step, so are the energies of g, and a bound above minus one step proves that none is
-negative. Else g is made to cost less by a slack for each mapped label, 2^-36 of what all tables may differ: a bound of
-at least minus one slack then proves the same, since every labeling with a mapped label cost at least one slack more.
-So the mapping improves in exact arithmetic, with no tolerance; only, without a step, it must do so strictly.
+The choice of labels does not affect the validity of the proof. Differences are rounded down, and so is the bound of g.
+If all costs are multiples of a step, the energies of g are, too, and a bound above minus one step proves that none is
+negative. Otherwise a slack is subtracted from g for each mapped label, 2^-36 of the range of all tables. A bound of at
+least minus one slack then proves the same, since the energy of every labeling with a mapped label was larger by at
+least one slack. So the mapping improves in exact arithmetic, without a tolerance; without a step, it must improve
+strictly.
 """
 
 from __future__ import annotations
@@ -57,7 +60,8 @@ def improving_mapping(f: FactorGraph, stopping: Stopping) -> NDArray[np.uint8] |
 
     Notes
     -----
-    Takes a small multiple of 60 iterations of message passing, and at most a quarter of the time that is left.
+    Takes the time of a small multiple of 60 iterations of message passing, and at most a quarter of the time that is
+    left.
     """
     share = None if stopping.remaining is None else SHARE * stopping.remaining
     whole = stopping.child(share, plus=math.inf)
@@ -81,7 +85,7 @@ class _Search:
     mapped : ndarray of uint8
         Whether each label of each variable is mapped to that of the test labeling.
     f : FactorGraph
-        With all factors that have mapped labels, and maybe others.
+        A factor graph with all factors that have mapped labels, and maybe others.
     touched : int
         Variables with mapped labels when `f` was made or looked at last.
     messages : ndarray of float64
@@ -102,7 +106,7 @@ class _Search:
         self.messages = messages - np.repeat(messages[chosen], sizes)
 
     def run(self, stopping: Stopping) -> bool:
-        """Map fewer and fewer labels until the mapping is proven to improve; False if that did not succeed."""
+        """Map fewer and fewer labels until the mapping is proven to improve; return False if this fails."""
         for number in range(ROUNDS + LAST):
             self._narrow()
             g, origins = self._differences()
@@ -125,7 +129,7 @@ class _Search:
         return False
 
     def _narrow(self) -> None:
-        """Forget the factors of f none of whose labels is mapped, if they have most entries: g does not have them."""
+        """Remove the factors of f without mapped labels, which g does not have, if they have most of the entries."""
         f = self.f
         touched = np.logical_or.reduceat(self.mapped, self.first[:-1]) if f.n else np.zeros(0, bool)
         count = int(np.count_nonzero(touched))
@@ -144,7 +148,7 @@ class _Search:
         self.f = FactorGraph.of_csr(range(f.n), f.domains, start, f.scope[members], f.tables[entries])
 
     def _differences(self) -> tuple[FactorGraph | None, Offsets]:
-        """(g, places of its messages among those of f); None if no label is mapped any more."""
+        """(g, positions of its messages among those of f); None if no label is mapped any more."""
         while self.mapped.any():
             stays = np.zeros_like(self.mapped)
             domains, start, scope, tables, origins, amiss = _improving_mapping.differences(
@@ -156,7 +160,7 @@ class _Search:
         return None, np.zeros(0, np.int64)
 
     def _of(self, origins: Offsets) -> Floats:
-        """The messages for g: none to what is not mapped."""
+        """The messages for g: 0 to labels that are not mapped."""
         out = np.zeros(len(origins))
         known = origins >= 0
         out[known] = self.messages[origins[known]]
@@ -182,7 +186,7 @@ def _messages(passes: Passes) -> Floats:
 
 
 def _ranges(f: FactorGraph) -> float:
-    """The sum over tables of what finite entries differ at most; 0 if costs are too large for sums of differences."""
+    """The sum over tables of the range of their finite entries; 0 if costs are too large for sums of differences."""
     if not f.m:
         return 0.0
     low = np.minimum.reduceat(f.tables, f.table_start[:-1])

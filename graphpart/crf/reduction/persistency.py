@@ -1,14 +1,16 @@
 """Partial optimality: labels that some, or all, optimal labelings have, found without solving the problem.
 
-Steps that each name labels which can be left out are repeated until none finds any:
+The following steps find labels that can be left out. They are repeated until none finds any:
 
-* **dead ends**: another label of the same variable is better, whatever the labels around (Desmet, De Maeyer, Hazes &
-  Lasters 1992, in the form of Goldstein 1994); for tables of any arity. A label that a table forbids is left out too.
+* **dead ends**: another label of the same variable is better, whatever the labels of its neighbours are (Desmet, De
+  Maeyer, Hazes & Lasters 1992, in the form of Goldstein 1994); for tables of any arity. A label that a table forbids is
+  left out, too.
 * **roof duality**: where all variables are binary and all factors pairs (see `graph_cuts/roof_duality.py`), optionally
   with probing.
 
-A variable with one label left is known: it is taken into the tables around it. What is left is a smaller problem. First
-only what holds for all optimal labelings is used (strong), then what holds for some (weak): ties are broken then.
+A variable with only one label left is known: the tables of its factors are reduced to this label. The result is a
+smaller problem. First only labels that no optimal labeling has are left out (strong), then labels such that some
+optimal labeling is left (weak), which breaks ties.
 """
 
 from __future__ import annotations
@@ -40,15 +42,14 @@ AGAIN = 0.1  # share of the labels that a mapping has to leave out to look for a
 
 @dataclass(frozen=True, repr=False)
 class Persistency(Shown):
-    """What is proven about optimal labelings.
+    """The labels that are proven to be, or not to be, in optimal labelings.
 
     Attributes
     ----------
     strong : ndarray of int32, shape (n,)
         Labels that all optimal labelings share; -1 where there are none.
     weak : ndarray of int32, shape (n,)
-        Labels that some optimal labeling has, all of them one and the same; -1 where there are none. The strong ones
-        are among them.
+        Labels of one and the same optimal labeling; -1 where there are none. They include the strong labels.
     remaining : ndarray of bool
         For each label of each variable, in order, whether it is still possible in that optimal labeling.
     """
@@ -80,7 +81,8 @@ class LabelingReduction(Reduction[FactorGraph]):
         Labels that are known; -1 for the variables of the smaller problem.
     persistency : Persistency
     completed : bool
-        False if it was stopped, by the time limit or Ctrl-C, before all was tried. What was found holds all the same.
+        False if the time limit or Ctrl-C stopped it before all steps were tried. All labels that were found are valid
+        nevertheless.
     """
 
     labels: NDArray[np.int32] = field(repr=False)
@@ -96,7 +98,7 @@ class LabelingReduction(Reduction[FactorGraph]):
         return out
 
     def project(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Labels of the smaller problem from labels of all variables: 0 where the label is not there any more."""
+        """Labels of the smaller problem from labels of all variables: 0 where the label was left out."""
         wanted = np.repeat(labels[self.labels < 0], self.problem.domains)
         at = np.flatnonzero(self._options == wanted)
         variable = np.repeat(np.arange(self.problem.n), self.problem.domains)[at]
@@ -134,24 +136,25 @@ def reduce(
     ----------
     problem : FactorGraph or bipartite networkx.Graph
     probing : bool
-        Fix variables one by one where roof duality applies: finds more, in at least O(n) for each variable.
+        Fix variables one by one if roof duality applies; this finds more labels and takes at least O(n) for each
+        variable.
     time_limit : float, optional
-        Seconds, after which what was found so far is used.
+        Seconds, after which the labels found so far are used.
     callback : callable, optional
         ``callback(seconds, cost)``, with cost ``inf``; a true return value has the same effect.
 
     Raises
     ------
     InfeasibleProblem
-        If it was noticed that every labeling is forbidden. If it was not, the result is a problem of which this is
-        as true.
+        If it was noticed that every labeling is forbidden. If this was not noticed, every labeling of the smaller
+        problem is forbidden, too.
 
     Notes
     -----
-    Looking for dead ends takes, each time that a variable is looked at, O(labels) times the size of its tables, at
-    most 16 times for each label. It is looked at again when a neighbour has lost a label. Then improving mappings are
-    looked for, one after the other while they leave out a tenth of the labels, each in the time of a small multiple of
-    60 iterations of message passing; there are none for tables of more than ``2**25`` entries in all.
+    To look for the dead ends of a variable takes O(labels) times the size of its tables, at most 16 times for each
+    label. A variable is examined again when a neighbour has lost a label. Then improving mappings are computed, as long
+    as each leaves out a tenth of the labels. Each takes a small multiple of 60 iterations of message passing. They are
+    skipped if the tables have more than ``2**25`` entries in all.
 
     Examples
     --------
@@ -170,7 +173,7 @@ def reduce(
 
 
 def reduced(f: FactorGraph, steps: Sequence[Step], stopping: Stopping) -> LabelingReduction:
-    """What `reduce` does, with these steps."""
+    """The reduction by the given steps, see `reduce`."""
     least_entries(f)
     state = _State(f)
     state.exhaust(steps, False, stopping)
@@ -223,7 +226,7 @@ def improving_mapping_step(g: FactorGraph, weak: bool, stopping: Stopping) -> ND
 
 
 def probing_step(g: FactorGraph, weak: bool, stopping: Stopping) -> NDArray[np.uint8] | None:
-    """The same with probing: on what the steps before have left."""
+    """Roof duality with probing, for what the steps before have left."""
     return roof_duality_step(g, weak, stopping, probing=True)
 
 
@@ -237,7 +240,7 @@ QUICK_STEPS = STEPS[:2]  #: those without message passing
 
 
 class _State:
-    """What is left of a problem, and what is known of it."""
+    """The part of a problem that is left, and the labels that are known."""
 
     def __init__(self, f: FactorGraph) -> None:
         self.f = f
@@ -271,7 +274,7 @@ class _State:
             idle = 0 if alive is not None and self._restrict(alive) else idle + 1
 
     def _restrict(self, alive: NDArray[np.uint8], always: bool = False) -> bool:
-        """Leave out labels, and variables with one; whether there were any."""
+        """Leave out labels, and variables with only one label; return whether there were any."""
         g = self.g
         if alive.all() and not always:
             return False

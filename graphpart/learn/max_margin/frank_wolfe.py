@@ -18,12 +18,12 @@ it proves that no theta has an objective below
         several times, for i in random order:  move weight of problem i from the worst to the best remembered partition
         if the gaps seen are small:  ask all oracles about one theta;  stop if P(theta) - D(alpha) <= tol P(theta)
 
-The moves among remembered partitions cost no inference (Osokin et al. 2016, who call them pairwise steps on cached
-atoms; Shah et al. 2015). D holds whatever the oracle, since any partitions make a dual point. P holds if the oracle
-proves a bound or its answers are bounded afterwards: an oracle that misses the worst partition reports a P too small.
+Moves between remembered partitions take no inference (Osokin et al. 2016, who call them pairwise steps on cached atoms;
+Shah et al. 2015). D is valid for any oracle, since any partitions make a dual point. P is valid if the oracle proves a
+bound, or if its answers are bounded afterwards: an oracle that misses the worst partition gives a P that is too small.
 
-`graphpart.learn.frank_wolfe` is the plain algorithm, for oracles that cost no more than a step: it keeps no answers,
-has no such moves, no mean of the prior, and no bounds of oracles, all of which the loop here is made of.
+`graphpart.learn.frank_wolfe` is the plain algorithm, for oracles that take no more time than a step. It stores no
+answers, has no moves between them, no mean of the prior, and no bounds of oracles.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FORGOTTEN = 50  # a partition without weight for so many rounds is forgotten
 
 @dataclass
 class Found:
-    """Where a solver ended."""
+    """The parameters at which a solver ended, and what is known about them."""
 
     theta: Array
     objective: float = math.nan
@@ -82,7 +82,7 @@ class Block:
         return values
 
     def add(self, psi: Array, loss: float) -> int:
-        """Remember a partition; its place."""
+        """Remember a partition; return its index."""
         equal = np.flatnonzero((self.loss == loss) & (self.psi == psi).all(axis=1))
         if len(equal):
             self.idle[equal[0]] = 0
@@ -92,7 +92,7 @@ class Block:
         return len(self.loss) - 1
 
     def forget(self) -> None:
-        """Drop what has had no weight for long, but for the truth."""
+        """Drop partitions that have had no weight for long, except the truth."""
         self.idle = np.where(self.weight > 0, 0, self.idle + 1)
         kept = self.idle < FORGOTTEN
         kept[0] = True
@@ -114,7 +114,7 @@ class Machine:
         self.oracles = 0
 
     def ask(self, block: Block) -> int:
-        """Ask the oracle about theta; the place of the best partition known now."""
+        """Ask the oracle about theta; return the index of the best partition known now."""
         training = block.training
         answer = infer(self.oracle, training, training.augmented(self.theta), self.stopping.remaining)
         self.oracles += 1
@@ -123,7 +123,7 @@ class Machine:
         return int(np.argmax(block.values(self.theta)))
 
     def towards(self, block: Block, s: int) -> float:
-        """The step of Frank and Wolfe towards one partition, by exact line search; the gap of the block before it."""
+        """Do the step of Frank and Wolfe towards one partition; return the gap of the block before it."""
         values = block.values(self.theta)
         gap = float(values[s] - values @ block.weight)
         direction = self.scale * (block.psi[s] - block.weight @ block.psi)
@@ -135,7 +135,7 @@ class Machine:
         return max(gap, 0.0)
 
     def pairwise(self, block: Block) -> float:
-        """Move weight from the worst to the best remembered partition; the gap of the block before it."""
+        """Move weight from the worst to the best remembered partition; return the gap of the block before it."""
         values = block.values(self.theta)
         best = int(np.argmax(values))
         worst = int(np.argmin(np.where(block.weight > 0, values, np.inf)))
@@ -159,7 +159,7 @@ class Machine:
         return most if curvature * most <= rise else rise / curvature
 
     def refresh(self) -> None:
-        """theta from the weights anew, so that errors of rounding do not add up."""
+        """Recompute theta from the weights, so that errors of rounding do not add up."""
         total = np.zeros_like(self.base)
         for block in self.blocks:
             block.weight /= block.weight.sum()
@@ -230,7 +230,7 @@ def minimise(
 
 
 def keep(found: Found, machine: Machine, objective: float, bound: float, proven: bool = True) -> None:
-    """Take note of P and D, and of theta if it is the best so far."""
+    """Record P and D, and theta if it is the best so far."""
     found.bound = max(found.bound, bound)
     if not objective >= found.objective:
         found.objective, found.theta = objective, machine.theta.copy()
@@ -251,7 +251,7 @@ def _round(machine: Machine, rng: np.random.Generator) -> float:
 
 
 def _settle(machine: Machine, rng: np.random.Generator, tol: float) -> None:
-    """Rounds over remembered partitions, until their gap is a small part of the one allowed."""
+    """Rounds over remembered partitions, until their gap is a small part of the allowed gap."""
     allowed = SETTLED * tol * abs(machine.dual()) * len(machine.blocks)
     for _ in range(INNER):
         if sum(machine.pairwise(machine.blocks[i]) for i in rng.permutation(len(machine.blocks)).tolist()) <= allowed:
@@ -261,7 +261,7 @@ def _settle(machine: Machine, rng: np.random.Generator, tol: float) -> None:
 
 
 def _everywhere(machine: Machine) -> float:
-    """P at theta, all oracles asked about it; with the bound of the oracle where it proves one."""
+    """P at theta, from the answers of all oracles, or from their bounds if they prove any."""
     hinges = []
     for block in machine.blocks:
         at = machine.ask(block)
@@ -274,7 +274,7 @@ def _everywhere(machine: Machine) -> float:
 
 
 def _prove(found: Found, machine: Machine) -> None:
-    """Replace P, which the oracle may have missed, by a number that holds."""
+    """Replace P, which is too small if an oracle missed the worst partition, by a proven upper bound."""
     hinges = []
     for block in machine.blocks:
         hinges.append(certified(block.training, found.theta, machine.stopping.remaining))

@@ -1,15 +1,15 @@
 """Linear costs of pairs learned from whole partitions, with a margin: the structured support vector machine.
 
-The true partition of each training problem is to cost less than any other one, by as much as the other one is wrong
-(margin rescaling, Tsochantaridis et al. 2005; for correlation clustering, Finley & Joachims 2005, Kim et al. 2011).
-With costs c = -<theta, x> of joined pairs, averaged over the pairs of a problem, minimise
+The true partition of each training problem should cost less than every other partition, by a margin that is the loss of
+the other one (margin rescaling, Tsochantaridis et al. 2005; for correlation clustering, Finley & Joachims 2005, Kim et
+al. 2011). With costs c = -<theta, x> of joined pairs, averaged over the pairs of a problem, minimise
 
     1 / (2 sigma^2) ||theta - theta_0||^2
     +  1/N sum over problems i of  max over partitions z of  loss_i(z) - (cost_i(z) - cost_i(truth)).
 
 The loss is the weighted share of wrong pairs. See `training` for the arithmetic and `frank_wolfe` for the solver.
-Logistic regression, in contrast, takes pairs as if they were independent, and counts the same evidence again in each
-pair where a problem is dense.
+Logistic regression, in contrast, assumes that pairs are independent. In dense problems, where many pairs rely on the
+same evidence, it counts this evidence many times.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ LIMITS = {"frank-wolfe": 1000, "perceptron": 20}
 
 
 class MaxMarginPartition(LinearCosts):
-    """Costs of pairs such that the true partition is better than every other one, by their distance.
+    """Costs of pairs such that the true partition is better than every other partition, by a margin.
 
     Parameters
     ----------
     sigma : float
-        Standard deviation of the Gaussian prior of each parameter around the start. The data term is an average over
-        pairs, unlike that of `LogisticRegression`, which is a sum.
+        Standard deviation of the Gaussian prior of each parameter around the start. The data term of the objective is
+        an average over pairs; in `LogisticRegression`, it is a sum.
     solver : {"frank-wolfe", "perceptron"}
-        Block-coordinate Frank-Wolfe, which knows how far from the least objective it is; or the averaged structured
+        Block-coordinate Frank-Wolfe, which bounds the distance from the least objective; or the averaged structured
         perceptron, which has no prior and no margin, and takes one inference for each step.
     oracle : {"local-search", "exact", "relaxed"}
         How the partition that violates the margin most is found: by greedy joining and Kernighan-Lin; by branch and
         cut; or as a point of the linear relaxation, whose pairs are joined by fractions (Finley & Joachims 2008).
     loss_weights : (float, float) or "balanced"
-        How much a true join that is cut, and a true cut that is joined, counts; ``"balanced"`` lets the joins of a
-        problem count as much as its cuts.
+        The loss of a true join that is cut, and of a true cut that is joined. With ``"balanced"``, all joins of a
+        problem together count as much as all its cuts.
     start : "logistic", None, or array_like
         The mean of the prior, from which the solver starts: the parameters of `LogisticRegression` on the same pairs,
         zeros, or given parameters.
@@ -67,9 +67,9 @@ class MaxMarginPartition(LinearCosts):
     intercept : bool
         Append a constant attribute 1, whose parameter is the last one.
     certify : bool
-        After local search, bound the hinges at the solution from above by a relaxation, so that `objective_` and
-        `gap_` hold whatever local search missed. From 20 ms to some seconds for a problem of 60 elements, the longer
-        the less the attributes tell.
+        After local search, compute upper bounds on the hinges at the solution by a relaxation, so that `objective_` and
+        `gap_` are valid even if local search missed the worst partition. This takes from 20 ms to some seconds for a
+        problem of 60 elements, and longer the less informative the attributes are.
     seed : int, optional
         Of the order of problems.
 
@@ -79,18 +79,19 @@ class MaxMarginPartition(LinearCosts):
     start_ : ndarray of float64, of the same shape
     attributes_ : tuple of str, or None
     objective_ : float
-        At `theta_`. If `certified_`, the true one is not above it; else it is what the oracle found, and the true one
-        may be larger. For the perceptron, the mean loss in the last pass.
+        The objective at `theta_`. If `certified_`, it is an upper bound on the true objective; else it is computed from
+        the answers of the oracle, and the true objective may be larger. For the perceptron, the mean loss in the last
+        pass.
     bound_ : float
-        The dual objective: no parameters have a smaller objective, up to rounding of about 1e-12 of it, whichever the
-        oracle. With the relaxed oracle this is said of the objective over the relaxation, up to the tolerance of its
-        solver; over partitions, the least objective may be smaller.
+        The dual objective: no parameters have a smaller objective, up to relative rounding of about 1e-12, for every
+        oracle. With the relaxed oracle this refers to the objective over the relaxation, up to the tolerance of its
+        solver; the least objective over partitions may be smaller.
     gap_ : float
         ``(objective_ - bound_) / objective_``.
     certified_ : bool
         Whether `objective_` is proven.
     history_ : list of (seconds, objective, bound)
-        At each time all oracles were asked about the same parameters.
+        An entry for each time when all oracles were asked about the same parameters.
     n_iter_, n_oracles_, n_problems_, n_samples_ : int
         Rounds, inferences, problems and pairs.
     status_ : Status
@@ -175,7 +176,7 @@ class MaxMarginPartition(LinearCosts):
         y : array_like, shape (m,)
             1 for pairs of the same subset, 0 for others; in each problem, the decisions of a partition.
         pairs : array_like of int, shape (m, 2)
-            The elements of each pair. Numbers of elements mean nothing across problems.
+            The elements of each pair. Equal numbers in different problems are different elements.
         problem : array_like, shape (m,), optional
             The problem that each pair belongs to; default: one problem.
             :func:`graphpart.learn.pairs.cut_into_problems` cuts one into many.

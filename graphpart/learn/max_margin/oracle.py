@@ -1,11 +1,11 @@
-"""Loss-augmented inference: the partition that violates the margin most, and what is proven about it.
+"""Loss-augmented inference: the partition that violates the margin most, with a bound where there is one.
 
 =================  =====================================================================================================
 oracle             answer
 =================  =====================================================================================================
 ``local-search``   a partition by Kernighan-Lin, the better one from greedy joining and from the truth; no bound
 ``exact``          the partition of least augmented cost by branch and cut, or the best found in the time, with a bound
-``relaxed``        decisions between 0 and 1: a point of the linear relaxation, with the bound that its prices prove
+``relaxed``        decisions between 0 and 1: a point of the linear relaxation, with the bound its multipliers prove
 =================  =====================================================================================================
 """
 
@@ -22,9 +22,9 @@ from graphpart.learn.max_margin.training import TrainingProblem
 from graphpart.learn.objective import Array
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.bounds.relaxation import Relaxation
-from graphpart.partition.exact import exact
 from graphpart.partition.local_search.kernighan_lin import kernighan_lin
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.proving import exact
 from graphpart.stopping import Stopping
 
 __all__ = ["ORACLES", "Answer", "certified", "infer"]
@@ -35,7 +35,7 @@ CLOSE = 1e-3  # share of the bound by which the point of the relaxation may cost
 
 @dataclass
 class Answer:
-    """Decisions for the pairs, and a number that no partition's augmented cost is below (-inf: not known)."""
+    """Decisions for the pairs, and a lower bound on the augmented cost of every partition (-inf: not known)."""
 
     joined: NDArray[Any]
     bound: float = -math.inf
@@ -81,7 +81,7 @@ def infer(name: str, training: TrainingProblem, costs: Array, seconds: float | N
 
 
 def certified(training: TrainingProblem, theta: Array, seconds: float | None) -> float:
-    """A number that the hinge is at most, from a lower bound on the augmented cost of all partitions."""
+    """An upper bound on the hinge, from a lower bound on the augmented cost of all partitions."""
     if not training.n:
         return 0.0
     problem = training.problem(training.augmented(theta))

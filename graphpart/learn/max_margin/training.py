@@ -110,7 +110,7 @@ class TrainingProblem:
         return psi, float(self.loss @ np.abs(self.same - joined.astype(np.float64)))
 
     def hinge(self, theta: Array, least: float) -> float:
-        """The hinge, if `least` is the least cost of a partition with the augmented costs; a bound if it is one."""
+        """The hinge from the least augmented cost; from a lower bound on that cost, an upper bound on the hinge."""
         return self.constant - float(theta @ self.truth) - least
 
 
@@ -123,7 +123,7 @@ def training_problems(
     loss_weights: Any,
     intercept: bool,
 ) -> list[TrainingProblem]:
-    """Check what was given and split it into training problems.
+    """Check the arguments of `fit` and split them into training problems.
 
     See `MaxMarginPartition.fit` for the parameters.
     """
@@ -157,7 +157,7 @@ def training_problems(
 def _from_lists(
     X: Sequence[Any], y: Any, pairs: Any, problem: Any, weights: Any, loss_weights: Any, intercept: bool
 ) -> list[TrainingProblem]:
-    """The same where each problem is given by itself."""
+    """Training problems from lists with an entry for each problem."""
     if problem is not None:
         raise InvalidOption("problem is given, but X is a list of problems: expected one of them")
     if len(y) != len(X) or len(pairs) != len(X) or (weights is not None and len(weights) != len(X)):

@@ -43,7 +43,7 @@ def factor_graph(template: Template, data: Packed, scores: Array, numbers: Array
 
 
 def solve(f: FactorGraph, solver: str, **options: Any) -> LabelingResult:
-    """Labels of small energy; ICM starts from those that are best without pairs."""
+    """Labels of small energy; ICM starts from the labels that are best if pairs are ignored."""
     check_solver(solver)
     if solver == "icm":
         f_start = np.argmin(f.tables[: f.n * int(f.domains[0])].reshape(f.n, -1), axis=1) if f.n else None
@@ -52,7 +52,7 @@ def solve(f: FactorGraph, solver: str, **options: Any) -> LabelingResult:
 
 
 def solver_for(solver: str, template: Template, data: Packed) -> str:
-    """What "auto" means in training, where each structure is solved many times: min-sum on forests, else search."""
+    """The solver for "auto" in training, where each structure is solved many times: min-sum on forests, else search."""
     check_solver(solver)
     if solver != "auto":
         return solver
@@ -60,6 +60,6 @@ def solver_for(solver: str, template: Template, data: Packed) -> str:
 
 
 def check_solver(solver: str) -> None:
-    """Complain about an unknown solver."""
+    """Raise InvalidOption if the solver is unknown."""
     if solver not in SOLVERS:
         raise InvalidOption(f"solver is {solver!r}: expected one of {', '.join(SOLVERS)}")

@@ -14,7 +14,7 @@ __all__ = ["class_of", "encode", "find_classes"]
 
 
 def find_classes(labels: Sequence[Any], sizes: NDArray[np.int64], noun: str = "structure") -> NDArray[Any]:
-    """The sorted labels that occur; complains unless each structure has one for each of its variables."""
+    """The sorted labels that occur; raises InvalidProblem unless each structure has one for each of its variables."""
     if len(labels) != len(sizes):
         raise InvalidProblem(f"{len(labels)} arrays of labels for {len(sizes)} {noun}s: expected one for each")
     for k, (given, size) in enumerate(zip(labels, sizes.tolist(), strict=True)):
@@ -37,7 +37,7 @@ def find_classes(labels: Sequence[Any], sizes: NDArray[np.int64], noun: str = "s
 def encode(
     labels: Sequence[Any], classes: NDArray[Any], unknown: int | None = None, noun: str = "structure"
 ) -> NDArray[np.int32]:
-    """All labels, one after the other, as indices of classes; others are `unknown`, or an error without it."""
+    """All labels, one after the other, as indices of classes; other labels become `unknown` or raise an error."""
     every = joined(labels)
     if not len(every):
         return np.zeros(0, np.int32)
@@ -67,7 +67,7 @@ def joined(labels: Sequence[Any]) -> NDArray[Any]:
 
 
 def vector(given: Any) -> NDArray[Any]:
-    """Labels as a vector; texts beside numbers stay what they are."""
+    """Labels as a vector; mixed texts and numbers keep their types."""
     array = np.asarray(given)
     if array.dtype.kind in "US" and not hasattr(given, "dtype"):
         values = list(given)
@@ -78,7 +78,7 @@ def vector(given: Any) -> NDArray[Any]:
 
 
 def class_of(values: list[Any]) -> NDArray[Any]:
-    """Sorted classes as they were before they became JSON."""
+    """Sorted classes with the types that they had before they were written to JSON."""
     classes = np.array(values)
     if not len(classes) or classes.ndim != 1 or len(np.unique(classes)) != len(classes):
         raise ValueError("labels: expected a list of different numbers or texts")

@@ -51,26 +51,27 @@ class ConditionalRandomField:
     Parameters
     ----------
     pairwise : {"table", "symmetric", "potts"} or array_like of int, shape (labels, labels)
-        Which parameters pairs have: one for each pair of labels, for each unordered pair of labels, or one for equal
-        labels; each for each attribute of pairs. An array names the parameter that each pair of labels selects, -1 for
-        none.
+        The parameters of pairs, for each attribute of pairs: one for each pair of labels ("table"), one for each
+        unordered pair of labels ("symmetric"), or one for equal labels ("potts"). An array contains the number of the
+        parameter that each pair of labels selects, -1 for none.
     training : {"auto", "likelihood", "pseudolikelihood", "max-margin"}
-        The exact conditional likelihood needs chains, trees, or cycles that elimination can cut; the pseudolikelihood
-        is for any structures; max margin asks `solver` for labels again and again. Auto: the likelihood if there are no
+        The exact conditional likelihood is for chains, trees, and graphs of small width. The pseudolikelihood is for
+        any structures. Max margin calls `solver` for labels many times. "auto" takes the likelihood if there are no
         cycles, else the pseudolikelihood.
     sigma : float
         Standard deviation of the Gaussian prior of each parameter, as in :class:`LogisticRegression`, but in natural
         logarithms: the objective has the term ``||theta||^2 / (2 sigma^2)``.
     intercept : bool
-        Whether each label has a score of its own, whatever the attributes.
+        Whether each label has a score that does not depend on the attributes.
     solver : {"auto", "min-sum", "graph-cut", "expansion", "message-passing", "icm"}
-        Which finds labels, in :meth:`predict` and as the oracle of max margin. Auto: min-sum on forests, which is
-        exact; else :func:`graphpart.crf.auto`.
+        The solver that finds labels, in :meth:`predict` and as the oracle of max margin. "auto" is min-sum on forests,
+        which is exact, and otherwise :func:`graphpart.crf.auto`.
     tol : float, optional
-        Likelihoods: the largest absolute entry of the gradient, relative to that of parameters 0; default 1e-6. Max
-        margin: the relative duality gap; default 0.01.
+        For likelihoods: the largest absolute entry of the gradient, relative to its value where all parameters are 0;
+        default 1e-6. For max margin: the relative duality gap; default 0.01.
     max_iterations : int, optional
-        Of L-BFGS, default 1000, or passes over the structures, default 200. A run that ends by it warns.
+        For likelihoods: iterations of L-BFGS, default 1000. For max margin: passes over the structures, default 200. A
+        warning is issued if the run ends by this limit.
     seed : int, optional
         For the order of the structures in max margin.
 
@@ -83,7 +84,7 @@ class ConditionalRandomField:
     unary_, pairwise_ : ndarray of float64, shapes (attributes, labels) and (attributes of pairs, labels, labels)
         W and U, the latter as tables.
     training_ : str
-        How it was trained.
+        The training that was used.
     objective_ : float
         At `theta_`: the negative logarithm of the (pseudo)likelihood and of the prior, or the regularised hinge loss.
     gap_ : float
@@ -295,13 +296,14 @@ class ConditionalRandomField:
         return data.split(self.classes_[solve(f, solver, time_limit=time_limit).labels])
 
     def marginals(self, structure: Any, *, method: str = "auto", **options: Any) -> Any:
-        """Probabilities of the labels of one structure, and log Z; says whether they are exact.
+        """Probabilities of the labels of one structure, log Z, and whether these are exact.
 
         Parameters
         ----------
         structure : Structure
         method : {"auto", "exact", "sum-product", "tree-reweighted"}
-            Exact, or loopy messages, see :func:`graphpart.crf.approximate_marginals`. Auto: exact where memory allows.
+            "exact", or one of the approximations by :func:`graphpart.crf.approximate_marginals`. "auto" is exact if
+            memory allows.
         **options
             Of :func:`graphpart.crf.marginals` or :func:`graphpart.crf.approximate_marginals`.
 
@@ -328,7 +330,7 @@ class ConditionalRandomField:
         ----------
         structures : sequence of Structure
         method : str
-            As for :meth:`marginals`. Where loopy messages have not converged, a warning says so.
+            As for :meth:`marginals`. A warning is issued if loopy messages have not converged.
         """
         given = list(structures)
         data = self._pack(given)
@@ -347,13 +349,13 @@ class ConditionalRandomField:
         return out
 
     def log_likelihood(self, structures: Iterable[Any], labels: Iterable[Any]) -> float:
-        """The sum of ``log P(y | x)`` over structures; exact, so on forests or where elimination is within reach."""
+        """The sum of ``log P(y | x)`` over structures, computed exactly: for forests and graphs of small width."""
         data, y = self._labelled(structures, labels)
         objective = Likelihood(self._template, data, y, 1.0)
         return 0.5 * float(self.theta_ @ self.theta_) - objective(self.theta_)[0]
 
     def score(self, structures: Iterable[Any], labels: Iterable[Any]) -> float:
-        """The share of labels that :meth:`predict` gets right."""
+        """The share of labels that :meth:`predict` finds correctly."""
         given, answers = list(structures), list(labels)
         data, y = self._labelled(given, answers)
         predicted = self.predict(given)

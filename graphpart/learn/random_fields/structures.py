@@ -1,7 +1,7 @@
-"""What a conditional random field is given: attributes of variables, pairs of them, attributes of pairs.
+"""The input of conditional random fields: attributes of variables, pairs of variables, attributes of pairs.
 
-Many structures are packed into one, with all variables numbered through, so that the kernels see long arrays whatever
-the number and the lengths of the sequences are.
+Many structures are packed into one, with consecutive numbers for all variables, so that the kernels process long
+arrays, also for many short sequences.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidProblem
-from graphpart.learn.random_fields import _forest, _pseudolikelihood
+from graphpart.learn.random_fields import _losses
 
 __all__ = ["Packed", "Structure", "chain", "grid", "pack"]
 
@@ -140,7 +140,7 @@ def chain_pairs(length: int) -> Pairs:
 
 
 def table(name: str, given: Any) -> Array:
-    """Rows of finite numbers as contiguous float64; complain with the place where one is not."""
+    """Rows of finite numbers as contiguous float64; the error for a number that is not finite names its place."""
     try:
         rows = np.asarray(given)
         if rows.dtype.kind not in "fiubO":
@@ -177,13 +177,13 @@ class Packed:
 
     @cached_property
     def forest(self) -> tuple[Pairs, Pairs, Pairs, Pairs] | None:
-        """In which order messages go to the roots, and the roots; None if there are cycles."""
-        return _forest.schedule(self.n, self.pairs)
+        """The order in which messages go to the roots, and the roots; None if there are cycles."""
+        return _losses.schedule(self.n, self.pairs)
 
     @cached_property
     def incidence(self) -> tuple[NDArray[np.int64], Pairs]:
         """The pairs of each variable."""
-        return _pseudolikelihood.incidence(self.n, self.pairs)
+        return _losses.incidence(self.n, self.pairs)
 
     def split(self, rows: NDArray[Any]) -> list[NDArray[Any]]:
         """Rows of all variables as one array for each structure."""
@@ -193,7 +193,7 @@ class Packed:
 def pack(
     structures: Iterable[Any], columns: int | None = None, pair_columns: int | None = None, noun: str = "structure"
 ) -> Packed:
-    """Put structures side by side; the message names the first one that does not fit the others or what is expected.
+    """Put structures side by side; the error names the first one that does not fit the others or the expectation.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Factor templates: which parameters the factors of all variables and of all pairs share.
+"""Factor templates: the parameters that the factors of all variables, and those of all pairs, share.
 
 The score of a labeling y, the larger the more probable, is
 
@@ -138,7 +138,7 @@ class Template:
         return scores, numbers
 
     def gradient(self, data: Packed, by_scores: Array, by_numbers: Array) -> Array:
-        """What a function's derivatives by scores and numbers of pairs are by the parameters."""
+        """The derivatives of a function by the parameters, from those by the scores and the numbers of pairs."""
         out = np.empty(self.size)
         unary, pair = self.parts(out)
         unary[: self.columns] = sum_of_products(data.features, by_scores)
@@ -149,7 +149,7 @@ class Template:
         return out
 
     def selected(self, data: Packed, labels: NDArray[np.int32]) -> tuple[Array, Array]:
-        """How often a labeling selects each score and each number: indicators in the shape of `scores`."""
+        """Indicators of the scores and numbers of pairs that a labeling selects, in the shape of `scores`."""
         ones = np.zeros((data.n, self.labels))
         ones[np.arange(data.n), labels] = 1.0
         at = self.tie[labels[data.pairs[:, 0]], labels[data.pairs[:, 1]]]

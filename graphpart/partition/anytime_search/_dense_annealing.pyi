@@ -3,7 +3,9 @@ from numpy.typing import NDArray
 
 from graphpart.stopping import Stopping
 
-LARGEST: int
+LARGEST_ROW: int
+
+def aligned(count: int, value: int) -> NDArray[np.int32]: ...
 
 class Annealing:
     def __init__(self, matrix: NDArray[np.int32], variates: NDArray[np.float32]) -> None: ...

@@ -4,17 +4,12 @@ An element-by-subset table holds, in one row per subset, the summed cost of each
 offers all elements to random subsets, or to the empty set, as many times as there are subsets: row by row, the elements
 whose change of cost is at most a random threshold move. The threshold is the temperature times an exponential variate,
 so a move that costs d is accepted with probability exp(-d / temperature) (Metropolis et al. 1953; Kirkpatrick, Gelatt &
-Vecchi 1983). This is no sampler of the Boltzmann distribution: each offer of one element to one subset is in detailed
-balance with it, but a pass offers all elements to the same subset, and one that has moved draws others after it, with
-no pass that would take them back one by one. Of random costs of 4 and 5 elements, the distance in total variation from
-the Boltzmann distribution is 0 to 0.6 where the best partition has probability 0.3 to 1, and up to 0.8 at higher
-temperatures, where nearly all elements end together; if a new subset is drawn after each move, it is a third of that,
-and below 0.11 if after each offer (what is left comes from the number of subsets to draw from). As a search, it is the
-better for it: with new subsets after each move, hot sweeps have many small subsets, take 3 to 40 times as long, and end
-0.8 to 2% higher on random complete graphs of 300 and 500 elements. The variates come from a table, for each row from another place on. Rows come in random order, because
-elements that are offered to one subset after the other in turn are not found in each as often as its cost says. A
-move changes two rows by one row of the matrix. Both loops run over contiguous 32-bit numbers, several at a time, and
-sums of integers are exact, so that an emptied row is zero again and serves as the empty set.
+Vecchi 1983). This does not sample the Boltzmann distribution: each offer of one element to one subset is in detailed
+balance with it, but a pass offers all elements to the same subset (docs/explanation/tried.md says what sampling would
+take). The variates come from a table, which each row reads from another position on. Rows come in random order: in a
+fixed order, elements would not be in each subset as often as its cost says. A move changes two rows by one row of the
+matrix. Both loops run over contiguous 32-bit numbers, several at a time, and sums of integers are exact, so that an
+emptied row is zero again and serves as the empty set.
 """
 
 import numpy as np
@@ -78,7 +73,7 @@ cdef extern from *:
     ) noexcept nogil
 
 
-LARGEST = 2**29         # sums of absolute costs of one element stay below
+LARGEST_ROW = 2**29         # sums of absolute costs of one element stay below
 cdef double HOTTEST = 2**25      # variates stay below 2**5
 cdef Py_ssize_t PADDING = 32     # GP_BLOCK
 cdef Py_ssize_t LINE = 64        # bytes of a line of the cache; where rows begin between two, a move takes half as long again
@@ -247,7 +242,7 @@ cdef class Annealing:
     Parameters
     ----------
     matrix : ndarray of int32, shape (n, n)
-        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST``.
+        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST_ROW``.
     variates : ndarray of float32, more than n and PADDING
         Exponential variates.
     """

@@ -1,13 +1,13 @@
 """Kernel of simulated annealing over moves of one element, on compressed rows of stored pairs.
 
-A sweep looks at every element once: with the temperature times an exponential variate as threshold, it moves to a
-random one of those subsets, linked to it by a stored pair or empty, that change the cost by at most this threshold;
-so a move that costs d is accepted with probability proportional to exp(-d / temperature). Each element remembers the
-change of cost by its best move until a neighbour moves; as long as the threshold stays below, it need not be looked
-at. At low temperatures this skips nearly all elements.
+A sweep examines every element once. The threshold is the temperature times an exponential variate. Of the subsets that
+a stored pair links to the element, and the empty set, the element moves to a random one for which the cost changes by
+at most the threshold; so a move that costs d is accepted with probability proportional to exp(-d / temperature). Each
+element remembers the change of cost by its best move until a neighbour moves; as long as the threshold is below, the
+element is skipped. At low temperatures nearly all elements are skipped.
 
-With a background, what an element pays in its own subset is computed anew from the sums of weights each time, so that
-only what it would pay elsewhere may have changed since it was looked at; the descent at the end looks at all.
+With a background, the cost of an element in its own subset is recomputed from the sums of weights each time. So only
+its cost in other subsets may be out of date when an element is skipped; the descent at the end examines all elements.
 """
 
 import numpy as np
@@ -19,6 +19,9 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.random cimport random_below
+from graphpart.kernels.terms cimport (
+    TERMS, Terms, take_terms, terms_between, terms_clear, terms_move, terms_put, terms_without,
+)
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -41,24 +44,18 @@ cdef struct State:
     Py_ssize_t links
     double cost             # since the start
     uint64_t random
-    Py_ssize_t k            # terms of the background, 0 without one
-    const int64_t* weights  # k for each element
-    const element_t* partner
-    const double* factor
-    int64_t* total          # k sums of weights for each subset
+    Terms terms
 
 
 cdef inline double background(State* s, element_t a, element_t U) noexcept nogil:
     """What an element pays for the sums of a subset, its own or another, without itself."""
-    cdef Py_ssize_t t
-    cdef double sum = 0.0
-    cdef int64_t w
-    for t in range(s.k):
-        w = s.total[U * s.k + t]
-        if s.label[a] == U:
-            w -= s.weights[a * s.k + t]
-        sum += s.factor[t] * (<double>s.weights[a * s.k + s.partner[t]] * <double>w)
-    return sum
+    cdef Py_ssize_t k = s.terms.k
+    cdef const int64_t* total = s.terms.total + U * k
+    cdef int64_t others[TERMS]
+    if s.label[a] == U:
+        terms_without(&s.terms, a, U, others)
+        total = others
+    return terms_between(&s.terms, s.terms.weights + a * k, total)
 
 
 cdef inline void look_at(State* s, element_t a) noexcept nogil:
@@ -90,7 +87,7 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     cdef double delta, least = INFINITY, chosen = 0.0, own, within = 0.0
     look_at(s, a)
     own = s.sums[mine]
-    if s.k:
+    if s.terms.k:
         within = background(s, a, mine)
         own += within
     for i in range(s.links):
@@ -98,7 +95,7 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
         if U == mine:
             continue
         delta = s.sums[U] - own
-        if s.k:
+        if s.terms.k:
             delta += background(s, a, U)
         least = min(least, delta)
         if delta <= threshold:
@@ -121,9 +118,7 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     s.label[a] = target
     s.size[mine] -= 1
     s.size[target] += 1
-    for i in range(s.k):
-        s.total[mine * s.k + i] -= s.weights[a * s.k + i]
-        s.total[target * s.k + i] += s.weights[a * s.k + i]
+    terms_move(&s.terms, a, mine, target)
     if s.size[target] == 1:
         s.unuseds -= 1
     if s.size[mine] == 0:
@@ -167,30 +162,17 @@ cdef class Annealing:
         self.s.sums = &sums[0]
         self.s.seen = &seen[0]
         self.s.linked = &linked[0]
-        self.s.k = 0
-        cdef const int64_t[:, ::1] weights
-        cdef const element_t[::1] partner
-        cdef const double[::1] factor
-        cdef int64_t[::1] total
-        if terms is not None and terms[0].shape[1] and n:
-            weights, partner, factor = terms[0], terms[1], terms[2]
-            self.s.k = weights.shape[1]
-            total = np.zeros((n + 1) * self.s.k, np.int64)
-            self.kept += [weights, partner, factor, total]
-            self.s.weights, self.s.partner, self.s.factor = &weights[0, 0], &partner[0], &factor[0]
-            self.s.total = &total[0]
+        self.kept.append(take_terms(&self.s.terms, terms, n + 1))
 
     cdef void start(self) noexcept nogil:
         cdef State* s = &self.s
-        cdef Py_ssize_t a, t
+        cdef Py_ssize_t a
         for a in range(s.n + 1):
             s.size[a] = 0
-        for a in range((s.n + 1) * s.k):
-            s.total[a] = 0
+        terms_clear(&s.terms, s.n + 1)
         for a in range(s.n):
             s.size[s.label[a]] += 1
-            for t in range(s.k):
-                s.total[s.label[a] * s.k + t] += s.weights[a * s.k + t]
+            terms_put(&s.terms, <element_t>a, s.label[a])
             s.gap[a] = -INFINITY
         s.unuseds = 0
         for a in range(s.n, -1, -1):
@@ -237,7 +219,7 @@ cdef class Annealing:
                             break
                     threshold = temperatures[t] * variates[(a + shift) & mask]
                     gap = s.gap[a]
-                    if s.k and gap > -INFINITY:
+                    if s.terms.k and gap > -INFINITY:
                         gap -= background(s, <element_t>a, s.label[a])
                     if gap <= threshold:
                         visit(s, <element_t>a, threshold)
@@ -248,14 +230,14 @@ cdef class Annealing:
                     self.best[:] = self.label
             # What is left to gain without accepting anything worse.
             moves = not ended
-            if s.k:
+            if s.terms.k:
                 for a in range(n):
                     s.gap[a] = -INFINITY
             while moves:
                 moves = 0
                 for a in range(n):
                     gap = s.gap[a]
-                    if s.k and gap > -INFINITY:
+                    if s.terms.k and gap > -INFINITY:
                         gap -= background(s, <element_t>a, s.label[a])
                     if gap < -self.tolerance:
                         moves += visit(s, <element_t>a, -max(2 * self.tolerance, SMALLEST))

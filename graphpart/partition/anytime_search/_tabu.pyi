@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 from graphpart.stopping import Stopping
 
-LARGEST: int
+LARGEST_ROW: int
 
 def tabu_search(
     matrix: NDArray[np.int32],

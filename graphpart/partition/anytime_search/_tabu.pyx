@@ -1,10 +1,11 @@
 """Kernel of tabu search over moves of one element, on a small matrix of integer costs.
 
 An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A step makes
-the best move that is allowed, to any subset or the empty set, whatever its sign; ties are broken at random, so that
-plateaus are walked on. An element may not go back to the subset that it left for some steps, unless that leads to a
-new best partition. (Swaps, and chains in which one element makes room for another, are two and more such steps.) After
-so many steps without a new best one, some elements of the best partition move at random, and the search goes on there.
+the best allowed move, to any subset or the empty set, also if it raises the cost; ties are broken at random, so that
+the search moves across plateaus. For some steps, an element may not move back to the subset that it left, unless this
+gives a new best partition. (Swaps, and chains in which one element makes room for another, are two or more such steps.)
+After a number of steps without a new best partition, some elements of the best partition move at random, and the search
+continues from there.
 """
 
 import numpy as np
@@ -51,7 +52,7 @@ cdef extern from *:
         Py_ssize_t n, const int32_t* row, const element_t* label, element_t U, element_t W
     ) noexcept nogil
 
-LARGEST = 2**29         # sums of absolute costs of one element stay below
+LARGEST_ROW = 2**29         # sums of absolute costs of one element stay below
 cdef int32_t NONE = 2147483647
 cdef int32_t NEVER = 2147483646     # when an element may join the subset it is in
 
@@ -190,7 +191,7 @@ def tabu_search(
     Parameters
     ----------
     matrix : ndarray of int32, shape (n, n)
-        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST``.
+        Symmetric, zero diagonal; the sum of absolute costs of each row below ``LARGEST_ROW``.
     guides : ndarray of int32, shape (g, n, n)
         Like it, with large costs lowered. Moves are chosen by one of them, another one after each start at random.
     labels : ndarray of int32, shape (n,)

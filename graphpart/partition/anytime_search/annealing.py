@@ -1,16 +1,17 @@
-"""Simulated annealing on a set partition problem: which kernel, in which numbers, at which temperatures.
+"""Simulated annealing on a set partition problem: choice of kernel, type of numbers, and temperatures.
 
-The temperature falls geometrically, from one at which `heat` moves to a worse partition would be accepted per element
-and sweep, were all as at the start, to one at which COLD, or a tenth of `heat`, would be. A move that changes the cost
-by less than the unit counts for as much less. Without that, many moves that cost next to nothing would make both
-temperatures next to nothing. The unit is the weighted median of absolute costs: half of their sum is due to larger
-ones. The few largest are left out.
+The temperature falls geometrically. At the first temperature, `heat` moves to a worse partition per element and sweep
+would be accepted, estimated from the initial partition. At the last temperature, COLD moves, or a tenth of `heat`,
+would be accepted. In this estimate, a move that changes the cost by less than a unit counts in proportion to the
+change. Otherwise many moves that change the cost very little would make both temperatures very small. The unit is the
+weighted median of the absolute costs: half of their sum is due to larger ones. The few largest costs are left out.
 
-A dense problem is annealed in 32-bit integers. A pair that costs more than all that attracts one of its elements is
-worth no join, whatever else is in the subset; so its cost is lowered to the smaller of the two sums, and one unit
-more. The same stands for a required cut: while one is violated, there is an element that gains by being alone. And a
-pair that attracts more than all other costs of one of its elements together is joined, however much it is.
-Integer costs stay exact; other costs are rounded at about 2**-28 of the largest sum.
+A dense problem is annealed in 32-bit integers. If a pair costs more than the sum of all attraction of one of its
+elements, no join of this pair lowers the cost, whatever else is in the subset. Its cost is therefore lowered to the
+smaller of the sums of its two elements, plus one unit. A required cut gets the same cost: as long as it is violated,
+one of its elements gains by being alone. In the same way, a pair that attracts more than the sum of all other absolute
+costs of one of its elements is limited. Integer costs stay exact; other costs are rounded to multiples of about 2**-28
+of the largest sum.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Annealer:
     Attributes
     ----------
     spent : float
-        Nanoseconds of all runs so far, by estimates that do not look at the clock.
+        The estimated nanoseconds of all runs so far, which do not depend on the clock.
     """
 
     def __init__(self, p: SetPartition) -> None:
@@ -80,7 +81,7 @@ class Annealer:
         return other
 
     def work(self, labels: Labels) -> float:
-        """About how many nanoseconds a sweep takes."""
+        """The estimated nanoseconds of a sweep."""
         n = self.p.n
         if self.p.matrix is not None:
             return 0.3 * n * (int(labels.max()) + 1) + 0.1 * n * n
@@ -110,7 +111,7 @@ class Annealer:
     def temperatures(self, labels: Labels, heat: float) -> tuple[float, float]:
         """The first and last temperature for labels like these. O(MOVES + n)
 
-        `heat` is how many moves to a worse partition are accepted per element in the first sweep.
+        `heat` is the number of moves to a worse partition that are accepted per element in the first sweep.
         """
         deltas, elements = self._deltas(canonical(labels))
         with np.errstate(over="ignore"):  # inf is as good as what is too large
@@ -127,7 +128,7 @@ class Annealer:
         return self._temperature(accepted, wanted[0]), self._temperature(accepted, wanted[1])
 
     def _temperature(self, accepted: Callable[[int], float], wanted: float) -> float:
-        """At which so many moves are accepted, if `accepted` says how many are at which of TEMPERATURES."""
+        """The temperature at which so many moves are accepted, from the numbers `accepted` at TEMPERATURES."""
         k = bisect_left(range(len(TEMPERATURES)), wanted, key=accepted)
         if k == 0 or k == len(TEMPERATURES):
             return self.unit * float(TEMPERATURES[min(k, len(TEMPERATURES) - 1)])
@@ -136,7 +137,7 @@ class Annealer:
         return self.unit * float(TEMPERATURES[k - 1] * exp(share * log(ratio)))
 
     def _deltas(self, labels: Labels) -> tuple[NDArray[np.float64], int]:
-        """Changes of cost by moves of some elements to subsets they are linked to or empty ones, and how many."""
+        """Changes of cost by moves of some elements to linked subsets or to new ones, and the number of moves."""
         p, k = self.p, int(labels.max()) + 1
         size = np.bincount(labels)
         if p.matrix is not None:
@@ -168,12 +169,12 @@ class Annealer:
 
 
 def _unit(costs: NDArray[np.float64]) -> float:
-    """The weighted median of what attracts, or of what repels if nothing attracts; see above."""
+    """The weighted median of the attracting costs, or of the repelling ones if none attracts; see above."""
     return _weighted_median(-costs if (costs < 0).any() else costs)
 
 
 def _weighted_median(values: NDArray[np.float64]) -> float:
-    """The value up to which half of the sum of all but the largest values lies; 1 if there is none."""
+    """The value below which half of the sum of all but the largest values lies; 1 if there are no values."""
     values = np.sort(values[values > 0])
     values = values[: max(1, len(values) - 1 - int(OUTLIERS * len(values)))]
     scaled = np.cumsum(values / values[-1]) if len(values) else values
@@ -181,7 +182,7 @@ def _weighted_median(values: NDArray[np.float64]) -> float:
 
 
 def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
-    """The matrix in 32-bit integers as described above, and how many units a cost of 1 has."""
+    """The matrix in 32-bit integers as described above, and the number of units in a cost of 1."""
     n = len(matrix)
     attraction = np.empty(n)
     for top in range(0, n, ROWS):
@@ -214,7 +215,7 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
             rows[np.searchsorted(mine, ends[here, one]), ends[here, other]] = lowered_at[here, 2]
         sums[mine] = np.abs(rows).sum(axis=1)
     largest = float(sums.max(initial=0.0))
-    room = _dense_annealing.LARGEST - n  # every cost may be rounded up by a half
+    room = _dense_annealing.LARGEST_ROW - n  # every cost may be rounded up by a half
     exponent = math.frexp(room)[1] - math.frexp(largest)[1] - 1 if largest > 0 else 0
     scale = math.ldexp(1.0, max(-1000, min(1000, exponent)))
     integers = np.empty((n, n), np.int32)
@@ -232,7 +233,7 @@ def as_integers(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int32], float]:
 def _limited(
     matrix: NDArray[np.float64], attraction: NDArray[np.float64], rows: slice | NDArray[np.int64], more: float
 ) -> NDArray[np.float64]:
-    """Some rows of a matrix, with costs lowered to what attracts one of the two elements, and a little more."""
+    """Some rows of a matrix, with costs lowered to slightly more than the attraction of one of the two elements."""
     limit = np.minimum(attraction[rows, None], attraction[None, :])
     limit += more
     return np.minimum(matrix[rows], limit, out=limit)

@@ -1,12 +1,12 @@
 """Rounds of annealing: three tasks anneal, the fourth recombines two of the best partitions.
 
-A task anneals once, or several times for a shorter time, with one of several heats, from the best partition or, where
-there is time to forget it, from all elements apart or all together. What the runs of a task are better at in different
-regions (see recombination.py) adds up.
+A task anneals once, or several times with fewer sweeps, with one of several heats. A run starts from the best partition
+or, if there is enough time to become independent of the start, from all elements apart or all together. The runs of a
+task are combined region by region (see recombination.py), so that their improvements in different regions add up.
 
-No single heat is best: cluster editing on sparse graphs needs a hotter start than random complete graphs, so tasks take
-turns. Nor is slow annealing: on random complete graphs and in cluster editing it ends again and again in the broadest
-valley, not the deepest. Many short runs find the latter sooner.
+No single heat is best for all problems: cluster editing on sparse graphs needs a hotter start than random complete
+graphs. So tasks alternate between heats. One slow run is not always best, either: on random complete graphs and in
+cluster editing, slow runs end in the same local optimum again and again, and many short runs find better ones sooner.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class AnnealingRounds:
     parameters : AnnealingParameters
     share : float
     polish : callable or None
-        What improves the result of a task.
+        A function that improves the result of a task.
     """
 
     name = "annealing"
@@ -74,7 +74,7 @@ class AnnealingRounds:
         return len(turn.seeds) * (RUN + (1 if p.is_dense else 2) * self._sweeps(turn) * work + polish)
 
     def _sweeps(self, turn: Turn) -> int:
-        """Of a task."""
+        """The number of sweeps of a task."""
         a, work = self.parameters, self.annealer.work(turn.pool.labels)
         fewest, most = max(a.fewest, min(a.sweeps[0], a.longest / work)), a.sweeps[1]
         return int(max(fewest, min(most, a.work / work)) * 2 ** (turn.level / 2))
@@ -119,6 +119,6 @@ class AnnealingRounds:
 
 
 def other_start(p: SetPartition, kind: int) -> Labels:
-    """All elements together if a number is odd, and nothing is required to be cut, else apart."""
+    """All elements together if a number is odd and there are no required cuts, else apart."""
     together = kind % 2 == 1 and not p.has_must_cut
     return np.zeros(p.n, np.int32) if together else np.arange(p.n, dtype=np.int32)

@@ -1,7 +1,7 @@
 """Checkpoints: the best labels so far in a file, and beside it, in FILE.bound, the best lower bound proven so far.
 
-The labels are those of any labels file. The bound stands by itself only together with what it is a bound of, so the
-fingerprint of the problem is written with it, and a bound of another problem is not used.
+The labels are in the format of any labels file. The fingerprint of the problem is written with the bound, so that a
+bound of another problem is never used.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ BOUND = ".bound"
 def saved(
     p: SetPartition, result: PartitionResult, checkpoint: str | os.PathLike[str] | None, labels: bool = True
 ) -> PartitionResult:
-    """Write a result to its checkpoint, if there is one; the result, with the better bound of an earlier run.
+    """Write a result to its checkpoint, if there is one; return the result, with a better bound of an earlier run.
 
     Raises
     ------
     FormatError
-        If the file beside the checkpoint is no bound.
+        If the file beside the checkpoint does not contain a bound.
     """
     if checkpoint is None:
         return result
@@ -45,8 +45,12 @@ def saved(
             stream.write(json.dumps({"lower_bound": bound, "problem": problem}).encode() + b"\n")
     if bound >= result.cost and result.status != Status.OPTIMAL:
         message = "proven optimal (by the bound of the checkpoint)"
-        return replace(result, lower_bound=result.cost, status=Status.OPTIMAL, message=message)
-    return replace(result, lower_bound=min(bound, result.cost))
+        bounds = (*result.bounds, (result.seconds, result.cost))
+        return replace(result, lower_bound=result.cost, bounds=bounds, status=Status.OPTIMAL, message=message)
+    if bound <= result.lower_bound:
+        return result
+    bound = min(bound, result.cost)
+    return replace(result, lower_bound=bound, bounds=(*result.bounds, (result.seconds, bound)))
 
 
 def _read(path: str, problem: str) -> float:

@@ -1,19 +1,20 @@
 """Fusion moves (Beier, Hamprecht & Kappes 2015), for problems with few pairs for each element.
 
-A step makes another partition, a proposal, and contracts what it and the best partition agree on. What is left is
-small; it is annealed. Region by region, the best of what came out is taken, and improved by pairwise Kernighan-Lin, or
-with a background by multilevel moves (levels.py), where it has changed. A proposal comes from
+A step makes another partition, the proposal. Elements that are together in both the proposal and the best partition are
+contracted, and the small problem that is left is annealed. In each region, the best of the three partitions is taken.
+The result is improved where it has changed, by pairwise Kernighan-Lin or, with a background, by multilevel moves
+(levels.py). A proposal comes from
 
-- greedy joining of costs with normal noise, of one of several strengths; or
-- few sweeps of annealing from all elements apart, with one of several heats;
-- an iteration of multilevel moves from all elements apart, in random order (a strategy of its own, else the same).
+- greedy joining of costs with normal noise, of one of several strengths;
+- few sweeps of annealing from all elements apart, with one of several heats; or
+- an iteration of multilevel moves from all elements apart, in random order (this is a separate strategy).
 
-The first is better on grids and region graphs, the second, by far, on random graphs. Proposals are tried as often as
-they have earned: with a probability that grows with what they gained for each nanosecond of work.
+The first is better on grids and region graphs; the second is far better on random graphs. Proposals are chosen at
+random, with a probability that grows with their gains per nanosecond of work.
 
-Large problems are divided: each task works on a region of its own, a union of subsets of the best partition that
-grows breadth first from a random one. What the tasks gain in different regions adds up, and the arrays of a region
-stay in the caches.
+Large problems are divided: each task works on a region of its own, a union of subsets of the best partition that grows
+breadth first from a random subset. The gains of the tasks in different regions add up, and the arrays of a region stay
+in the caches.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ from graphpart.partition.anytime_search.levels import polished, proposal_by_leve
 from graphpart.partition.anytime_search.parameters import FusionParameters
 from graphpart.partition.anytime_search.recombination import best_of_regions
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
-from graphpart.partition.local_search import _background_joining, _sparse_joining
+from graphpart.partition.local_search import _sparse_joining
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import SMALL
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
@@ -75,7 +77,7 @@ class FusionRounds:
         self.credit = Credit(len(self.arms), parameters.kept, parameters.floor)
 
     def _arms(self) -> list[tuple[str, float, int]]:
-        """The kinds of proposals, each with its strength and number of sweeps."""
+        """The kinds of proposals, with strength and number of sweeps."""
         a = self.parameters
         arms: list[tuple[str, float, int]] = [("annealing", heat, sweeps) for sweeps in a.sweeps for heat in a.heats]
         if repels(self.annealer.p):
@@ -108,7 +110,7 @@ class FusionRounds:
         return tasks
 
     def _work(self, arm: int) -> float:
-        """About how many nanoseconds a step takes on all elements."""
+        """The estimated nanoseconds of a step on all elements."""
         p, (kind, _, sweeps) = self.annealer.p, self.arms[arm]
         anneal = 8.0 * sweeps * (p.n + 2 * p.m) + 4.0 * self.parameters.small_sweeps * (p.n + p.m)
         return ((LEVELS if kind == "levels" else JOINING) + POLISH + 4 * ARRAYS) * (p.n + p.m) + anneal
@@ -119,6 +121,7 @@ class FusionRounds:
             if len(task.elements) < 2:
                 return Found(labels, RUN, arm=task.arm)
             p, labels = p.restrict(task.elements), canonical(labels[task.elements])
+            stopping = stopping.child(plus=np.inf)
         annealer = Annealer(p) if p is not self.annealer.p else self.annealer.copy()
         rng = np.random.default_rng(task.seed)
         for other in task.others:
@@ -181,40 +184,34 @@ def noisy_joining(p: SetPartition, strength: float, rng: np.random.Generator, st
     finite = np.isfinite(cost)
     mean = float(np.abs(cost[finite]).mean()) if finite.any() else 0.0
     noisy = cost + rng.standard_normal(p.m) * (strength * mean)
-    if p.background is not None:
-        w, limit = terms_of(p), Stopping(stopping.remaining)
-        return canonical(
-            _background_joining.join_with_background(
-                p.n, u, v, noisy, w.weights, w.partner, w.factor, p.tolerance, 0.0, limit
-            )
-        )
-    return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, p.tolerance, 0.0, Stopping(stopping.remaining)))
+    apart = stopping.child(plus=np.inf)  # other costs
+    return canonical(_sparse_joining.join_sparse(p.n, u, v, noisy, terms_of(p), p.tolerance, 0.0, apart))
 
 
 def fused(
     annealer: Annealer, labels: Labels, proposal: Labels, heat: float, sweeps: int, seed: int, stopping: Stopping
 ) -> Labels:
-    """The best of what can be made of two partitions; no worse than the first."""
+    """The best partition that recombination makes of two partitions; it is not worse than the first."""
     p = annealer.p
-    blocks = agreement(labels, proposal)
-    small = p.contract(blocks)
+    contraction = Contraction(p, agreement(labels, proposal))
+    small = contraction.problem
     if small.background is not None and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
         small = small.to_dense()
     annealer.spent += ARRAYS * 4 * (p.n + p.m)
-    first = np.unique(blocks, return_index=True)[1]
-    mine, theirs = canonical(labels[first]), canonical(proposal[first])
+    mine, theirs = contraction.project(labels), contraction.project(proposal)
     if small.n < 2:
         return labels
     other = Annealer(small)
-    found = other.run(mine, sweeps, other.temperatures(mine, heat), seed, stopping)
+    apart = stopping.child(plus=np.inf)  # what the two agree on costs something, too
+    found = other.run(mine, sweeps, other.temperatures(mine, heat), seed, apart)
     annealer.spent += other.spent
-    return canonical(best_of_regions(small, best_of_regions(small, mine, theirs), found)[blocks])
+    return canonical(contraction.lift(best_of_regions(small, best_of_regions(small, mine, theirs), found)))
 
 
 def polished_changes(annealer: Annealer, before: Labels, labels: Labels, stopping: Stopping, thorough: bool) -> Labels:
     """Labels improved as :func:`~.levels.polished` does, in changed subsets and all that are linked to them.
 
-    Where this is more than half of all elements, all are improved. What it was before was improved already.
+    If these are more than half of all elements, all elements are improved. The former labels were improved already.
     """
     p = annealer.p
     elements = around_changes(p, before, labels)
@@ -227,12 +224,12 @@ def polished_changes(annealer: Annealer, before: Labels, labels: Labels, stoppin
     annealer.spent += POLISH * (q.n + q.m) + ARRAYS * (p.n + p.m)
     mine = canonical(labels[elements])
     whole = labels.astype(np.int64)
-    whole[elements] = p.n + best_of_regions(q, mine, polished(q, mine, stopping, thorough))
+    whole[elements] = p.n + best_of_regions(q, mine, polished(q, mine, stopping.child(plus=np.inf), thorough))
     return canonical(whole)
 
 
 def around_changes(p: SetPartition, before: Labels, labels: Labels) -> NDArray[np.int64]:
-    """The elements of all subsets that there were not before, and of all subsets linked to these, ascending."""
+    """The elements of all new subsets, and of all subsets linked to these, ascending."""
     _, place, sizes = np.unique(before * np.int64(p.n) + labels, return_inverse=True, return_counts=True)
     sizes = sizes[place]
     changed = (np.bincount(labels)[labels] != sizes) | (np.bincount(before)[before] != sizes)

@@ -1,4 +1,4 @@
-"""What the search does with multilevel moves: how it improves partitions, and makes others."""
+"""Multilevel moves in the search: improving partitions, and making other ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.multilevel import improve_by_levels
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["has_small_subsets", "iteration", "polished", "proposal_by_levels"]
@@ -18,7 +17,7 @@ SMALL_SUBSETS = 30.0  # elements of a subset on average, up to which pairs of su
 def polished(p: SetPartition, labels: Labels, stopping: Stopping, thorough: bool = False) -> Labels:
     """Canonical labels after pairwise Kernighan-Lin; with a background, after an iteration of multilevel moves.
 
-    If subsets are small there, and it is to be thorough, pairwise Kernighan-Lin follows.
+    If subsets are small, and with `thorough`, pairwise Kernighan-Lin follows.
     """
     if stopping.check(np.inf):
         return labels
@@ -28,13 +27,13 @@ def polished(p: SetPartition, labels: Labels, stopping: Stopping, thorough: bool
 
 
 def proposal_by_levels(p: SetPartition, stopping: Stopping, rng: np.random.Generator) -> Labels:
-    """What one iteration over all levels makes of elements that are alone, in random order."""
+    """The result of one iteration over all levels from single elements, in random order."""
     alone = np.arange(p.n, dtype=np.int32)
     return iteration(p, alone, stopping, rng, shuffled=True)
 
 
 def has_small_subsets(labels: Labels) -> bool:
-    """Whether subsets have few elements on average, such that looking at pairs of them takes little time."""
+    """Whether subsets have few elements on average, so that switches between pairs of them take little time."""
     return len(labels) <= SMALL_SUBSETS * (int(labels.max(initial=0)) + 1)
 
 
@@ -42,9 +41,4 @@ def iteration(
     p: SetPartition, labels: Labels, stopping: Stopping, state: np.random.Generator, shuffled: bool = False
 ) -> Labels:
     """One iteration over all levels, which does not count as one of the search."""
-    part = Stopping(stopping.remaining, 1, None, stopping.callback)
-    labels = improve_by_levels(p, labels, part, state, shuffled=shuffled)
-    if part.reason not in (None, Status.ITERATION_LIMIT):
-        stopping.stop(part.reason)
-    part.reraise()
-    return labels
+    return improve_by_levels(p, labels, stopping.child(iterations=1), state, shuffled=shuffled)

@@ -39,10 +39,16 @@ class Pool:
         """The best partition."""
         return self.members[0][1]
 
-    def take(self, labels: Labels, independent: bool = False) -> float:
-        """Let labels join, better with the best regions of the best partition; by how much they are the best, or 0.
+    def begin(self, labels: Labels) -> None:
+        """Begin with what local search has made of the only partition, if it is better."""
+        cost = self.p.evaluate_labels(labels)
+        if cost < self.cost:
+            self.members = [(cost, labels)]
 
-        What does not come from the best partition may join as it is.
+    def take(self, labels: Labels, independent: bool = False) -> float:
+        """Add labels, improved by the better regions of the best partition; return the gain over the best, or 0.
+
+        Labels that were found independently of the best partition may be added as they are.
         """
         best, labels = self.cost, canonical(labels)
         if np.array_equal(labels, self.labels):

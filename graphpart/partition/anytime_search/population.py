@@ -1,17 +1,19 @@
 """A population of partitions that recombine until their children are no better than they are.
 
-It begins with `size` partitions, made independently of each other. Then two of them, drawn at random, are recombined
-(see recombination.py): annealing on what they agree on is hot, and short and cool on all elements. The child takes the
-place of the worst member if it costs less, and does not cost the same as another member: many of those would be the
-same partition. The end is when FAILURES times `size` children in a row found no place. By then the members have grown
-alike, and another population is a better use of time than more of their children.
+A population begins with `size` partitions that are made independently of each other. Then two members, drawn at random,
+are recombined (see recombination.py): what both have in common is contracted and annealed from a high temperature; then
+all elements are annealed, from a low temperature and for a short time. The child replaces the worst member if it costs
+less than this and not the same as another member, since partitions of equal cost are often the same. The population
+ends when FAILURES times `size` children in a row have replaced no member. By then the members are similar, and another
+population is a better use of time than more children.
 
-On random complete graphs the best of many populations is found far sooner than by annealing of any length: what good
-partitions have in common is mostly right, and what is left when it is contracted is small.
+On random complete graphs, populations find the best partitions far sooner than annealing of any length: what good
+partitions have in common is mostly right, and the problem that is left when it is contracted is small.
 
-In a round of populations, three begin with partitions annealed from all elements apart, or together, so that they know
-nothing of what was found before; the fourth with the best partitions found, most of which such populations have left.
-They begin once annealing has found nothing better for two rounds, or after some rounds, if the problem is small enough.
+In a round of populations, three of four populations begin with partitions that are annealed from all elements apart, or
+together, independently of earlier results. The fourth begins with the best partitions found so far, most of which come
+from such populations. Populations begin when annealing has found nothing better for two rounds, or after a number of
+rounds, if the problem is small enough.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ SWEEPS = (300, 100)  # hot and cool
 def best_of_population(
     annealer: Annealer, first: Callable[[int], Labels], size: int, seed: int, stopping: Stopping
 ) -> Labels:
-    """The best member at the end; `first` makes the k-th of the first members."""
+    """The best member at the end; `first(k)` makes the k-th of the first members."""
     p, rng = annealer.p, np.random.default_rng(seed)
     members: list[tuple[float, Labels]] = []  # ascending
     while len(members) < size and not (members and stopping.check(members[0][0])):
@@ -81,7 +83,7 @@ class PopulationRounds:
     parameters : PopulationParameters
     share : float
     polish : callable or None
-        What improves the result of a task.
+        A function that improves the result of a task.
     """
 
     name = "population"
@@ -97,7 +99,7 @@ class PopulationRounds:
         self.annealer, self.parameters, self.share, self.polish = turn.annealer, parameters, share, polish
 
     def young(self) -> int:
-        """Sweeps of annealing of each of the first members."""
+        """The number of sweeps of annealing for each of the first members."""
         return min(self.parameters.most_young, self.parameters.young * self.annealer.p.n)
 
     def ready(self, turn: Turn) -> bool:
@@ -105,7 +107,7 @@ class PopulationRounds:
         return turn.mature and first <= self.parameters.largest
 
     def size(self) -> float:
-        """Members of a population at first."""
+        """The number of members of a population at the beginning."""
         a = self.parameters
         return max(a.fewest, min(a.members, a.share * self.annealer.p.n))
 

@@ -1,20 +1,22 @@
-"""The portfolio of strategies on one problem: rounds of tasks, given to the strategies that have earned them.
+"""The portfolio of strategies on one problem: rounds of tasks are given to strategies by their recent gains.
 
-A round is some tasks of one strategy, which run side by side and know nothing of each other. Which strategy has it is
-drawn at random: a strategy gets a share of the time, partly a fixed one, partly in proportion to what it has gained per
-nanosecond of work in its latest rounds. Work is counted, in sweeps, steps and elements, and not measured. The longer
-nothing has gained anything, the more the fixed shares weigh. Strategies begin in the order of how long their first
-round takes, each when the others have had about as much work.
+A round consists of several tasks of one strategy, which run in parallel and independently of each other. The strategy
+of a round is drawn at random. The share of a strategy is partly fixed, and partly in proportion to its gain per
+nanosecond of work in its latest rounds. Work is not measured, but estimated from sweeps, steps and elements. The longer
+no strategy has gained anything, the more the fixed shares count. Strategies begin in the order of the time that their
+first round takes, each when the others have done about as much work.
 
-Then, task by task, the regions in which the best partition is better are taken over from it, and the result joins the
-pool of the best partitions. When some rounds find nothing better, all strategies work longer.
+After a round, the result of each task takes over the regions in which the best partition is better, and joins the pool
+of the best partitions. If several rounds find nothing better, all strategies work longer.
 
-The random numbers of a round and of a task follow from the seed and the number of the round and of the task, and tasks
-are taken in their order; so the result after a number of rounds is the same on any number of threads.
+The random numbers of a round and of a task depend only on the seed and the numbers of the round and of the task, and
+results are taken in the order of the tasks. So the result after a number of rounds is the same on any number of
+threads.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -30,13 +32,11 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.pool import Pool
 from graphpart.partition.anytime_search.population import PopulationRounds
 from graphpart.partition.anytime_search.slow_annealing import SlowAnnealing
-from graphpart.partition.anytime_search.start import start_with_background
+from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.exact_solvers.brute_force import brute_force
-from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
-from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
+from graphpart.partition.enumeration.brute_force import LARGEST, enumerated
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -51,9 +51,9 @@ class Portfolio:
     ----------
     p : SetPartition
     labels : ndarray of int32, shape (n,)
-        Where to start; canonical.
+        The canonical labels to start from.
     within : float
-        The cost of required joins, which p does not know.
+        The cost of required joins, which is not part of p.
     seed, threads : int
     stopping : Stopping
         Its iterations are rounds.
@@ -92,57 +92,70 @@ class Portfolio:
         """The best partition."""
         return self.pool.labels
 
-    def run(self, patience: int | None) -> Status:
-        """Search until stopped, or for as long as patience lasts; the status if not stopped."""
+    def run(self, patience: int | None = None, until: float = math.inf, improved: bool = False) -> Status:
+        """Search until stopped, until seconds have passed, or for as long as patience lasts; may be called again.
+
+        Parameters
+        ----------
+        patience : int, optional
+            Rounds without improvement, after which the run ends.
+        until : float
+            Seconds of `stopping`, looked at after each round.
+        improved : bool
+            Whether local search has improved the partition to start from.
+
+        Returns
+        -------
+        Status
+            ``optimal``, or ``feasible``; why it was stopped says `stopping`.
+        """
         stopping, p = self.stopping, self.p
         stopping.record(self.cost)
         try:
             if p.n < 2:
                 return Status.OPTIMAL
-            if not stopping.check(self.cost):
-                child = Stopping(stopping.remaining, None, stopping.target - self.within, self._report)
-                self._take(canonical(self._improved(self.labels, child)))
-                if child.reason == Status.INTERRUPTED:
-                    stopping.stop(Status.INTERRUPTED)
-            if not stopping.check(self.cost):
-                if p.n <= self.parameters.portfolio.brute_force:
-                    found = brute_force(p, time_limit=stopping.remaining)
-                    self._take(found.labels)
-                    if found.status == Status.OPTIMAL:
-                        return Status.OPTIMAL
-                elif self.pool.cost <= trivial_bound(p) + p.tolerance:
+            if not self.strategies and not stopping.check(self.cost):
+                if not improved:
+                    part, start = stopping.child(plus=self.within), self.parameters.start
+                    alone = int(self.labels.max()) + 1 == p.n
+                    self.pool.begin(canonical(improved_start(p, self.labels, alone, part, self.seed, start)))
+                    stopping.record(self.cost)
+                if p.n <= LARGEST and not stopping.check(self.cost):
+                    self._take(enumerated(p, stopping.child(plus=self.within)))
+                    return Status.OPTIMAL if stopping.reason is None else Status.FEASIBLE
+                if self.pool.cost <= trivial_bound(p) + p.tolerance:
                     return Status.OPTIMAL
-                self._rounds(patience)
+            if not stopping.check(self.cost):
+                self._rounds(patience, until)
         finally:
             if self.saver:
                 self.saver.save(self.labels, now=True)
         return Status.FEASIBLE
 
-    def _improved(self, labels: Labels, stopping: Stopping) -> Labels:
-        if self.p.background is not None:
-            state = np.random.default_rng(self.seed)
-            return start_with_background(self.p, labels, int(labels.max()) + 1 == self.p.n, stopping, state)
-        chains = not self.p.is_dense and 2 * self.p.m <= self.parameters.portfolio.chains * self.p.n
-        return (improve_by_pairs if chains else improve_by_sequences)(self.p, labels, stopping)
+    def take(self, labels: Labels) -> None:
+        """Let a partition that somebody else has found join the pool."""
+        self._take(labels)
 
     # ------------------------------------------------------------------------------------------------------- rounds
 
-    def _rounds(self, patience: int | None) -> None:
+    def _rounds(self, patience: int | None, until: float) -> None:
         stopping, parameters = self.stopping, self.parameters.portfolio
-        self.annealer = Annealer(self.p)
-        self.strategies = self._fitting(self._turn())
-        self.credit = Credit(len(self.strategies), parameters.fade, 0.0)
-        self.mean_work = np.zeros(len(self.strategies))  # of a round
+        if not self.strategies:
+            self.annealer = Annealer(self.p)
+            self.strategies = self._fitting(self._turn())
+            self.credit = Credit(len(self.strategies), parameters.fade, 0.0)
+            self.mean_work = np.zeros(len(self.strategies))  # of a round
         with ThreadPoolExecutor(min(parameters.tasks, self.threads)) as executor:
             while not stopping.check(self.cost) and (patience is None or self.idle < patience):
                 gain = self._round(executor)
                 self.idle = 0 if gain > 0 else self.idle + 1
                 if self.idle and self.idle % (parameters.slower_later if self.mature else parameters.slower) == 0:
                     self.level += 1
-                stopping.step(self.cost)
+                if stopping.step(self.cost) or stopping.seconds >= until:
+                    break
 
     def _fitting(self, turn: Turn) -> list[Strategy]:
-        """The strategies that fit the problem, with their shares of the time as long as nothing is known."""
+        """The strategies that are suitable for the problem, with their initial shares of the time."""
         p, all_ = self.p, self.parameters
         sparse = not p.is_dense and p.n >= all_.fusion.least
         light = not p.is_dense and 2 * p.m < all_.portfolio.polish * p.n
@@ -175,7 +188,7 @@ class Portfolio:
         return Turn(self.pool, self.annealer, number, self.idle, self.level, self.worked, self.mature, seeds, rng)
 
     def _chosen(self, turn: Turn) -> int:
-        """The place of the strategy that has this round."""
+        """The index of the strategy of this round."""
         ready = [k for k, strategy in enumerate(self.strategies) if strategy.ready(turn)]
         tried = [k for k in ready if self.mean_work[k]]
         for k in ready:
@@ -195,12 +208,12 @@ class Portfolio:
         return ready[int(min(np.searchsorted(chances, turn.rng.random() * chances[-1]), len(ready) - 1))]
 
     def _round(self, executor: ThreadPoolExecutor) -> float:
-        """What a round has gained."""
+        """Do a round; return its gain."""
         turn = self._turn()
         way = self._chosen(turn)
         strategy = self.strategies[way]
         tasks = strategy.plan(turn)
-        children = [self._child() for _ in tasks]
+        children = [self.stopping.child(plus=self.within) for _ in tasks]
         futures = [executor.submit(strategy.perform, *pair) for pair in zip(tasks, children, strict=True)]
         gains, works = [], []
 
@@ -223,14 +236,6 @@ class Portfolio:
         if gain > 0:
             self.stopping.record(self.cost)
         return gain
-
-    def _report(self, _: float, cost: float) -> bool:
-        """Serve the callback while a part of the run has this cost."""
-        return self.stopping.check(cost + self.within)
-
-    def _child(self) -> Stopping:
-        """For a part of the run: it does not know the cost of required joins, and calls nobody back."""
-        return Stopping(self.stopping.remaining, None, self.stopping.target - self.within)
 
     def _check(self) -> bool:
         if self.saver:

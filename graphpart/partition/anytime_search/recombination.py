@@ -1,4 +1,4 @@
-"""What two partitions of one problem make together."""
+"""Recombination of two partitions of one problem."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from graphpart.kernels import _pairs
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import Background
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
@@ -31,25 +32,25 @@ def recombined(
     seed: int,
     stopping: Stopping,
 ) -> Labels:
-    """What annealing makes of two partitions: first of the small problem of what they agree on, from x; then of all.
+    """Recombine two partitions by annealing: first with everything they have in common contracted, then all elements.
 
-    The first begins with `heat`, takes `sweeps[0]` sweeps and moves whole blocks of elements; so it joins and splits
-    subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]`.
+    The first annealing starts from x, begins with `heat`, takes `sweeps[0]` sweeps and moves whole sets of elements; so
+    it joins and splits subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]` sweeps.
     """
-    blocks = agreement(x, y)
-    small = Annealer(annealer.p.contract(blocks))
-    labels = canonical(x[np.unique(blocks, return_index=True)[1]])
-    labels = small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, stopping)[blocks]
-    annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (len(blocks) + annealer.p.m)
+    contraction = Contraction(annealer.p, agreement(x, y))
+    small, labels = Annealer(contraction.problem), contraction.project(x)
+    apart = stopping.child(plus=np.inf)  # the small problem does not know what required joins cost
+    labels = contraction.lift(small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, apart))
+    annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (annealer.p.n + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)
 
 
 def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
     """In each region, the partition of the two that costs less there; x on ties.
 
-    A region is a smallest set of elements that is a union of subsets in both partitions. No subset of either reaches
-    across its border, so the regions can be chosen from one by one, and the result costs no more than x or y.
-    Both satisfy required cuts. O(n + m), or O(n^2) on a matrix.
+    A region is a minimal set of elements that is a union of subsets in both partitions. No subset of either partition
+    is partly inside and partly outside of a region. So each region can be taken from either partition, and the result
+    costs no more than x or y. Both have to satisfy required cuts. O(n + m), or O(n^2) on a matrix.
     """
     first, last = int(x.max()) + 1, int(y.max()) + 1
     region = _pairs.connected_components(first + last, x, y + np.int32(first))[x]
@@ -83,9 +84,9 @@ def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
 def _gain_of_background(
     background: Background, x: Labels, y: Labels, region: NDArray[np.int32], k: int
 ) -> NDArray[np.float64]:
-    """What the background of y costs more than that of x, in each of k regions. O(n)
+    """The background of y less that of x in each of k regions. O(n)
 
-    What elements would pay for themselves is the same in both, and is left in.
+    Both include the terms of single elements with themselves, which cancel.
     """
     gain = np.zeros(k)
     for beta, (v, w) in zip(background.beta.tolist(), background.vectors, strict=True):

@@ -1,10 +1,10 @@
 """The anytime search: better partitions for as long as there is time.
 
-The start is the fixed point of greedy joining and Kernighan-Lin; where elements have few neighbours, of its form for
-pairs of subsets, which ends lower there; with a background, that of multilevel moves (start.py). Then strategies take
-turns, those most often that have earned it on this problem (see portfolio.py): annealing (annealing_rounds.py),
-populations (population.py), fusion (fusion.py) and tabu search (tabu.py). Their parameters are in parameters.py. A
-strategy is one class with few methods (strategy.py).
+The start is the fixed point of greedy joining and Kernighan-Lin. If elements have few neighbours, pairwise
+Kernighan-Lin is used, which finds lower costs for such problems; with a background, the start is that of start.py. Then
+strategies take turns: annealing (annealing_rounds.py, slow_annealing.py), populations (population.py), fusion
+(fusion.py) and tabu search (tabu.py). Strategies that have recently lowered the cost of this problem get more turns
+(see portfolio.py). Their parameters are in parameters.py. A strategy is one class with few methods (strategy.py).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.local_search.greedy_joining import joined
-from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.background import SMALL
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish
 from graphpart.partition.problem.labels import start_of
@@ -76,25 +77,25 @@ def search(
     Returns
     -------
     PartitionResult
-        With status ``optimal`` if no pair that repels is joined and none that attracts is cut, or if there are at most
-        10 elements; else ``feasible`` or why the search was stopped. `iterations` counts rounds; `history` has the best
-        cost over time.
+        With status ``optimal`` if all attracting pairs are joined and all repelling pairs cut, or if there are at most
+        14 elements; else ``feasible`` or the reason why the search was stopped. `iterations` counts rounds; `history`
+        has the best cost over time.
 
     Raises
     ------
     InvalidProblem, InvalidPartition, InvalidOption
         If an argument is not as described.
     FormatError
-        If the checkpoint cannot be read, or is of another problem.
+        If the checkpoint cannot be read, or belongs to another problem.
 
     Notes
     -----
-    A background takes no memory for pairs, whatever the number of elements. Subsets that attract an element by their
-    background alone are considered by multilevel moves only.
+    A background takes no memory for pairs, for any number of elements. Only multilevel moves consider subsets that
+    attract an element by their background alone.
 
     Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each element and
-    subset; for sparse ones the pairs as compressed rows, and O(n) for each thread. A thread that recombines has the
-    problem of what two partitions agree on, too: at most as large as the whole.
+    subset; for sparse problems the pairs as compressed rows, and O(n) for each thread. A thread that recombines two
+    partitions also has the contracted problem, which is at most as large as the whole.
 
     Examples
     --------
@@ -109,21 +110,22 @@ def search(
     p = _small_as_matrix(as_problem(problem, background=True))
     given = better_start(p, initial, checkpoint)
     start = (joined(p, stopping) if p.background is None else p.blocks()) if given is None else given
-    blocks = p.blocks()
-    q = _small_as_matrix(p.contract(blocks)) if len(p.must_join) else p
-    labels = canonical(start[np.unique(blocks, return_index=True)[1]]) if q is not p else start
-    within = p.evaluate_labels(blocks) if q is not p else 0.0
+    contraction = Contraction(p)
+    q = _small_as_matrix(contraction.problem)
+    labels = contraction.project(start)
     cut = cut_huge(q)  # such that tolerances and temperatures do not follow what nobody will pay
     if np.isfinite(cut.evaluate_labels(labels)):
         q = cut
     patience = PARAMETERS.portfolio.patience if time_limit is None and max_iterations is None else None
-    state = Portfolio(q, labels, within, seed or 0, threads or processors(), stopping, PARAMETERS)
+    state = Portfolio(q, labels, contraction.constant, seed or 0, threads or processors(), stopping, PARAMETERS)
     if checkpoint is not None:
-        state.saver = Saver(checkpoint, lambda labels, path: _write(p, labels[blocks], path))
+        state.saver = Saver(checkpoint, lambda labels, path: _write(p, contraction.lift(labels), path))
     status = state.run(patience)
     cost = p.evaluate_labels(start)
     bound = state.cost if status == Status.OPTIMAL else -np.inf
-    result = finish(p, state.labels[blocks], stopping, "search", status, lower_bound=bound, start=(start, cost))
+    result = finish(
+        p, contraction.lift(state.labels), stopping, "search", status, lower_bound=bound, start=(start, cost)
+    )
     return saved(p, result, checkpoint, labels=False)
 
 
@@ -139,7 +141,7 @@ def _write(p: SetPartition, labels: Labels, path: str) -> None:
 
 
 def better_start(p: SetPartition, initial: Any, checkpoint: str | os.PathLike[str] | None) -> Labels | None:
-    """The better one of the initial partition and the checkpoint, of those that there are."""
+    """The better one of the initial partition and the checkpoint; either may be missing."""
     given = []
     if initial is not None:
         given.append(start_of(p, initial))

@@ -1,10 +1,11 @@
 """Rounds of slow annealing, for problems with few pairs for each element.
 
-All tasks of a round anneal once, from all elements apart, and improve what they find by pairwise Kernighan-Lin. Each
-round takes twice as many sweeps as the one before, as soon as that is no more than some part of the work so far. On
-random graphs with costs of few values, the cost falls with the logarithm of the number of sweeps for as long as anyone
-has waited, below all that short runs and fusion find; on grids and region graphs it stays far above. So there is a next
-round only where the costs of the last two, extrapolated by few rounds, come as low as the best partition.
+All tasks of a round anneal once, from all elements apart, and improve the result by pairwise Kernighan-Lin. Each round
+takes twice as many sweeps as the one before. It begins when its work is not more than a fixed share of the work so far.
+On random graphs with costs of few values, the cost keeps falling with the logarithm of the number of sweeps, below the
+costs that short runs and fusion find. On grids and region graphs, it stays far above them. Therefore the costs of the
+last two rounds are extrapolated: there is another round only if the cost would reach that of the best partition within
+few rounds.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class SlowAnnealing:
     parameters : SlowParameters
     share : float
     polish : callable or None
-        What improves the result of a task.
+        A function that improves the result of a task.
     """
 
     name = "slow annealing"

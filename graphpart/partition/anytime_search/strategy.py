@@ -1,4 +1,4 @@
-"""What a strategy of the search is: it plans the tasks of a round, and performs each of them in a thread of its own."""
+"""The interface of strategies: a strategy plans the tasks of a round, and performs each in a thread of its own."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Found", "Strategy", "Task", "Turn"]
 
 @dataclass(frozen=True)
 class Turn:
-    """What a strategy may plan by: all of it follows from the seed and the rounds before.
+    """The information for planning a round, which depends only on the seed and the rounds before.
 
     Attributes
     ----------
     pool : Pool
     annealer : Annealer
     number : int
-        Of the round.
+        The number of the round.
     idle : int
         Rounds in a row without improvement.
     level : int
@@ -51,14 +51,14 @@ class Turn:
 
 @dataclass(frozen=True)
 class Task:
-    """What all tasks have; strategies add to it what they need."""
+    """The base of tasks; strategies add further attributes."""
 
     start: Labels
     seed: int
 
 
 class Found(NamedTuple):
-    """What a task has found."""
+    """The result of a task."""
 
     labels: Labels
     work: float  #: nanoseconds that it took, estimated from counts: the same on every machine
@@ -73,7 +73,7 @@ class Strategy(Protocol):
     ----------
     name : str
     share : float
-        Of the time, as long as nothing is known about what the strategies gain on this problem; not negative.
+        The share of the time as long as the gains of the strategies on this problem are not known; not negative.
     due : bool
         Whether it has the next round whenever it is ready.
     """
@@ -86,13 +86,13 @@ class Strategy(Protocol):
         """Whether it can have this round."""
 
     def first_work(self, turn: Turn) -> float:
-        """About how many nanoseconds of work its first round takes."""
+        """The estimated nanoseconds of work of its first round."""
 
     def plan(self, turn: Turn) -> list[Any]:
-        """The tasks of a round, each of about the same work, so that no thread waits long for another."""
+        """The tasks of a round, all of about the same work, so that no thread waits long for another."""
 
     def perform(self, task: Any, stopping: Stopping) -> Found:
-        """Do one task, in any thread. Reads the problem and the pool's partitions, and changes nothing."""
+        """Do one task, in any thread. It reads the problem and the partitions of the pool, and changes nothing."""
 
     def learn(self, found: Found, gain: float) -> None:
-        """Take note of what a task has gained; called in the order of the tasks, after the round."""
+        """Record the gain of a task; called in the order of the tasks, after the round."""

@@ -1,17 +1,18 @@
 """Rounds of tabu search (Glover 1989), for problems with few elements.
 
-Each task makes so many steps in the table of all moves of one element (see the kernel), from the best partition, from
-a child of two of the best, or from all elements apart. It walks on plateaus, where many moves cost nothing, and leaves
-narrow valleys, where annealing has to be lucky. What it ends with is no worse than where it began.
+Each task makes a number of steps in the table of all moves of one element (see the kernel). It starts from the best
+partition, from a child of two of the best partitions, or from all elements apart. Tabu search moves across plateaus,
+where many moves do not change the cost, and leaves narrow local optima, which annealing leaves only by chance. The
+result of a task is not worse than its start.
 
-Where some pairs repel far more than an element gains by being in its subset, the moves that keep them apart leave
-hardly any way from one good partition to another. Moves are then chosen by a guide: the same costs, none of them above
-some multiple of what elements gain on average. The partitions that the walk goes through need not keep all such pairs
-apart; the best one that is kept is the best by the true costs. This is strategic oscillation (Glover 1989) with the
-penalties of constrained colouring. No multiple is best on all problems, so walks take turns.
+If some pairs repel far more than an element gains by being in its subset, hardly any sequence of moves that keeps these
+pairs apart leads from one good partition to another. Moves are then chosen by a guide: the same costs, limited to a
+multiple of the average gain of elements. The partitions on the way need not keep all such pairs apart, but the best
+partition is chosen by the true costs. This is strategic oscillation (Glover 1989) with the penalties of constrained
+colouring. No multiple is best on all problems, so tasks alternate between several.
 
-A pair that costs more than all that attracts one of its elements is taken for a little more than that (see
-annealing.py), so that costs fit 32-bit integers.
+If a pair costs more than the sum of all attraction of one of its elements, its cost is lowered to slightly more than
+this sum (see annealing.py), so that costs fit into 32-bit integers.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class TabuRounds:
         self.guides = self._guides(-2.0 * turn.pool.cost / max(1, self.p.n))
 
     def _guides(self, gained: float) -> NDArray[np.int32]:
-        """The matrix with costs limited, if what an element gains on average is so much and some costs are larger."""
+        """Matrices with limited costs, if some costs are larger than the limit, which depends on the average gain."""
         limits = [round(level * gained * self.scale) for level in self.parameters.levels if gained > 0]
         guides = [np.minimum(self.matrix, limit) for limit in limits if 0 < limit < self.matrix.max(initial=0)]
         return np.stack(guides if len(guides) == len(self.parameters.levels) else [self.matrix])
@@ -88,7 +89,7 @@ class TabuRounds:
         return tasks
 
     def _start(self, k: int, turn: Turn) -> Labels:
-        """Of the k-th task: the best partition, a child of two of the best, or all elements apart."""
+        """The start of the k-th task: the best partition, a child of two of the best, or all elements apart."""
         pool, rng = turn.pool.members, turn.rng
         if k == 0:
             return pool[0][1]
@@ -114,9 +115,10 @@ class TabuRounds:
 
 
 def crossed(p: SetPartition, x: Labels, y: Labels) -> Labels:
-    """A child of two partitions (Galinier & Hao 1999): in turn, what is left of the cheapest subset of each of them.
+    """A child of two partitions (Galinier & Hao 1999): the cheapest remaining subset of each of them in turn.
 
-    Elements that are left in the end, since nothing attracts them in their subsets, are alone. O(n^2) for each subset.
+    Elements that a chosen subset contains are removed from both partitions. Elements that are left in the end, since
+    nothing attracts them in their subsets, are alone. O(n^2) for each subset.
     """
     n, none = p.n, len(x)
     u, v, cost = p.pairs()

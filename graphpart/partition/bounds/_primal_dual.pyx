@@ -1,4 +1,4 @@
-"""Kernels over the inequalities of a relaxation, row by row on flat arrays: the primal-dual method, and sums.
+"""Kernels over the inequalities of a relaxation, row by row on flat arrays: sums, the primal-dual method, projection.
 
 Row k has the variables ``pairs[starts[k]:middles[k]]`` with sign +, those up to ``starts[k + 1]`` with sign -.
 """
@@ -12,8 +12,8 @@ from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
 
-cdef double ROOM = -0.05   # a row with price 0 and more room than this is not looked at ...
-cdef int REST = 4          # ... in so many steps
+cdef double ROOM = -0.05   # a row with multiplier 0 and more room than this is not looked at ...
+cdef int REST = 4          # ... in so many steps or sweeps
 
 
 def arrange(const offset_t[::1] starts, const element_t[::1] pairs, const signed char[::1] signs, const uint64_t[::1] words):
@@ -101,31 +101,31 @@ cdef inline void add(double amount, offset_t start, offset_t middle, offset_t en
         out[pairs[i]] -= amount
 
 
-def add_rows(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] prices,
-             double[::1] out):
-    """Adds to each variable the sum of its signs times the prices of the rows."""
+def add_rows(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs,
+             const double[::1] multipliers, double[::1] out):
+    """Adds to each variable the sum of its signs times the multipliers of the rows."""
     cdef Py_ssize_t k
     with nogil:
         for k in range(middles.shape[0]):
-            if prices[k] != 0:
-                add(prices[k], starts[k], middles[k], starts[k + 1], &pairs[0], &out[0])
+            if multipliers[k] != 0:
+                add(multipliers[k], starts[k], middles[k], starts[k + 1], &pairs[0], &out[0])
 
 
 def reflect(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
             const double[::1] lower, const double[::1] upper, const double[::1] pair_steps, const double[::1] row_steps,
-            double[::1] y, double[::1] prices, double[::1] reduced, int iterations, Stopping stopping):
-    """`iterations` steps from (y, prices) and the reduced costs, reflected and drawn to where they began, in place.
+            double[::1] y, double[::1] multipliers, double[::1] reduced, int iterations, Stopping stopping):
+    """`iterations` steps from (y, multipliers) and the reduced costs, reflected and drawn to where they began.
 
-    A step from z = (y, prices) leads to T(z): y moves against its reduced costs and is clipped to its bounds, then the
-    prices move along the violation at the extrapolated point ``2 y_new - y`` and are clipped at 0. The next step begins
-    at ``w (2 T(z) - z) + (1 - w) z0``, where z0 is the first point and w is 1/2, 2/3, 3/4, ... The last step ends at
-    T(z), where prices are not negative. Rows with price 0 and much room are passed over now and then. Returns the
-    number of steps made.
+    All in place. A step from z = (y, multipliers) leads to T(z): y moves against its reduced costs and is clipped to its
+    bounds, then the multipliers move along the violation at the extrapolated point ``2 y_new - y`` and are clipped at 0.
+    The next step begins at ``w (2 T(z) - z) + (1 - w) z0``, where z0 is the first point and w is 1/2, 2/3, 3/4, ... The
+    last step ends at T(z), where multipliers are not negative. Rows with multiplier 0 and much room are passed over now
+    and then. Returns the number of steps made.
     """
     cdef Py_ssize_t m = y.shape[0], rows = rhs.shape[0], e, k
     cdef double value, change, w
     cdef double[::1] ahead = np.empty(m), before = np.empty(m)
-    cdef double[::1] first_y = np.array(y), first_prices = np.array(prices), first_reduced = np.array(reduced)
+    cdef double[::1] first_y = np.array(y), first_multipliers = np.array(multipliers), first_reduced = np.array(reduced)
     cdef unsigned char[::1] rest = np.zeros(rows, np.uint8)
     cdef int done = 0, step
     cdef bint last
@@ -147,15 +147,15 @@ def reflect(const offset_t[::1] starts, const offset_t[::1] middles, const eleme
                     rest[k] -= 1
                     continue
                 value = product(starts[k], middles[k], starts[k + 1], &pairs[0], &ahead[0]) - rhs[k]
-                if prices[k] == 0 and value < ROOM and first_prices[k] == 0:
+                if multipliers[k] == 0 and value < ROOM and first_multipliers[k] == 0:
                     rest[k] = REST
                     continue
-                value = prices[k] + row_steps[k] * value
+                value = multipliers[k] + row_steps[k] * value
                 value = value if value > 0 else 0.0
-                change = value - prices[k]
+                change = value - multipliers[k]
                 if change != 0:
                     add(change, starts[k], middles[k], starts[k + 1], &pairs[0], &reduced[0])
-                prices[k] = value if last else w * (value + change) + (1 - w) * first_prices[k]
+                multipliers[k] = value if last else w * (value + change) + (1 - w) * first_multipliers[k]
             done += 1
             if last:
                 break
@@ -194,3 +194,45 @@ def compressed(const offset_t[::1] starts, const offset_t[::1] middles, const el
             new_starts[k + 1] = at
             taken[k] = sum
     return starts_array, middles_array, out_array[:at], taken_array
+
+
+cdef inline double clipped(double value, double low, double high) noexcept nogil:
+    value = low if value < low else value
+    return high if value > high else value
+
+
+def project(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
+          const double[::1] row_steps, const double[::1] lower, const double[::1] upper, double step,
+          double[::1] point, double[::1] prices, unsigned char[::1] rest):
+    """One pass over the rows, in place.
+
+    `point` is what is to be projected, less ``step * prices`` times the rows; with its bounds as limits it is the
+    projection once no price changes.
+    """
+    cdef Py_ssize_t k, e
+    cdef offset_t i
+    cdef double value, change
+    with nogil:
+        for k in range(rhs.shape[0]):
+            if rest[k]:
+                rest[k] -= 1
+                continue
+            value = -rhs[k]
+            for i in range(starts[k], middles[k]):
+                e = pairs[i]
+                value += clipped(point[e], lower[e], upper[e])
+            for i in range(middles[k], starts[k + 1]):
+                e = pairs[i]
+                value -= clipped(point[e], lower[e], upper[e])
+            if prices[k] == 0 and value < ROOM:
+                rest[k] = REST
+                continue
+            change = row_steps[k] / step * value
+            change = change if prices[k] + change > 0 else -prices[k]
+            if change != 0:
+                prices[k] += change
+                change *= step
+                for i in range(starts[k], middles[k]):
+                    point[pairs[i]] -= change
+                for i in range(middles[k], starts[k + 1]):
+                    point[pairs[i]] += change

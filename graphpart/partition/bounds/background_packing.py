@@ -1,27 +1,28 @@
-"""Packing of stars and cycles, and message passing among them, where pairs that are not listed cost something.
+"""Packing of stars and cycles, and message passing between them, for problems with a background.
 
-As in `cycle_packing` and `message_passing`, but the pairs that close stars and cycles are mostly not listed: each has
-the background as its capacity, and is made when an inequality first uses it. What attracts are listed pairs only. (A
-background that attracts counts with all of its negative terms, in the certificate.)
+The algorithms are those of `cycle_packing` and `message_passing`. But the pairs that close stars and cycles are mostly
+not listed: the capacity of such a pair is its background, and the pair is added when an inequality first uses it. Only
+listed pairs attract. (If the background attracts, all of its negative terms are part of the bound, in the certificate.)
 
-1. Stars of each element and what it attracts, with half of the capacity from each end: where few neighbours of an
-   element are neighbours of each other, that is already the best that stars prove, one less than the number of an
-   element's neighbours for each element, halved.
-2. Then stars and cycles from what is left: large stars first, then conflicted triangles, then longer cycles along
-   shortest paths.
-3. Message passing shares capacities anew, and leaves room for 2, in turn.
+1. For each element, the star of this element and the elements that it attracts is packed, with half of the capacity of
+   each pair for the star at either end. If few neighbours of an element are neighbours of each other, this is already
+   the best bound that stars prove: for each element, half of (the number of its neighbours less one). 2. Stars and
+   cycles are packed into the capacity that is left: large stars first, then conflicted triangles, then longer cycles
+   along shortest paths. 3. Message passing redistributes capacities. Steps 2 and 3 take turns.
 
-Memory is in proportion to the listed pairs: of others, not more than some times as many are made.
+Memory is in proportion to the number of listed pairs: at most some times as many other pairs are added.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
-from graphpart.partition.bounds import _message_passing
-from graphpart.partition.bounds._background_packing import ImplicitPairs
+from graphpart.partition.bounds import _packing
+from graphpart.partition.bounds._implicit_packing import ImplicitPairs
 from graphpart.partition.bounds.cycle_packing import STAGES, pack_pairs
 from graphpart.partition.bounds.message_passing import ROUNDS
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
@@ -31,7 +32,7 @@ from graphpart.stopping import Stopping
 __all__ = ["ImplicitPacking", "pack_implicit", "pass_messages_implicit"]
 
 Floats = NDArray[np.float64]
-LARGEST = 16  # leaves of a star
+LARGEST_STAR = 16  # leaves of a star
 SHARES = (1.0, 0.25, 0.05, 0.0)  # of the mean attraction, that amounts of stars reach at least, in turn
 REACH = 50  # elements, the nearest ones, that cycles through an element go through
 MADE = 16  # times as many pairs as are listed are made, at most,
@@ -49,7 +50,7 @@ class ImplicitPacking:
     rows : Inequalities
     amounts : ndarray of float64, shape (k,)
     pairs : ImplicitPairs
-        The numbers of pairs: those that are listed, in their order, then those that were made.
+        The numbers of pairs: the listed pairs, in their order, then the added pairs.
     u, v, cost : ndarray, shape (m,)
         The listed pairs with their whole costs.
     """
@@ -78,7 +79,7 @@ class ImplicitPacking:
         return float((self.amounts * self._worth()).sum())
 
     def pack(self) -> float:
-        """Pack what fits into the capacity that is left; the value of that."""
+        """Pack stars and cycles into the capacity that is left; return the value gained."""
         if self.stopping.check(np.inf):
             return 0.0
         before = self.value
@@ -94,13 +95,12 @@ class ImplicitPacking:
         if not len(self.amounts):
             half = 0.5 * capacity[:m]
             for least in stages:
-                self.pairs.stars(rest, half, order, 0.5 * least, 3, LARGEST, True, self.stopping)
+                self.pairs.stars(rest, half, order, 0.5 * least, 3, LARGEST_STAR, True, self.stopping)
         for least in stages:
-            self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST, False, self.stopping)
+            self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST_STAR, False, self.stopping)
         self.pairs.stars(rest, capacity[:m], order, 0.0, 2, 2, False, self.stopping)
         self.pairs.cycles(rest, REACH, self.stopping)
-        ends, elements, term_ends, terms, amounts = self.pairs.end()
-        starts = np.concatenate([[0], ends])
+        starts, elements, term_ends, terms, amounts = self.pairs.end()
         triangular = np.diff(starts) * (np.diff(starts) - 1) // 2 == np.diff(np.concatenate([[0], term_ends]))
         stars = triangular & (np.diff(starts) > 3)
         found = Inequalities(
@@ -117,22 +117,24 @@ class ImplicitPacking:
         return self.value - before
 
     def share(self) -> None:
-        """Share capacities anew, if that raises the value."""
+        """Redistribute capacities, if this raises the value."""
         capacity = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
         worth, shared = self._worth(), self.amounts.copy()
-        _message_passing.share(self._ends, self._terms, capacity, worth, shared, SWEEPS, self.stopping)
+        _packing.share(self._ends, self._terms, capacity, worth, shared, SWEEPS, self.stopping)
         if float((shared * worth).sum()) > self.value:
             self.amounts = shared
 
-    def improve(self, rounds: int) -> None:
-        """Message passing: share and pack in turn, until that gains little."""
+    def improve(self, rounds: int) -> Iterator[float]:
+        """Message passing: redistribute and pack in turn, until this gains little; yields the gain of each round."""
         for _ in range(rounds):
             if not len(self.amounts) or self.stopping.check(np.inf):
                 break
             before = self.value
             self.share()
             self.pack()
-            if self.value - before <= LITTLE * before:
+            gained = self.value - before
+            yield gained
+            if gained <= LITTLE * before:
                 break
 
     def _add(
@@ -144,20 +146,21 @@ class ImplicitPacking:
         self._terms = np.concatenate([self._terms, terms])
 
     def _worth(self) -> Floats:
-        """What an amount of 1 of each raises the bound by: of a star, its leaves less one; of a cycle, one."""
+        """The rise of the bound by an amount of 1 of each: for a star, its leaves less one; for a cycle, one."""
         return np.where(self.rows.kinds == TWO_PARTITION, np.diff(self.rows.starts) - 2, 1).astype(np.float64)
 
 
 def pack_implicit(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
-    """See `cycle_packing.pack`, of which this is the form for problems with a background."""
+    """The form of `cycle_packing.pack` for problems with a background."""
     packing = ImplicitPacking(p, stopping)
     packing.pack()
     return packing.rows, packing.amounts
 
 
 def pass_messages_implicit(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> tuple[Inequalities, Floats]:
-    """See `message_passing.pass_messages`, of which this is the form for problems with a background."""
+    """The form of `message_passing.pass_messages` for problems with a background."""
     packing = ImplicitPacking(p, stopping)
     packing.pack()
-    packing.improve(rounds)
+    for _ in packing.improve(rounds):
+        pass
     return packing.rows, packing.amounts

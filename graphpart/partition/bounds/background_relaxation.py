@@ -1,8 +1,9 @@
 """The linear relaxation with a background: pairs that are not listed become variables when an inequality needs them.
 
-As in `relaxation`, but a pair without variable repels, and stays at 0: no inequality that holds asks for more. Where a
-point violates an inequality in which such a pair has a minus, the pair is made a variable (pricing): inequalities of
-stars, conflicted triangles among them, and of cycles that listed pairs close. The start is message passing.
+The algorithm is that of `relaxation`, but only some pairs are variables. All other pairs repel, and their value is 0 as
+long as this satisfies all inequalities. If a point violates an inequality in which such a pair has the sign minus, the
+pair becomes a variable (column generation). The inequalities are those of stars, which include conflicted triangles,
+and those of cycles that listed pairs close. The relaxation starts from the result of message passing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.partition.bounds.background_packing import FEW, LARGEST, MADE, ImplicitPacking
+from graphpart.partition.bounds.background_packing import FEW, LARGEST_STAR, MADE, ImplicitPacking
 from graphpart.partition.bounds.message_passing import ROUNDS
 from graphpart.partition.bounds.relaxation import Relaxation, most, tightened
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
@@ -25,7 +26,7 @@ ADDED = 1.0  # inequalities added in a round, at most, per listed pair
 
 
 class ImplicitRelaxation(Relaxation):
-    """The relaxation of a problem with a background and without required joins; first variables are listed pairs."""
+    """The relaxation of a problem with a background, without required joins; listed pairs are the first variables."""
 
     def __init__(self, packing: ImplicitPacking, stopping: Stopping) -> None:
         self.packing = packing
@@ -35,7 +36,7 @@ class ImplicitRelaxation(Relaxation):
         self._begin(packing.cost)
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The variables of pairs, which are made if there are none."""
+        """The variables of pairs, which are added if they do not exist."""
         numbers = self.packing.pairs.numbers(keys)
         keys = self.packing.pairs.made()[len(self.cost) - self.listed :]
         if len(keys):
@@ -49,7 +50,7 @@ class ImplicitRelaxation(Relaxation):
         return numbers
 
     def _find(self, tolerance: float) -> Inequalities:
-        starts, elements, amounts = self.packing.pairs.violated_stars(self.y, tolerance, LARGEST, self.stopping)
+        starts, elements, amounts = self.packing.pairs.violated_stars(self.y, tolerance, LARGEST_STAR, self.stopping)
         stars = np.diff(starts) > 3
         found = Inequalities(
             np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)
@@ -69,10 +70,11 @@ class ImplicitRelaxation(Relaxation):
 
 
 def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
-    """See `relaxation.solve_relaxation`, of which this is the form for problems with a background."""
+    """The form of `relaxation.solve_relaxation` for problems with a background."""
     packing = ImplicitPacking(p, stopping)
     packing.pack()
-    packing.improve(ROUNDS)
+    for _ in packing.improve(ROUNDS):
+        pass
     relaxation = ImplicitRelaxation(packing, stopping)
     relaxation.start(packing.rows, packing.amounts)
     return tightened(relaxation, stopping)

@@ -1,14 +1,15 @@
 """Cycle packing (Lange, Karrenbauer & Andres 2018): a lower bound from conflicted cycles, short ones first.
 
-On a cycle with exactly one repulsive pair, no partition joins all its attractive pairs and separates the repulsive one.
-So every partition costs at least the sum of all negative costs plus, for a set of such cycles with amounts of which
-no pair has to carry more than its absolute cost, the sum of the amounts. Cycles are packed greedily with the largest
-possible amounts.
+In a conflicted cycle, which has exactly one repulsive pair, no partition joins all attractive pairs and separates the
+repulsive one. Let amounts be assigned to a set of such cycles, such that the amounts of all cycles through a pair add
+up to at most its absolute cost. Then every partition costs at least the sum of all negative costs plus the sum of the
+amounts. Cycles are packed greedily with the largest possible amounts.
 
-A problem in a matrix has stars packed before: a centre s and leaves T that it attracts, and that repel each other. The
-2-partition inequality of {s} and T (Grötschel & Wakabayashi 1990) is worth |T| - 1 times the amount, and takes it from
-|T| attractive pairs, where triangles, the stars with two leaves, take two for one (for unit costs, Bläsius et al. 2022
-bound cluster editing by stars). Then triangles, by a kernel of their own, then longer cycles.
+For a problem in a matrix, stars are packed first: a centre s and leaves T that it attracts, and that repel each other.
+The 2-partition inequality of {s} and T (Grötschel & Wakabayashi 1990) raises the bound by |T| - 1 times the amount, and
+takes the amount from |T| attractive pairs. Triangles, which are stars with two leaves, take it from two attractive
+pairs and raise the bound by one amount only. (For unit costs, Bläsius et al. 2022 bound cluster editing by stars.)
+After stars, triangles are packed by a kernel of their own, then longer cycles.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds import _cycle_packing, _star_packing
+from graphpart.partition.bounds import _packing
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
@@ -45,22 +46,21 @@ def pack(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
 
 
 def pack_matrix(matrix: Floats, stopping: Stopping) -> tuple[Inequalities, Floats]:
-    """The same for a matrix of costs: the best of some packings of stars, then cycles."""
+    """Packing for a matrix of costs: the best of several packings of stars, then cycles."""
     n = len(matrix)
     finite = np.abs(matrix[np.isfinite(matrix)])
     mean = float(finite.mean()) if finite.size else 0.0
     stars, amounts, rest, best = Inequalities.none(), np.zeros(0), matrix, -1.0
     for leaves in LEAVES if n <= FEW else LEAVES[-1:]:
         left = matrix.copy()
-        elements, sizes, some = _star_packing.pack_stars(left, mean * np.array(SHARES), leaves, stopping)
+        starts, elements, some = _packing.pack_stars(left, mean * np.array(SHARES), leaves, stopping)
         # What triangles of the rest could add: half of what attracts, at most.
-        gain = float(some @ (sizes - 2)) - 0.5 * float(left[left < 0].sum()) / 2
+        gain = float(some @ (np.diff(starts) - 2)) - 0.5 * float(left[left < 0].sum()) / 2
         if gain > best:
-            starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-            kinds, splits = np.full(len(sizes), TWO_PARTITION, np.uint8), np.ones(len(sizes), np.int32)
+            kinds, splits = np.full(len(some), TWO_PARTITION, np.uint8), np.ones(len(some), np.int32)
             stars, amounts, rest, best = Inequalities(kinds, starts, elements, splits), some, left, gain
     rest = rest.copy()
-    starts, elements, some = _cycle_packing.pack_triangles(rest, stopping, 0.0)
+    starts, elements, some = _packing.pack_triangles(rest, stopping, 0.0)
     u, v = (index.astype(np.int32) for index in np.triu_indices(n, 1))
     left = rest[u, v]
     used = np.flatnonzero(left)
@@ -76,8 +76,8 @@ def pack_pairs(
     stopping: Stopping,
     stages: tuple[int, ...] = STAGES,
 ) -> tuple[Inequalities, Floats]:
-    """The same for pairs with costs."""
+    """Packing for pairs with costs."""
     attractive = (cost < 0).view(np.uint8)
     lengths = np.array([length for length in stages if length < n] + [n], np.int64)
-    starts, elements, amounts = _cycle_packing.pack_cycles(n, u, v, attractive, np.abs(cost), lengths, stopping)
+    starts, elements, amounts = _packing.pack_cycles(n, u, v, attractive, np.abs(cost), lengths, stopping)
     return Inequalities.cycles(starts, elements), amounts

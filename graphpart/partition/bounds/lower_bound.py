@@ -1,4 +1,4 @@
-"""Lower bounds: one front door, one table of methods, and a certificate for each answer."""
+"""Lower bounds: one public function, a table of methods, and a certificate for each bound."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption
+from graphpart.methods import find_name
 from graphpart.partition.bounds import (
     background_packing,
     background_relaxation,
@@ -20,6 +21,7 @@ from graphpart.partition.bounds import (
 from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import in_fitting_unit
 from graphpart.stopping import Stopping, interruptible
 
@@ -36,7 +38,7 @@ SMALL = 60_000  # pairs with a cost, up to which "auto" solves the relaxation
 
 
 def _fitting(p: SetPartition, stopping: Stopping) -> Found:
-    """A relaxation if the problem is small, the semidefinite one if it is dense, else message passing."""
+    """For small problems a relaxation, which is semidefinite if the problem is dense; else message passing."""
     used = int(np.count_nonzero(p.pairs()[2]))
     if used > SMALL:
         return message_passing.pass_messages(p, stopping)
@@ -54,12 +56,14 @@ BOUNDS: dict[str, Callable[[SetPartition, Stopping], Found]] = {
     "semidefinite": semidefinite.solve_semidefinite,
     "auto": _fitting,
 }
+#: Their further names.
+ALSO = {"cycle-packing": ("icp",), "lp": ("cutting-planes",), "semidefinite": ("sdp",)}
 DENSE_UP_TO = 400  # elements of a problem with a background, up to which a matrix takes less time, and proves more
 EIGENVECTORS_UP_TO = 2000  # elements; those of a matrix of that size take some seconds
 
 
 def _fitting_implicit(p: SetPartition, stopping: Stopping) -> Found:
-    """The relaxation if few pairs are listed, or time is limited: it is never far below what its start has."""
+    """The relaxation if few pairs are listed, or if time is limited, since it starts from message passing."""
     if p.m <= SMALL or stopping.remaining is not None:
         return background_relaxation.solve_implicit_relaxation(p, stopping)
     return background_packing.pass_messages_implicit(p, stopping)
@@ -90,18 +94,18 @@ def lower_bound(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     method : str
-        "negative-sum": the sum of all negative costs. "cycle-packing": plus a greedy packing of conflicted cycles and,
-        in matrices, stars, for problems of any size. "message-passing": raised by dual block-coordinate ascent. "lp":
-        the linear relaxation with cutting planes; the best on sparse graphs. "semidefinite": that with the matrix of
-        pairs positive semidefinite, O(n^3) for each of thousands of iterations; about as fast where the linear
-        relaxation is tight, and better where costs are dense and noisy, for up to some hundred elements. "auto":
-        "semidefinite" for up to 40 elements, or if at least a fifth of all pairs has a cost; "lp" for other small
-        problems; "message-passing" for large ones.
-        With a background, and more than some hundred elements, pairs that are not listed are made where an inequality
-        uses them, at most some times as many as are listed; "auto" then is "lp" for large problems, too, if there is a
-        time limit.
+        "negative-sum": the sum of all negative costs. "cycle-packing" (also "icp"): this sum plus a greedy packing of
+        conflicted cycles and, for matrices, of stars; for problems of any size. "message-passing": a packing that is
+        improved by dual block-coordinate ascent. "lp" (also "cutting-planes"): the linear relaxation with cutting
+        planes; the best bound on sparse graphs. "semidefinite" (also "sdp"): the linear relaxation with the condition
+        that the matrix of pairs is positive semidefinite. It takes O(n^3) for each of thousands of iterations. If the
+        linear relaxation is tight, it is about as fast as "lp"; if costs are dense and noisy, it is better, for up to
+        some hundred elements. "auto": "semidefinite" for up to 40 elements, or if at least a fifth of all pairs has a
+        cost; "lp" for other small problems; "message-passing" for large ones. For problems with a background and more
+        than some hundred elements, pairs that are not listed are added when an inequality uses them, at most some times
+        as many as are listed; "auto" is then "lp" for large problems, too, if there is a time limit.
     time_limit : float, optional
-        Seconds, after which the best bound so far is returned. The certificate itself takes longer.
+        Seconds, after which the best bound so far is returned. Making the certificate takes additional time.
     callback : callable, optional
         ``callback(seconds, cost)``, about every 50 ms; a true return value ends the work in the same way.
 
@@ -123,11 +127,10 @@ def lower_bound(
     [-5.0, -3.0]
     """
     p = as_problem(problem, background=True)
-    if method not in BOUNDS:
-        raise InvalidOption(f"method is {method!r}: expected one of {', '.join(BOUNDS)}")
+    method = find_name(method, BOUNDS, ALSO)
     stopping = Stopping(time_limit, None, None, callback)
-    blocks = p.blocks() if len(p.must_join) else None
-    q, exponent = p if blocks is None else p.contract(blocks), 0
+    contraction = Contraction(p)
+    q, exponent = contraction.problem, 0
     if method == "semidefinite" and q.n > EIGENVECTORS_UP_TO:
         raise InvalidOption(
             f"method is 'semidefinite', and the problem has {q.n} elements: expected at most {EIGENVECTORS_UP_TO} of "
@@ -138,11 +141,11 @@ def lower_bound(
     if q.background is None:
         q, exponent = in_fitting_unit(q)
     found, multipliers = (BOUNDS if q.background is None else WITH_BACKGROUND)[method](q, stopping)
-    stopping.reraise()
+    stopping.reraise()  # no result follows that would
     if exponent:
         with np.errstate(over="ignore", under="ignore"):
             multipliers = np.ldexp(multipliers, exponent)
         multipliers[~np.isfinite(multipliers)] = 0.0
-    if blocks is not None:
-        found = found.renamed(np.unique(blocks, return_index=True)[1])
+    if contraction.problem is not p:
+        found = found.renamed(contraction.first)
     return certify(p, method, found, multipliers)

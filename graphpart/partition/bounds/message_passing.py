@@ -1,29 +1,34 @@
 """Message passing: dual block-coordinate ascent over stars and conflicted cycles, from a packing of them.
 
-The amounts of a packing (see `cycle_packing`) are the feasible points of a linear program: maximise the sum of amounts
-times worths, where no pair carries more than its capacity. Over all conflicted cycles, its optimum is the bound of the
-relaxation of the set partition problem by all cycle inequalities (with the negative costs added; Demaine, Emanuel, Fiat
-& Immorlica 2006 relate it to multicommodity flow); stars go beyond. A greedy packing is a maximal point, not a maximum.
-From there, in turn, pairs share their capacity among the inequalities they are in (messages from pairs to inequalities
-and back, as Swoboda & Andres 2017 and Abbas & Swoboda 2022 pass them), which never lowers the bound, and further ones
-are packed into the capacity that this leaves over.
+The amounts of a packing (see `cycle_packing`) are the feasible points of a linear program. It maximises the sum of
+amounts times worths, where the worth of an inequality is the rise of the bound by an amount of 1, and where the amounts
+of all inequalities that contain a pair add up to at most the capacity of the pair. Over all conflicted cycles, its
+optimum plus the negative costs is the bound of the relaxation of set partition by all cycle inequalities (Demaine,
+Emanuel, Fiat & Immorlica 2006 relate it to multicommodity flow). Stars improve this bound. A greedy packing is a
+maximal point of the linear program, but not a maximum. From there, two steps take turns. First, each pair redistributes
+its capacity among the inequalities that contain it, by messages from pairs to inequalities and back (Swoboda & Andres
+2017; Abbas & Swoboda 2022), which never lowers the bound. Second, further inequalities are packed into the capacity
+that is left.
 
-A packing of whole amounts leaves no capacity to share. For a matrix, the start is therefore the mean of several
-packings, with the elements in different orders; the result is the best of the first packing and what comes of the mean.
+A packing with integer amounts leaves no capacity to redistribute. For a matrix, the start is therefore the mean of
+several packings, made with the elements in different orders. The result is the better one of the first packing and what
+message passing makes of the mean.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds import _message_passing
+from graphpart.partition.bounds import _packing
 from graphpart.partition.bounds.cycle_packing import FEW, STAGES, pack, pack_matrix, pack_pairs
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
 
-__all__ = ["pass_messages"]
+__all__ = ["pass_messages", "rounds_of_messages"]
 
 Floats = NDArray[np.float64]
 SWEEPS = 20  # between two packings
@@ -40,7 +45,16 @@ def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> 
     -----
     One sweep is linear in the number of pairs of all cycles (times the length of the cycles).
     """
-    first = pack(p, stopping)
+    *_, last = rounds_of_messages(p, stopping, rounds)
+    return last
+
+
+def rounds_of_messages(
+    p: SetPartition, stopping: Stopping, rounds: int = ROUNDS, first: tuple[Inequalities, Floats] | None = None
+) -> Iterator[tuple[Inequalities, Floats]]:
+    """The same after each step: first a packing, if it is not given, then rounds, each with a better bound."""
+    first = pack(p, stopping) if first is None else first
+    yield first
     rows, amounts = first
     averaged = False
     if p.matrix is not None and p.n <= FEW and not stopping.check(np.inf):
@@ -57,7 +71,7 @@ def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> 
         pairs = np.searchsorted(keys, terms)
         capacity = np.abs(cost)
         shared = amounts.copy()
-        _message_passing.share(starts, pairs, capacity, worth, shared, SWEEPS, stopping)
+        _packing.share(starts, pairs, capacity, worth, shared, SWEEPS, stopping)
         if shared @ worth > before:
             amounts = shared
         load = np.bincount(pairs, np.repeat(amounts, np.diff(starts)), len(cost))
@@ -65,15 +79,16 @@ def pass_messages(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> 
         rest[rest <= CRUMB * capacity] = 0.0
         more, more_amounts = _pack_rest(p, u, v, np.copysign(rest, cost), stopping)
         rows, amounts = rows + more, np.concatenate([amounts, more_amounts])
-        if float(more_amounts.sum()) + float(amounts[: len(worth)] @ worth) - before <= LITTLE * before:
+        gained = float(more_amounts.sum()) + float(amounts[: len(worth)] @ worth) - before
+        yield rows, amounts
+        if gained <= LITTLE * before:
             break
     if averaged and _value(p.n, rows, amounts) < _value(p.n, *first):
-        return first
-    return rows, amounts
+        yield first
 
 
 def _worth(starts: NDArray[np.int64], signs: NDArray[np.int8], rhs: Floats) -> Floats:
-    """What an amount of 1 of each inequality raises the bound by: its attractive pairs less its right-hand side."""
+    """The rise of the bound by an amount of 1 of each inequality: its attractive pairs less its right-hand side."""
     worth: Floats = np.add.reduceat(signs > 0, starts[:-1], dtype=np.int64) - rhs if len(rhs) else np.zeros(0)
     return worth
 

@@ -4,34 +4,36 @@
     subject to  a_k y <= b_k   for inequalities that every partition satisfies (see `inequalities`)
                 0 <= y <= 1    for each pair
 
-Prices l_k >= 0 of any inequalities prove the bound of a `certificate`, whatever y is: no solver has to be believed, and
-every iterate has a bound. The iteration is that of Chambolle & Pock 2011 with the diagonal steps of Pock & Chambolle
-2011, each step T reflected and drawn to the point z0 of the last restart: z_k+1 = (k+1)/(k+2) (2 T(z_k) - z_k) +
-z0/(k+2) (Halpern 1967; Lu & Yang 2024). The average over the steps since a restart, which Applegate et al. 2021 take,
-needed about three times as many to prove the same. Each iteration is a pass over the terms of the inequalities.
-At each restart, violated inequalities are added, and those with price 0 that are far from tight dropped. A pair in no
-inequality takes no part: its cost says what it is; nor does one that is fixed.
+Multipliers l_k >= 0 of any inequalities prove the bound of a `certificate`, whatever y is: no solver has
+to be trusted, and every iterate has a bound. The iteration is that of Chambolle & Pock 2011 with the diagonal steps of
+Pock & Chambolle 2011, each step T reflected and drawn to the point z0 of the last restart: z_k+1 = (k+1)/(k+2) (2
+T(z_k) - z_k) + z0/(k+2) (Halpern 1967; Lu & Yang 2024). Each iteration is a pass over the terms of the inequalities. At
+each restart, violated inequalities are added, and inequalities with multiplier 0 that are far from tight are dropped. A
+pair that is in no inequality takes no part in the iteration, since the sign of its cost determines its value; a pair
+that is fixed takes no part, either.
 
-Where all pairs are variables, the inequalities are triangles, then 2-partitions by local search (Grötschel &
-Wakabayashi 1989, 1990): from pairs of elements, and from those inequalities that have a price, by a few steps of tabu
-search, at most 12 elements each, or as `largest` and `patience` say. Where these are exhausted, odd wheels (Chopra &
-Rao 1993). Where only pairs with a cost are, they are conflicted cycles found along shortest paths: near ones first,
-then, where these are few, far ones between the sets of elements that pairs with y = 1 connect, up to a twentieth as
-many as variables in a round.
+If all pairs are variables, the inequalities are triangles, then 2-partitions (Grötschel & Wakabayashi 1989, 1990),
+then, when none of these is violated any more, odd wheels (Chopra & Rao 1993). 2-partitions are found by a few steps of
+tabu search that starts from pairs of elements and from inequalities with a positive multiplier; they have at most 12
+elements each, or as `largest` and `patience` say. If only pairs with a cost are variables, the inequalities are
+conflicted cycles found along shortest paths. Cycles of near elements come first. If few of these are found, far cycles
+follow: pairs with y = 1 connect elements to sets, and paths lead from set to set. In each round, at most a twentieth as
+many far cycles as variables are added.
 
-On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality, so triangles
-alone, like message passing, prove no more than half the sum of negative costs; 2-partitions, those with several
-elements on both sides among them, make the difference. Local search from pairs finds few of those that are violated: on
-100 elements with costs drawn from -100 to 100, steps from those with a price raised the bound from -33130 to -32175.
+On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality. Triangles alone,
+like message passing, therefore prove no more than half the sum of negative costs, and 2-partitions are needed, also
+with several elements on both sides.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.partition.bounds import _cuts, _cycle_cuts, _far_cycles, _primal_dual
+from graphpart.partition.bounds import _cuts, _cycle_cuts, _primal_dual
 from graphpart.partition.bounds.message_passing import ROUNDS, pass_messages
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, WHEEL, Inequalities
@@ -39,25 +41,25 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
-__all__ = ["Relaxation", "is_best_complete", "most", "solve_relaxation", "tightened"]
+__all__ = ["Relaxation", "is_best_complete", "most", "rounds_of", "solve_relaxation", "tightened"]
 
 Floats = NDArray[np.float64]
 COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
 COMPLETE_FROM = 0.2  # share of pairs with a cost, from which on they are anyway
 ITERATIONS, MOST_ITERATIONS = 50, 400  # between two restarts; twice as many after a round that raised no bound,
-EARLY = 0.3  # half as many while inequalities are violated by so much: new ones help more than better prices
+EARLY = 0.3  # half as many while inequalities are violated by so much: new ones help more than better multipliers
 VIOLATED, FINEST = 0.02, 1e-4  # by so much a point has to violate an inequality that is added, at first and at last
 FEW = 0.01  # inequalities per variable; if no more are added, that is halved
-SLACK = 0.1  # an inequality with price 0 and more room than this is dropped
+SLACK = 0.1  # an inequality with multiplier 0 and more room than this is dropped
 TRIANGLES, SETS, NEAR, WHEELS = 4.0, 0.2, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
-LARGEST = 12  # elements in a 2-partition
+LARGEST_TWO_PARTITION = 12  # elements in a 2-partition
 # 2-partitions from which others are searched in a round, steps from each, and how many may be added, per variable
 QUICKLY, THOROUGH = (200, 10, NEAR), (4000, 20, NEAR)
 DEEPLY = 4000, 3 * NEAR  # the same where steps are given
 MOST_FAR, WORK = 0.05, 100  # far cycles found in a round, at most, per variable; pairs looked at for them
 NOTHING = 1e-6  # pairs that are not longer count as of no length
 REACH = 50  # elements looked at for near cycles through one
-SCALE = 0.2  # of prices to variables
+SCALE = 0.2  # of multipliers to variables
 LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
 IDLE, PATIENCE = 12, 60  # so many in turn are the last, if the finest violations count, and are all, or else
 QUICK = 200_000  # variables, up to which message passing has two rounds only: the relaxation overtakes it soon
@@ -73,15 +75,15 @@ class Relaxation:
     lower, upper : ndarray of float64, shape (m,)
         Bounds of the variables; may be changed between rounds.
     rows : Rows
-        The inequalities, and their prices now.
+        The inequalities, and their multipliers now.
     y : ndarray of float64, shape (m,)
         The point now.
     bound : float
-        The best bound that any prices proved so far, for the bounds of the variables as they were then.
+        The best bound that any multipliers proved so far, for the bounds of the variables as they were then.
     largest, patience : int
-        At most so many elements in a 2-partition; so many steps of the search for each, or few if 0.
+        The largest number of elements in a 2-partition; the number of steps of the search for each, few if 0.
     given, constant : ndarray of float64, shape (m,), float
-        The costs as given; where `set_squares` changes `cost`, all partitions cost at least `cost` plus `constant`.
+        The given costs; after `set_squares` has changed `cost`, all partitions cost at least `cost` plus `constant`.
     """
 
     def __init__(self, p: SetPartition, stopping: Stopping, complete: bool = False) -> None:
@@ -117,52 +119,52 @@ class Relaxation:
         self.rounds = 0
         self.violation = np.inf
         self.tolerance = VIOLATED
-        self.largest, self.patience = LARGEST, 0
+        self.largest, self.patience = LARGEST_TWO_PARTITION, 0
         self.far, self._turn = False, 0.0  # whether far cycles are sought, and whose turn it is, from 0 to 1
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the pairs ``{a, b}`` with keys ``a * n + b`` stand among the variables."""
+        """The positions of the pairs ``{a, b}`` with keys ``a * n + b`` among the variables."""
         if not self.complete:
             return np.searchsorted(self._keys, keys)
         a, b = keys // self.n, keys % self.n
         return a * (2 * self.n - a - 1) // 2 + b - a - 1
 
-    def start(self, inequalities: Inequalities, prices: Floats) -> None:
-        """Begin with given inequalities and prices."""
-        self.rows.add(inequalities, prices)
+    def start(self, inequalities: Inequalities, multipliers: Floats) -> None:
+        """Begin with given inequalities and multipliers."""
+        self.rows.add(inequalities, multipliers)
         self.offer(self.rows.prices)
 
-    def proves(self, prices: Floats) -> float:
-        """The bound that prices prove, less all that rounding may have added to it."""
-        reduced = self.reduced(prices)
+    def proves(self, multipliers: Floats) -> float:
+        """The bound that multipliers prove, less the largest possible error of rounding."""
+        reduced = self.reduced(multipliers)
         parts = np.where(reduced < 0, reduced * self.upper, reduced * self.lower)
-        paid = float((prices * self.rows.rhs).sum())  # sums of NumPy err by a few dozen roundings
-        weight = float(np.abs(self.cost).sum() + (prices * self.rows.lengths).sum()) + paid + abs(self.constant)
+        paid = float((multipliers * self.rows.rhs).sum())  # sums of NumPy err by a few dozen roundings
+        weight = float(np.abs(self.cost).sum() + (multipliers * self.rows.lengths).sum()) + paid + abs(self.constant)
         deepest = int(self.rows.counts.max(initial=0)) + 64
         return float(parts.sum()) - paid + self.constant - 2.0**-52 * deepest * weight
 
-    def reduced(self, prices: Floats) -> Floats:
+    def reduced(self, multipliers: Floats) -> Floats:
         """Reduced costs."""
-        return self.rows.reduced(self.cost, prices)
+        return self.rows.reduced(self.cost, multipliers)
 
-    def offer(self, prices: Floats) -> float:
-        """Keep prices if they prove the best bound so far; the bound they prove."""
-        bound = self.proves(prices)
+    def offer(self, multipliers: Floats) -> float:
+        """Keep multipliers if they prove the best bound so far; return the bound that they prove."""
+        bound = self.proves(multipliers)
         if bound > self.bound:
-            self.bound, self._best = bound, (self.rows.inequalities, prices.copy(), self._squares)
+            self.bound, self._best = bound, (self.rows.inequalities, multipliers.copy(), self._squares)
         return bound
 
     @property
     def best(self) -> tuple[Inequalities, Floats]:
-        """The inequalities and prices that prove the bound."""
-        inequalities, prices, squares = self._best
+        """The inequalities and multipliers that prove the bound."""
+        inequalities, multipliers, squares = self._best
         if squares is None:
-            return inequalities, prices
+            return inequalities, multipliers
         general = Inequalities.general(squares[0])
-        return inequalities + general, np.concatenate([prices, np.full(len(general), squares[1])])
+        return inequalities + general, np.concatenate([multipliers, np.full(len(general), squares[1])])
 
     def set_squares(self, numbers: NDArray[np.int32], multiplier: float) -> None:
-        """Add general 2-partitions, all with one multiplier, to the costs as given; there are no others.
+        """Add general 2-partitions, all with one multiplier, to the given costs; they replace earlier ones.
 
         Parameters
         ----------
@@ -179,29 +181,29 @@ class Relaxation:
         self.constant = -0.5 * multiplier * (squares - float(np.abs(B.sum(axis=1)).sum())) - slack
 
     def round(self, iterations: int | None = None) -> None:
-        """Iterate and restart; as often as rounds before make it advisable, if `iterations` is not given."""
+        """Iterate and restart. The default of `iterations` depends on the gain of earlier rounds."""
         rows = self.rows
         # A variable in no inequality costs the iteration nothing: it stays where its cost is least.
         self.y = np.where(rows.counts > 0, self.y, np.where(self.cost < 0, self.upper, self.lower))
         self.y = np.clip(self.y, self.lower, self.upper)
         used = rows.counts > 0
         free = np.flatnonzero(used & (self.lower < self.upper))
-        if not len(free):  # prices rise where what is fixed violates an inequality, and fall elsewhere
+        if not len(free):  # multipliers rise where what is fixed violates an inequality, and fall elsewhere
             free = np.flatnonzero(used)
         order, starts, middles, pairs, rhs = rows.of_free(free, self.y)
         lower, upper = self.lower[free], self.upper[free]
-        y, prices = self.y[free], rows.prices[order]
+        y, multipliers = self.y[free], rows.prices[order]
         pair_steps = 1.0 / (self.scale * np.maximum(np.bincount(pairs, minlength=len(free)), 1))
         row_steps = self.scale / np.maximum(np.diff(starts), 1)
         done = _primal_dual.reflect(
             starts, middles, pairs, rhs, lower, upper, pair_steps, row_steps,
-            y, prices, self.reduced(rows.prices)[free], iterations or self.iterations, self.stopping,
+            y, multipliers, self.reduced(rows.prices)[free], iterations or self.iterations, self.stopping,
         )  # fmt: skip
         self.rounds += 1
         if not done:
             return
         rows.prices = np.empty(len(order))
-        rows.prices[order] = prices
+        rows.prices[order] = multipliers
         self.y[free] = y
         before = self.bound
         self.offer(rows.prices)
@@ -209,9 +211,9 @@ class Relaxation:
         self.iterations = least if self.bound > before else min(2 * self.iterations, MOST_ITERATIONS)
 
     def separate(self) -> int:
-        """Add inequalities that y violates, and drop those that do nothing; the number added.
+        """Add inequalities that y violates, and drop inactive ones; return the number added.
 
-        If these are few, smaller violations count from the next time on.
+        If few are added, smaller violations count from the next call on.
         """
         rows, few = self.rows, FEW * len(self.cost)
         rows.keep((rows.prices > 0) | (rows.rhs - rows.left(self.y) < SLACK))
@@ -227,7 +229,7 @@ class Relaxation:
 
     @property
     def is_thorough(self) -> bool:
-        """Whether separation looks at all elements."""
+        """Whether separation examines all elements."""
         return bool(self.complete or self.far)
 
     def _matrix(self) -> Floats:
@@ -252,9 +254,9 @@ class Relaxation:
         return out
 
     def _near_cuts(self, Y: Floats, tolerance: float, thorough: bool) -> tuple[Inequalities, Floats]:
-        """2-partitions a few steps from those with a price, and how much each is violated for its size.
+        """2-partitions a few steps from those with a positive multiplier, and the relative violation of each.
 
-        At first, local search from pairs finds enough. Where it finds nothing more, thousands of these are left.
+        At first, local search from pairs finds enough 2-partitions. When it finds no more, thousands of these are left.
         """
         if tolerance >= VIOLATED:
             return Inequalities.none(), np.zeros(0)
@@ -283,8 +285,9 @@ class Relaxation:
     def _cycles(self, tolerance: float) -> Inequalities:
         """Conflicted cycles: a pair that repels, or is cut, closes a path of pairs that attract, or are joined.
 
-        If these hold, all cycle inequalities do for a point that costs no more: pairs that attract can be raised to
-        what paths demand (Lange, Karrenbauer & Andres 2018).
+        If a point satisfies the inequalities of these cycles, another point of at most the same cost satisfies all
+        cycle inequalities: the values of attracting pairs are raised to the largest value that a path requires (Lange,
+        Karrenbauer & Andres 2018).
         """
         joins = np.flatnonzero(((self.cost < 0) | (self.lower > 0)) & (self.y > tolerance))
         cuts = np.flatnonzero(((self.cost > 0) | (self.upper < 1)) & (self.y < 1.0 - tolerance))
@@ -304,15 +307,15 @@ class Relaxation:
         return Inequalities.cycles(found[0], found[1])
 
     def _closing(self, cuts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs that may close cycles, by their first elements, and where those of each begin."""
+        """Pairs that may close cycles, sorted by their first elements, and the start of the pairs of each element."""
         return cuts, group(self.u[cuts], self.n)[1]  # variables stand in this order
 
     def _far_cycles(
         self, joins: NDArray[np.int64], cuts: NDArray[np.int64], length: Floats, tolerance: float
     ) -> tuple[Inequalities, Floats]:
-        """Cycles between the sets of elements that pairs of no length connect, each with its violation.
+        """Cycles between the sets of elements that pairs of length 0 connect, each with its violation.
 
-        Not all of them at once: sets take turns, from where the last round ended.
+        A call examines some of the sets, beginning where the last call ended.
         """
         none = length[joins] < NOTHING
         inside, across = joins[none], joins[~none]
@@ -327,7 +330,7 @@ class Relaxation:
         tails, heads = tails[arcs], heads[arcs]
         by_cluster, closing = group(cluster[self.u[cuts]], count)
         cuts = cuts[by_cluster]
-        begins, elements, amounts, self._turn = _far_cycles.far_cycles(
+        begins, elements, amounts, self._turn = _cycle_cuts.far_cycles(
             cluster, within, beside, starts, cluster[heads], length[across][arcs % max(1, len(across))], tails, heads,
             closing, self.u[cuts], self.v[cuts], length[cuts], tolerance - NOTHING,
             int(self._turn * count) % max(1, count), int(MOST_FAR * len(self.cost)) + 100,
@@ -338,17 +341,17 @@ class Relaxation:
 
 
 def is_best_complete(n: int, used: int) -> bool:
-    """Whether all pairs of n elements are variables, rather than those with a cost only, if so many have one."""
+    """Whether all pairs of n elements should be variables, not only those with a cost, if so many have a cost."""
     return bool(n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * (n * (n - 1) // 2))
 
 
 def most(amounts: Floats, limit: float) -> NDArray[np.int64]:
-    """Positions of the largest amounts, not many more than a limit."""
+    """Positions of the largest amounts, slightly more than a limit at most."""
     return np.sort(np.argsort(-amounts, kind="stable")[: int(limit) + 100])
 
 
 def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
-    """Inequalities and prices that prove the bound of the relaxation, for a problem without required joins."""
+    """Inequalities and multipliers that prove the bound of the relaxation, for a problem without required joins."""
     relaxation = Relaxation(p, stopping)
     few = len(relaxation.cost) <= QUICK
     relaxation.start(*pass_messages(p, stopping, 2 if few else ROUNDS))
@@ -356,7 +359,14 @@ def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities,
 
 
 def tightened(relaxation: Relaxation, stopping: Stopping) -> tuple[Inequalities, Floats]:
-    """Rounds of a relaxation, until it violates nothing, or they raise the bound no more."""
+    """Rounds of a relaxation, until no inequality is violated, or the bound does not rise any more."""
+    for _ in rounds_of(relaxation, stopping):
+        pass
+    return relaxation.best
+
+
+def rounds_of(relaxation: Relaxation, stopping: Stopping) -> Iterator[float]:
+    """The rounds of `tightened`: yields the bound after each."""
     idle = 0
     while not stopping.check(np.inf):
         before, tolerance = relaxation.bound, relaxation.tolerance
@@ -368,6 +378,6 @@ def tightened(relaxation: Relaxation, stopping: Stopping) -> tuple[Inequalities,
             relaxation.tolerance = FINEST
         idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
         settled = tolerance == FINEST and relaxation.violation <= VIOLATED
+        yield relaxation.bound
         if idle >= (IDLE if settled else PATIENCE):
             break
-    return relaxation.best

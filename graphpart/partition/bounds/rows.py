@@ -1,4 +1,4 @@
-"""The inequalities that a relaxation holds at a time: each once, written out over its variables, with prices."""
+"""The present inequalities of a relaxation: each once, written out over its variables, with multipliers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BASIC = 1  # how HiGHS calls an inequality that is not tight
 
 
 class Rows:
-    """Inequalities ``a_k y <= rhs[k]`` with prices.
+    """Inequalities ``a_k y <= rhs[k]`` with multipliers.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ class Rows:
         Row k has the variables ``pairs[starts[k]:middles[k]]`` with sign +, those up to ``starts[k + 1]`` with sign -.
     rhs, prices : ndarray of float64, shape (k,)
     status : ndarray of int8, shape (k,)
-        As the simplex method left them.
+        The status of each row in the last basis of the simplex method.
     counts : ndarray of int64, shape (m,)
-        How many rows each variable is in.
+        The number of rows that contain each variable.
     """
 
     def __init__(self, n: int, m: int, positions: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
         self.n, self.m, self._positions = n, m, positions
         # Two rows are the same if these words, added up with their signs, are; 64 bits make a mistake unlikely,
-        # and its price is an inequality that is not added.
+        # and its multiplier is an inequality that is not added.
         self._words = np.random.default_rng(0).integers(0, 2**64, m, np.uint64)
         self.inequalities = Inequalities.none()
         self.starts, self.middles, self.pairs = np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
@@ -60,21 +60,21 @@ class Rows:
         return np.diff(self.starts)
 
     def grow(self, m: int) -> None:
-        """Have m variables, not fewer than before."""
+        """Increase the number of variables to m."""
         more = np.random.default_rng([0, self.m]).integers(0, 2**64, m - self.m, np.uint64)
         self._words = np.concatenate([self._words, more])
         self.counts = np.concatenate([self.counts, np.zeros(m - self.m, np.int64)])
         self.m = m
 
-    def add(self, found: Inequalities, prices: Floats | None = None) -> int:
-        """Add those that are not there yet, with prices or 0; how many. Prices of the same inequality add up."""
+    def add(self, found: Inequalities, multipliers: Floats | None = None) -> int:
+        """Add new inequalities, with multipliers or 0; return their number. Multipliers of the same one add up."""
         starts, keys, signs, rhs = found.terms(self.n)
         pairs = self._positions(keys).astype(np.int32)  # which may make variables, and grow
         middles, pairs, hashes = _primal_dual.arrange(starts, pairs, signs, self._words)
         _, at, same = np.unique(hashes, return_index=True, return_inverse=True)
         given = np.zeros(len(found))
-        if prices is not None:
-            given[at] = np.bincount(same.ravel(), prices)
+        if multipliers is not None:
+            given[at] = np.bincount(same.ravel(), multipliers)
         first = np.zeros(len(found), bool)
         first[at] = True
         if len(self):
@@ -99,7 +99,7 @@ class Rows:
         return len(rhs)
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Drop the others."""
+        """Drop all other rows."""
         if kept.all():
             return
         lengths = self.lengths
@@ -113,16 +113,16 @@ class Rows:
         self.counts = np.bincount(self.pairs, minlength=self.m)
 
     def by_length(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """The rows with equal lengths side by side, for which kernels are faster: order, starts, middles, pairs.
+        """The rows sorted by length, for which kernels are faster: order, starts, middles, pairs.
 
-        Those with price 0 come last.
+        Rows with multiplier 0 come last.
         """
         return self._sorted(self.starts, self.middles, self.pairs)
 
     def of_free(
         self, free: NDArray[np.int64], y: Floats
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], Floats]:
-        """The same with right-hand sides, over the variables `free`, numbered from 0; the others have the values y."""
+        """The rows with right-hand sides, over the variables `free`, numbered from 0; the others have the values y."""
         if len(free) == self.m:
             order, starts, middles, pairs = self.by_length()
             return order, starts, middles, pairs, self.rhs[order]
@@ -149,9 +149,9 @@ class Rows:
         """The left-hand sides at a point."""
         return _primal_dual.left(self.starts, self.middles, self.pairs, y) if len(self.pairs) else np.zeros(len(self))
 
-    def reduced(self, cost: Floats, prices: Floats) -> Floats:
-        """Costs plus what prices add to them."""
+    def reduced(self, cost: Floats, multipliers: Floats) -> Floats:
+        """Reduced costs: costs plus the terms that multipliers add to them."""
         out = cost.copy()
         if len(self.pairs):
-            _primal_dual.add_rows(self.starts, self.middles, self.pairs, prices, out)
+            _primal_dual.add_rows(self.starts, self.middles, self.pairs, multipliers, out)
         return out

@@ -1,7 +1,7 @@
 """The relaxation solved to a vertex by the dual simplex method of HiGHS, warm-started from the last basis.
 
-The primal-dual method comes near the optimum fast; a vertex and its exact prices close what is left. Bounds are still
-derived from the prices, never read from the solver.
+The primal-dual method approaches the optimum fast; a vertex and its exact multipliers close the gap that is left.
+Bounds are always computed from the multipliers, never read from the solver.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Simplex:
         self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
 
     def _look(self, kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
-        """Called at every step of the simplex method: Ctrl-C, callbacks and limits are seen in the midst of it."""
+        """Called at every step of the simplex method, so that Ctrl-C, callbacks and limits end it at once."""
         now = time.perf_counter()
         if now > self._looked + SERVICE:
             self._looked = now
@@ -82,13 +82,13 @@ class Simplex:
         solution = highs.getSolution()
         if not solution.dual_valid:
             return False
-        prices = np.maximum(-np.array(solution.row_dual), 0.0) * r.scale
-        r.offer(prices)
+        multipliers = np.maximum(-np.array(solution.row_dual), 0.0) * r.scale
+        r.offer(multipliers)
         basis = highs.getBasis()
         self._columns = basis.col_status
         rows.status = np.array([int(status) for status in basis.row_status], np.int8)
         if highs.getModelStatus() == hs.HighsModelStatus.kOptimal:
-            rows.prices = prices
+            rows.prices = multipliers
             r.y = np.clip(np.array(solution.col_value), r.lower, r.upper)
             return True
         return False

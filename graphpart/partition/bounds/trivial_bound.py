@@ -1,4 +1,4 @@
-"""The lower bound that needs no search: no partition costs less than the sum of all negative costs."""
+"""The trivial lower bound: no partition costs less than the sum of all negative costs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from graphpart.common.steps import sum_down
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.contraction import Contraction
 
 __all__ = ["lowered", "trivial_bound"]
 
@@ -18,16 +19,16 @@ FEW = 2**17  # numbers that are added without any rounding; 10 ms
 
 
 def trivial_bound(p: SetPartition) -> float:
-    """The sum of all negative costs, where those of required joins count whatever their sign: a lower bound. O(m)
+    """The sum of all negative costs, and of the costs of required joins of any sign: a lower bound. O(m)
 
-    Rounded towards minus infinity. With a background: the sum of negative costs of listed pairs, and of the negative
-    terms of all others, which is 0 where it repels.
+    It is rounded towards minus infinity. With a background, it is the sum of the negative costs of listed pairs and of
+    the negative terms of all other pairs, which is 0 if the background repels.
     """
     if p.background is not None:
         return proven_bound(p, Inequalities.none(), np.zeros(0))
     if len(p.must_join):
-        blocks = p.blocks()
-        return lowered(p, p.evaluate_labels(blocks) + trivial_bound(p.contract(blocks)))
+        contraction = Contraction(p)
+        return lowered(p, contraction.constant + trivial_bound(contraction.problem))
     if p.m <= FEW:
         cost = p.pairs()[2]
         return sum_down(cost[cost < 0].tolist())
@@ -35,28 +36,28 @@ def trivial_bound(p: SetPartition) -> float:
 
 
 def lowered(p: SetPartition, bound: float) -> float:
-    """A bound that is a sum of sums of costs, less all that their roundings may have added; itself if they are exact.
+    """A bound that is a sum of sums of costs, less the largest possible error of rounding; itself if sums are exact.
 
-    For each cost, 2**-46 of it covers sums of NumPy, of some hundred roundings, and those of contracted pairs; of one
-    above all that attracts, no more than that is ever paid.
+    For each cost, 2**-46 of it covers the errors of sums of NumPy, of some hundred roundings, and of contracted pairs.
+    For a cost above all attraction, only the attraction counts, since no more is ever paid.
     """
     assert p.background is None, "expected a problem whose pairs are all listed"
     if not np.isfinite(bound) or common_step(p):
         return bound
     most = _attraction(p)
     total = 0.0
-    for block in _blocks(p):
-        total += float(np.minimum(np.abs(block), most).sum())
+    for tile in _tiles(p):
+        total += float(np.minimum(np.abs(tile), most).sum())
     return bound - 2.0**-46 * total
 
 
 def _attraction(p: SetPartition) -> float:
-    """The sum of what attracts, as NumPy adds."""
-    total = sum(float(np.minimum(block, 0.0).sum()) for block in _blocks(p))
+    """The sum of all attraction, as NumPy adds."""
+    total = sum(float(np.minimum(tile, 0.0).sum()) for tile in _tiles(p))
     return -total / 2 if p.matrix is not None else -total
 
 
-def _blocks(p: SetPartition) -> Iterator[NDArray[np.float64]]:
+def _tiles(p: SetPartition) -> Iterator[NDArray[np.float64]]:
     """All costs, some at a time; those of a matrix twice."""
     if p.matrix is None:
         assert p.cost is not None

@@ -1,6 +1,6 @@
-"""What proves a lower bound of a set partition problem, and what checks the proof.
+"""Certificates of lower bounds of set partition problems, and their check.
 
-`inequalities` states those that every partition satisfies; `certificate` adds up their multipliers to a bound, rounded
-downwards; `exact_check` does so in rational numbers and shares no code with the rest; `certificate_file` says how
-certificates stand in files. The rooms `bounds`, `reduction` and `exact_solvers` build on it.
+`inequalities` defines the inequalities that every partition satisfies. `certificate` computes the bound that their
+multipliers prove, rounded downwards. `exact_check` computes it in rational numbers and shares no code with the rest.
+`certificate_file` reads and writes files. The rooms `bounds`, `reduction` and `exact_solvers` build on this room.
 """

@@ -14,7 +14,7 @@ cdef enum:
     GENERAL = 3
 
 cdef enum:
-    LARGEST = 1 << 24     # of the coefficients of a general 2-partition: sums of their squares fit 64 bits
+    LARGEST_COEFFICIENT = 1 << 24     # of the coefficients of a general 2-partition: sums of their squares fit 64 bits
 
 
 def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[::1] splits, const element_t[::1] elements,
@@ -56,7 +56,7 @@ def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[
                     break
                 total = most = squares = 0
                 for i in range(starts[k] + s, starts[k + 1]):
-                    if elements[i] > LARGEST or elements[i] < -LARGEST:
+                    if elements[i] > LARGEST_COEFFICIENT or elements[i] < -LARGEST_COEFFICIENT:
                         bad = k
                         break
                     total += elements[i]

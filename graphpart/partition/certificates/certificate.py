@@ -4,14 +4,14 @@ For multipliers l_k >= 0 of valid inequalities a_k y <= b_k, every partition y c
 
     c y  >=  c y + sum_k l_k (a_k y - b_k)  =  r y - sum_k l_k b_k  >=  sum over pairs of min(0, r)  -  sum_k l_k b_k
 
-where r = c + sum_k l_k a_k are the **reduced costs**. Pairs that must be joined count with r whatever its sign, pairs
-that must be cut not at all. Whoever knows the problem and the multipliers can add this up, in floating point with
-every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are multiples of one number,
-so is the cost of every partition, and the bound is rounded up to such a multiple.
+where r = c + sum_k l_k a_k are the **reduced costs**. A pair that must be joined contributes r, whatever its sign, and
+a pair that must be cut contributes nothing. From the problem and the multipliers, anyone can compute this bound, in
+floating point with every sum rounded towards minus infinity, or in exact rational arithmetic. If all costs are
+multiples of one number, the cost of every partition is, too, and the bound is rounded up to such a multiple.
 
-General 2-partitions have many terms each: with the numbers b as rows of a matrix B, all of them together add
-``-(B' diag(l) B)[i, j]`` to a pair, which is computed as a product of matrices, less a bound of what rounding may have
-done to it in any order of the additions (Higham 2002, section 3.1).
+General 2-partitions have many terms each. With the numbers b as rows of a matrix B, all of them together add ``-(B'
+diag(l) B)[i, j]`` to a pair. This is computed as a product of matrices, less a bound on the rounding error for any
+order of the additions (Higham 2002, section 3.1).
 """
 
 from __future__ import annotations
@@ -52,19 +52,20 @@ class Certificate(Proof):
     bound : float
         No partition costs less.
     method : str
-        What found it.
+        The method that found the bound.
     inequalities : Inequalities
-        Those with a multiplier that is not zero.
+        The inequalities with a multiplier other than 0.
     multipliers : ndarray of float64, shape (k,)
         At least 0.
     step : float
-        All costs are multiples of this; the bound was rounded up to one. 0: not rounded.
+        A number of which all costs are multiples; the bound was rounded up to a multiple of it. 0 if it was not
+        rounded.
     n : int
         Number of elements.
     problem : str
         Fingerprint of the problem (see `fingerprint`).
     cost : float or None
-        The cost of the best partition known to the one who made the certificate.
+        The cost of the best partition that was known when the certificate was made.
     seal : str
         SHA-256 of all of the above.
 
@@ -88,11 +89,11 @@ class Certificate(Proof):
     seal: str = field(default="", repr=False)
 
     def with_cost(self, cost: float | None) -> Certificate:
-        """The same, stating the cost of a partition."""
+        """The same certificate, with the cost of a partition stated."""
         return sealed(replace(self, cost=cost))
 
     def check(self, problem: Any, *, exact: bool = False) -> None:
-        """Raise InvalidCertificate, saying why, unless this proves its bound for a problem.
+        """Raise InvalidCertificate, with the reason, unless the certificate proves its bound for this problem.
 
         Parameters
         ----------
@@ -102,7 +103,7 @@ class Certificate(Proof):
 
         Notes
         -----
-        O(n + m) and the number of terms of the inequalities, sorted where pairs have to be found.
+        O(n + m), plus the number of terms of the inequalities, which are sorted if pairs have to be found.
         """
         p = as_problem(problem, background=True)
         self._identify(seal_of(self), p.n, fingerprint(p))
@@ -124,7 +125,7 @@ class Certificate(Proof):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Certificate:
-        """Read a certificate from a file; FormatError if it is not one, or was altered."""
+        """Read a certificate from a file; raise FormatError if the file is not a certificate, or was altered."""
         header, inequalities, multipliers = certificate_file.read(path)
         certificate = Certificate(inequalities=inequalities, multipliers=multipliers, **header)
         if certificate.seal != seal_of(certificate):
@@ -136,7 +137,7 @@ class Certificate(Proof):
 def certify(
     p: SetPartition, method: str, inequalities: Inequalities, multipliers: Floats, step: float | None = None
 ) -> Certificate:
-    """The certificate that multipliers of inequalities make, with the bound that they prove.
+    """The certificate that consists of inequalities and multipliers, with the bound that they prove.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def certify(
     multipliers : ndarray of float64, shape (k,)
         At least 0; inequalities whose multiplier is 0 are left out.
     step : float, optional
-        All costs are multiples of it; default: found out.
+        A number of which all costs are multiples; default: it is computed from the costs.
     """
     used = multipliers > 0
     if not used.all():
@@ -157,7 +158,7 @@ def certify(
 
 
 def sealed(certificate: Certificate) -> Certificate:
-    """The same with frozen arrays and a seal that fits."""
+    """The same certificate with read-only arrays and its seal."""
     parts = certificate.inequalities
     for array in (parts.kinds, parts.starts, parts.elements, parts.splits, certificate.multipliers):
         array.flags.writeable = False
@@ -225,10 +226,11 @@ def proven_bound(p: SetPartition, inequalities: Inequalities, multipliers: Float
 
 
 def reduced_costs(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -> tuple[Floats, float]:
-    """Costs of the pairs of a problem without required joins, and a constant, that prove as much as the inequalities.
+    """Reduced costs and a constant that prove the same bound as the inequalities, for a problem without required joins.
 
-    With these costs and the constant, each partition costs at most what it costs in the problem: all operations round
-    towards minus infinity. So a lower bound of the problem with these costs, plus the constant, is one of this problem.
+    With the reduced costs and the constant, no partition costs more than in the problem, since all operations round
+    towards minus infinity. So a lower bound for the problem with the reduced costs, plus the constant, is a lower bound
+    for this problem.
 
     Returns
     -------
@@ -251,24 +253,24 @@ def reduced_costs(p: SetPartition, inequalities: Inequalities, multipliers: Floa
 
 
 def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -> tuple[Floats, list[float]]:
-    """Reduced costs of the pairs between required joins, and constants beside them: all rounded downwards."""
+    """Reduced costs of the pairs between required joins, and constants, all rounded downwards."""
     n = p.n
     if len(multipliers) != len(inequalities):
         raise InvalidCertificate(f"{len(multipliers)} multipliers: expected one for each of {len(inequalities)}")
     if len(multipliers) and not (np.isfinite(multipliers).all() and multipliers.min() >= 0):
         raise InvalidCertificate("a multiplier is negative or not finite: expected numbers of at least 0")
-    blocks = p.blocks() if len(p.must_join) else None
-    keys, low, within = _reduced_start(p, blocks)
+    classes = p.blocks() if len(p.must_join) else None
+    keys, low, within = _reduced_start(p, classes)
     weights, named = None, 0.0
     if p.background is not None:
-        weights = Weights(p, blocks)
-        low, named = _with_background(weights, keys, low, n, blocks)
+        weights = Weights(p, classes)
+        low, named = _with_background(weights, keys, low, n, classes)
     later_keys: list[NDArray[np.int64]] = []
     later_values: list[Floats] = []
     constant = 0.0
     is_general = inequalities.kinds == GENERAL
     if is_general.any():
-        terms, values, constant = _general(p.n, inequalities.take(is_general), multipliers[is_general], blocks)
+        terms, values, constant = _general(p.n, inequalities.take(is_general), multipliers[is_general], classes)
         known, slots = _slots(keys, terms, n)
         _inequalities.add_values(slots[known], values[known], low)
         later_keys.append(terms[~known])
@@ -278,7 +280,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         some = slice(first, first + CHUNK)
         part = inequalities if len(multipliers) <= CHUNK else inequalities.take(np.arange(len(multipliers))[some])
         try:
-            starts, terms, signs, rhs = part.renamed(blocks).terms(n) if blocks is not None else part.terms(n)
+            starts, terms, signs, rhs = part.renamed(classes).terms(n) if classes is not None else part.terms(n)
         except GraphPartError as error:
             raise InvalidCertificate(str(error)) from None
         values = np.repeat(multipliers[some], np.diff(starts))
@@ -295,7 +297,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         names, slots = np.unique(np.concatenate(later_keys), return_inverse=True)
         rest = np.zeros(len(names))
         if weights is not None:
-            rest, more = _with_background(weights, names, rest, n, blocks)
+            rest, more = _with_background(weights, names, rest, n, classes)
             named += more
         _inequalities.add_values(slots.ravel(), np.concatenate(later_values), rest)
         parts.append(_inequalities.sum_down(rest, True))
@@ -305,7 +307,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
 
 
 def _slots(keys: NDArray[np.int64], terms: NDArray[np.int64], n: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Whether terms are among ascending keys, and where."""
+    """For each term, whether it is among ascending keys, and its position."""
     if len(keys) == n * (n - 1) // 2:  # all pairs
         a = terms // n
         return np.ones(len(terms), bool), terms - (a + 1) * (a + 2) // 2
@@ -316,12 +318,12 @@ def _slots(keys: NDArray[np.int64], terms: NDArray[np.int64], n: int) -> tuple[N
 
 
 def _general(
-    n: int, rows: Inequalities, multipliers: Floats, blocks: NDArray[np.int32] | None
+    n: int, rows: Inequalities, multipliers: Floats, classes: NDArray[np.int32] | None
 ) -> tuple[NDArray[np.int64], Floats, float]:
-    """What general 2-partitions with multipliers add to pairs, as (keys, values), and to the bound: rounded down."""
+    """The terms that general 2-partitions add to pairs, as (keys, values), and to the bound, rounded down."""
     _, rhs, bad = _inequalities.sizes(rows.kinds, rows.starts, rows.splits, rows.elements, n)
-    if blocks is not None and bad < 0:
-        rows = rows.renamed(blocks)
+    if classes is not None and bad < 0:
+        rows = rows.renamed(classes)
         _, _, bad = _inequalities.sizes(rows.kinds, rows.starts, rows.splits, rows.elements, n)
     if bad >= 0:
         some = rows.elements[rows.starts[bad] : rows.starts[bad + 1]].tolist()[:20]
@@ -352,12 +354,12 @@ def _general(
     return names[upper[0]].astype(np.int64) * n + names[upper[1]], values, float(constant)
 
 
-def _reduced_start(p: SetPartition, blocks: NDArray[np.int32] | None) -> tuple[NDArray[np.int64], Floats, float]:
+def _reduced_start(p: SetPartition, classes: NDArray[np.int32] | None) -> tuple[NDArray[np.int64], Floats, float]:
     """Ascending keys ``a * n + b`` of the pairs, their costs as new array, and the cost of required joins."""
     u, v, cost = p.pairs()
-    if blocks is None:
+    if classes is None:
         return u.astype(np.int64) * p.n + v, cost.copy() if cost is p.cost else cost, 0.0
-    a, b = np.minimum(blocks[u], blocks[v]).astype(np.int64), np.maximum(blocks[u], blocks[v])
+    a, b = np.minimum(classes[u], classes[v]).astype(np.int64), np.maximum(classes[u], classes[v])
     inside = a == b
     keys, slots = np.unique((a * p.n + b)[~inside], return_inverse=True)
     low = np.zeros(len(keys))
@@ -366,10 +368,10 @@ def _reduced_start(p: SetPartition, blocks: NDArray[np.int32] | None) -> tuple[N
 
 
 def _with_background(
-    weights: Weights, keys: NDArray[np.int64], start: Floats, n: int, blocks: NDArray[np.int32] | None
+    weights: Weights, keys: NDArray[np.int64], start: Floats, n: int, classes: NDArray[np.int32] | None
 ) -> tuple[Floats, float]:
-    """At most what pairs with keys cost with the background, and at least the sum of the negative terms of that."""
-    if blocks is not None and n == 0:
+    """Lower bounds on the costs of pairs, given by keys, with the background, and on its negative terms."""
+    if classes is not None and n == 0:
         return start, 0.0
     return weights.lowest(keys // max(n, 1), keys % max(n, 1), start)
 

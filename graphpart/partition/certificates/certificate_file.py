@@ -1,4 +1,4 @@
-"""Certificates of set partition problems in files: the form of `graphpart.files.certificates` that they have.
+"""Files of certificates of set partition problems, in the layout of `graphpart.files.certificates`.
 
 A row of JSON is one inequality: ``kind`` ("cycle", "odd-wheel", "2-partition", "general-2-partition"), ``elements``
 (indices from 0, in the order of the nodes of the problem), ``split``, and its ``multiplier``; a general 2-partition has

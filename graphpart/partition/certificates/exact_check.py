@@ -27,7 +27,8 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     certificate : Certificate
         Read through `bound`, `step`, `n`, `cost`, `multipliers` and `inequalities` only.
     labels : sequence of n integers, optional
-        A partition: must be feasible, cost at least the bound and, if the certificate states a cost, cost that.
+        A partition. The check fails if it is not feasible, if it costs less than the bound, or if the certificate
+        states another cost.
 
     Returns
     -------
@@ -37,7 +38,7 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     Raises
     ------
     InvalidCertificate
-        If anything does not hold.
+        If a part of the check fails.
 
     Examples
     --------
@@ -65,15 +66,15 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
 
 def exact_bound(problem: Any, certificate: Any) -> Fraction:
     """The bound that the multipliers of a certificate prove, rounded up to a multiple of its step."""
-    block = _blocks(problem)
+    class_of = _classes(problem)
     reduced: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
     bound = Fraction(0)
     cut = set()
     for a, b, cost in _all_pairs(problem):
-        pair = _pair(block[a], block[b])
+        pair = _pair(class_of[a], class_of[b])
         if cost == math.inf:
             cut.add(pair)
-        elif block[a] == block[b]:
+        elif class_of[a] == class_of[b]:
             bound += Fraction(cost)
         else:
             reduced[pair] += Fraction(cost)
@@ -92,22 +93,22 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             some, numbers = some[: splits[k]], some[splits[k] :]
             if len(some) != len(numbers):
                 raise InvalidCertificate(f"inequality {k} has {len(some)} elements: expected a number for each")
-        if not all(0 <= a < problem.n for a in some) or len({block[a] for a in some}) < len(some):
+        if not all(0 <= a < problem.n for a in some) or len({class_of[a] for a in some}) < len(some):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected different elements of the problem")
         amount = Fraction(multiplier)
         if kinds[k] == 3:
-            general.append((amount, [block[a] for a in some], numbers))
+            general.append((amount, [class_of[a] for a in some], numbers))
             bound -= amount * (sum(b * b for b in numbers) - abs(sum(numbers))) / 2
             continue
-        for sign, a, b in _left(kinds[k], splits[k], [block[a] for a in some]):
+        for sign, a, b in _left(kinds[k], splits[k], [class_of[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
         bound -= amount * _right(kinds[k], splits[k], len(some))
     for pair, value in _general_terms(general):
         reduced[pair] += value
     terms = _background(problem)
     if terms:
-        sums = [[_sums(block, weights) for weights in term[1:]] for term in terms]
-        bound += sum((_within(block, term) for term in terms), Fraction(0))
+        sums = [[_sums(class_of, weights) for weights in term[1:]] for term in terms]
+        bound += sum((_within(class_of, term) for term in terms), Fraction(0))
         bound += sum((_negative(term[0], *each) for term, each in zip(terms, sums, strict=True)), Fraction(0))
         for a, b in {*reduced, *cut}:
             costs = [_product(term[0], each, a, b) for term, each in zip(terms, sums, strict=True)]
@@ -159,7 +160,7 @@ def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, in
 
 
 def _right(kind: int, split: int, size: int) -> int:
-    """The right-hand side of an inequality; InvalidCertificate if it is none."""
+    """The right-hand side of an inequality; InvalidCertificate if it is not of a known kind."""
     if kind == 0 and size >= 3 and split == 0:
         return size - 2
     if kind == 1 and size >= 4 and size % 2 == 0 and split == 1:
@@ -171,8 +172,8 @@ def _right(kind: int, split: int, size: int) -> int:
     )
 
 
-def _blocks(problem: Any) -> list[int]:
-    """The element that stands for each, where required joins connect elements."""
+def _classes(problem: Any) -> list[int]:
+    """For each element, the representative of the set that required joins connect."""
     parent = list(range(problem.n))
 
     def find(a: int) -> int:
@@ -208,7 +209,7 @@ def _background(problem: Any) -> list[tuple[Any, ...]]:
 
 
 def _distinct(weights: list[float]) -> list[Fraction]:
-    """Numbers of whose multiples all weights are sums, few if the weights are whole numbers."""
+    """Numbers such that all weights are sums of multiples of them; few if the weights are integers."""
     values = {Fraction(x) for x in weights}
     if len(values) <= 30:
         return list(values)
@@ -216,15 +217,15 @@ def _distinct(weights: list[float]) -> list[Fraction]:
     return [Fraction(math.gcd(*(int(value * finest) for value in values)), finest)]
 
 
-def _sums(block: list[int], weights: list[float]) -> dict[int, Fraction]:
+def _sums(class_of: list[int], weights: list[float]) -> dict[int, Fraction]:
     sums: dict[int, Fraction] = defaultdict(Fraction)
     for a, x in enumerate(weights):
-        sums[block[a]] += Fraction(x)
+        sums[class_of[a]] += Fraction(x)
     return sums
 
 
 def _within(labels: Sequence[int], term: tuple[Any, ...]) -> Fraction:
-    """What a term costs for the pairs of elements with the same label."""
+    """The cost of a term, over the pairs of elements with the same label."""
     beta, x, y = term[0], term[1], term[-1]
     of_x, of_y = _sums(labels, x), _sums(labels, y)  # type: ignore[arg-type]
     total = sum((of_x[label] * of_y[label] for label in of_x), Fraction(0))

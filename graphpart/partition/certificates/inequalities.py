@@ -9,12 +9,12 @@ With ``y[a, b] = 1`` iff a and b are in the same subset:
   ``sum of y[w, vi] - sum of y[vi, v(i+1)] <= (k - 1) / 2`` (Chopra & Rao 1993).
 * **2-partition** of disjoint sets S and T:
   ``sum of y[s, t] - sum of y within S - sum of y within T <= min(|S|, |T|)`` (Grötschel & Wakabayashi 1990).
-* **general 2-partition** with a whole number b[a] for each of some elements a: over all pairs,
-  ``- sum of b[a1] b[a2] y[a1, a2] <= (sum of b[a]**2 - |sum of b[a]|) / 2``. For, in each subset, let s be the sum of
-  its b: ``s**2 >= |s|``, and the sum over all subsets of ``s**2`` is that over all elements of ``b[a]**2`` plus twice
-  that over the pairs within subsets. 2-partitions have b = -1 in S and 1 in T. With large b, the right-hand side is
-  nearly that of ``s**2 >= 0``, which says that the matrix of y, with 1 on the diagonal, is positive semidefinite: any
-  such condition is one of these inequalities.
+* **general 2-partition** with an integer b[a] for each of some elements a: over all pairs, ``- sum of b[a1] b[a2] y[a1,
+  a2] <= (sum of b[a]**2 - |sum of b[a]|) / 2``. Proof: for each subset, let s be the sum of its b. Then ``s**2 >=
+  |s|``, and the sum of ``s**2`` over all subsets is the sum of ``b[a]**2`` over all elements plus twice the sum of
+  ``b[a1] b[a2]`` over the pairs within subsets. 2-partitions have b = -1 in S and b = 1 in T. For large b, the
+  inequality is nearly that of ``s**2 >= 0``, which is the condition that the matrix of y, with 1 on the diagonal, is
+  positive semidefinite. So all such conditions can be expressed by these inequalities.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption
 from graphpart.partition.certificates import _inequalities
 
-__all__ = ["CYCLE", "GENERAL", "KINDS", "LARGEST", "TWO_PARTITION", "WHEEL", "Inequalities"]
+__all__ = ["CYCLE", "GENERAL", "KINDS", "LARGEST_COEFFICIENT", "TWO_PARTITION", "WHEEL", "Inequalities"]
 
 KINDS = ("cycle", "odd-wheel", "2-partition", "general-2-partition")
 CYCLE, WHEEL, TWO_PARTITION, GENERAL = range(4)
-LARGEST = 1 << 24  # of the numbers of a general 2-partition, in absolute value
+LARGEST_COEFFICIENT = 1 << 24  # of the numbers of a general 2-partition, in absolute value
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Inequalities:
         The elements of inequality i are ``elements[starts[i]:starts[i + 1]]``.
     elements : ndarray of int32
         Cycle: in order, the closing pair being the last and the first. Odd wheel: the centre, then the cycle around it.
-        2-partition: S, then T. General 2-partition: the elements, then their numbers b, at most `LARGEST`.
+        2-partition: S, then T. General 2-partition: the elements, then their numbers b, at most `LARGEST_COEFFICIENT`.
     splits : ndarray of int32, shape (k,)
         Number of elements before the second part: 0 for a cycle, 1 for an odd wheel, |S| for a 2-partition, all for a
         general one.
@@ -105,7 +105,7 @@ class Inequalities:
         return cls(np.full(len(counts), GENERAL, np.uint8), starts, elements, counts.astype(np.int32))
 
     def take(self, which: NDArray[Any]) -> Inequalities:
-        """Some of them, by a mask or by ascending positions."""
+        """Some of the inequalities, by a mask or by ascending positions."""
         lengths = np.diff(self.starts)
         mask = np.zeros(len(self), bool)
         mask[which] = True
@@ -121,7 +121,7 @@ class Inequalities:
         )
 
     def renamed(self, names: NDArray[np.integer[Any]]) -> Inequalities:
-        """The same with element i called ``names[i]``."""
+        """The same inequalities with element i renamed to ``names[i]``."""
         is_general = self.kinds == GENERAL
         if not is_general.any():
             return Inequalities(self.kinds, self.starts, names[self.elements].astype(np.int32), self.splits)
@@ -141,7 +141,7 @@ class Inequalities:
         Raises
         ------
         InvalidOption
-            If one of them is none of the inequalities above.
+            If one of them is not of a kind described above.
         """
         counts, rhs, bad = _inequalities.sizes(self.kinds, self.starts, self.splits, self.elements, n)
         if bad >= 0:

@@ -1,8 +1,9 @@
-"""A background in certificates: bounds of what pairs cost by it, rounded downwards, without making all pairs.
+"""A background in certificates: lower bounds on the background of pairs, rounded downwards, without listing all pairs.
 
-Between sets of elements that required joins connect, the background is that of sums of weights: intervals with a
-rounded sum at either end. What the pairs cost that no inequality names is at least the sum of all negative terms, which
-follows from sums of weights by sign; it is 0 where the background repels.
+The background between two sets of elements that required joins connect is computed from the sums of their weights. Each
+sum is an interval, whose ends are rounded outwards. The cost of all pairs that are in no inequality is at least the sum
+of all negative terms. This sum is computed from the sums of the positive and of the negative weights; it is 0 if the
+background repels.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.steps import step_of
 from graphpart.partition.certificates import _inequalities
 from graphpart.partition.problem import SetPartition
@@ -31,50 +33,50 @@ class Weights:
     ----------
     p : SetPartition
         With a background.
-    blocks : ndarray of int32, shape (n,), optional
+    classes : ndarray of int32, shape (n,), optional
         Canonical labels of the sets that required joins connect.
 
     Attributes
     ----------
     within : float
-        At most what the background costs within these sets.
+        A lower bound on the background within these sets.
     """
 
-    def __init__(self, p: SetPartition, blocks: Elements | None) -> None:
+    def __init__(self, p: SetPartition, classes: Elements | None) -> None:
         assert p.background is not None
         self.beta = p.background.beta
         self.single = np.array([x is y for x, y in p.background.vectors], np.uint8)
-        first = np.arange(p.n) if blocks is None else np.unique(blocks, return_index=True)[1]
+        first = np.arange(p.n) if classes is None else first_of(classes)
         sides = [np.array([pair[side] for pair in p.background.vectors]).T[first] for side in (0, 1)]
         self.low = [np.ascontiguousarray(side) for side in sides]
         self.high = [side.copy() for side in self.low]
         self.within = 0.0
-        if blocks is not None:
-            self._join(p, blocks)
+        if classes is not None:
+            self._join(p, classes)
 
-    def _join(self, p: SetPartition, blocks: Elements) -> None:
+    def _join(self, p: SetPartition, classes: Elements) -> None:
         """Sums of weights of sets with more than one element, in exact arithmetic."""
         assert p.background is not None
-        several = np.flatnonzero(np.bincount(blocks)[blocks] > 1)
+        several = np.flatnonzero(np.bincount(classes)[classes] > 1)
         total = Fraction(0)
         for t, (beta, (x, y)) in enumerate(zip(self.beta.tolist(), p.background.vectors, strict=True)):
             sums: list[dict[int, Fraction]] = [defaultdict(Fraction), defaultdict(Fraction)]
             inside = Fraction(0)
-            for block, first, second in zip(
-                blocks[several].tolist(), x[several].tolist(), y[several].tolist(), strict=True
+            for class_, first, second in zip(
+                classes[several].tolist(), x[several].tolist(), y[several].tolist(), strict=True
             ):
                 f, s = Fraction(first), Fraction(second)
-                inside += f * sums[1][block] if x is y else f * sums[1][block] + s * sums[0][block]
-                sums[0][block] += f
-                sums[1][block] += s
+                inside += f * sums[1][class_] if x is y else f * sums[1][class_] + s * sums[0][class_]
+                sums[0][class_] += f
+                sums[1][class_] += s
             total += Fraction(beta) * inside
             for side in (0, 1):
-                for block, value in sums[side].items():
-                    self.low[side][block, t], self.high[side][block, t] = _down(value), -_down(-value)
+                for class_, value in sums[side].items():
+                    self.low[side][class_, t], self.high[side][class_, t] = _down(value), -_down(-value)
         self.within = _down(total)
 
     def lowest(self, a: NDArray[np.integer], b: NDArray[np.integer], start: Floats) -> tuple[Floats, float]:  # type: ignore[type-arg]
-        """(at most start plus the background of each pair, at least the sum of the negative terms of all of them)."""
+        """(lower bounds on start plus background of each pair, an upper bound on the sum of their negative terms)."""
         low, negative = np.empty(len(a)), np.empty(len(a))
         _inequalities.background_down(
             a.astype(np.int32), b.astype(np.int32), self.beta, self.low[0], self.high[0], self.low[1], self.high[1],
@@ -83,7 +85,7 @@ class Weights:
         return low, -float(_inequalities.sum_down(-negative, False))
 
     def all_negative(self) -> float:
-        """At most the sum of the negative terms of all pairs."""
+        """A lower bound on the sum of the negative terms of all pairs."""
         total = 0.0
         for t, beta in enumerate(self.beta.tolist()):
             if self.single[t]:
@@ -102,13 +104,13 @@ class Weights:
         return total
 
     def _by_sign(self, side: int, t: int) -> tuple[float, float]:
-        """(at least the sum of positive weights, at most that of negative ones)."""
+        """(an upper bound on the sum of positive weights, a lower bound on that of negative ones)."""
         high, low = self.high[side][:, t], self.low[side][:, t]
         positive = -_inequalities.sum_down(-np.maximum(high, 0.0), False)
         return float(positive), float(_inequalities.sum_down(np.minimum(low, 0.0), False))
 
     def _squares(self, t: int) -> tuple[Fraction, Fraction]:
-        """At most the sums of squares of positive weights, and of negative ones."""
+        """Lower bounds on the sums of squares of positive weights, and of negative weights."""
         found = []
         for side in (np.maximum(self.low[0][:, t], 0.0), np.maximum(-self.high[0][:, t], 0.0)):
             found.append(Fraction(-float(_inequalities.dot_up(side, -np.ascontiguousarray(side)))))

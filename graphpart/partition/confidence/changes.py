@@ -1,20 +1,20 @@
 """The cheapest change of a partition that decides a pair, an element or a cluster otherwise.
 
-For problems without required joins. By local search, all in a few passes over the pairs:
+This is for problems without required joins. The following changes are examined, in a few passes over the pairs:
 
-* a **pair that is cut** is joined if one of the two moves to the other, if both leave for a subset of their own, or if
-  their subsets are joined;
-* a **pair that is joined** is cut if one of the two moves to another subset that a pair links it to, or if a set with
-  one of the two leaves for a subset of its own. The sets are those that greedy joining forms within the subset, from
-  single elements on;
-* after the moves of single elements for pairs, others follow: their neighbours, and those of all that move, move to
-  where they are best, for a bounded number of looks while the pair is held;
-* an **element** moves to another subset that a pair links it to, or to one of its own; exact, as all others stay;
-* a **cluster** is joined with another that a pair links it to, which is exact; or split in two, by a set as above, or
-  exactly in small clusters, where all splits are tried.
+* a **pair that is cut** is joined: one of its elements moves to the subset of the other, both move to a new subset, or
+  both subsets are joined;
+* a **pair that is joined** is cut: one of its elements moves to another subset that a pair links it to, or a set that
+  contains one of the elements moves to a new subset. The sets are those that greedy joining forms within the subset,
+  beginning with single elements;
+* after a move of a single element for a pair, other elements follow: while the pair is held, the neighbours of the
+  elements that moved move to their best subsets, for a limited number of elements;
+* an **element** moves to another subset that a pair links it to, or to a new one; this is exact, since all others stay;
+* a **cluster** is joined with another one that a pair links it to, which is exact; or it is split in two, by a set as
+  above or, in small clusters, exactly, by trying all splits.
 
-Pairs in small connected components are exact: the least cost with the pair decided otherwise, over all partitions of
-the component (see `_subsets`).
+In small connected components, pairs are exact: the least cost with the pair decided otherwise, over all partitions of
+the component, is computed (see `_subsets`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ALONE = -1
 
 @dataclass
 class Changes:
-    """Rises of the cost, aligned with pairs, elements and clusters; inf where there is no other way.
+    """Rises of the cost for all pairs, elements and clusters; inf if there is no other decision.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Changes:
     elements, to : ndarray of shape (n,)
         The rise, and the cluster that the element moves to; -1 for one of its own.
     joins, with_ : ndarray of shape (k,)
-        The rise by the best join of each cluster, and with which.
+        The rise by the best join of each cluster, and the other cluster.
     splits, leaving, splits_exact : ndarray of shape (k,)
-        The rise by the best split, and how many elements leave.
+        The rise by the best split, and the number of elements that leave.
     gain : float
-        By how much the cost is above the least one in the components that were looked at exactly.
+        The difference of the cost and the least cost in the components that were solved exactly.
     """
 
     pairs: Floats
@@ -73,7 +73,7 @@ class Changes:
 
 
 def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: Stopping) -> Changes:
-    """All changes of a partition, given by canonical labels, that are looked at.
+    """The rises of the cost by all changes of a partition, given by canonical labels.
 
     Parameters
     ----------
@@ -82,12 +82,13 @@ def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: S
     labels : ndarray of int32, shape (n,)
         Of finite cost.
     exactly : bool
-        Whether small components and small clusters are looked at exactly.
+        Whether small components and small clusters are solved exactly.
     stopping : Stopping
 
     Notes
     -----
-    O(m log^2 m) for joining, O(m log n) for the rest; at most 2^29 steps for what is exact, 2^27 for what follows.
+    O(m log^2 m) for joining, O(m log n) for the rest; at most 2^29 steps for exact solutions, and 2^27 for elements
+    that follow.
     """
     u, v, cost = q.pairs()
     k = int(labels.max()) + 1 if q.n else 0
@@ -126,7 +127,7 @@ def cheapest_changes(q: SetPartition, labels: Labels, exactly: bool, stopping: S
 def _joins(
     q: SetPartition, labels: Labels, k: int, a: Labels, b: Labels, cut: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, Labels]:
-    """For each cut pair the sum of costs between its clusters, else inf; for each cluster the least one, and where."""
+    """For each cut pair the sum of costs between its clusters; for each cluster the least sum, and the other."""
     between, least, with_ = np.full(len(a), np.inf), np.full(k, np.inf), np.full(k, ALONE, np.int32)
     c = q.contract(labels)
     cu, cv, sums = c.pairs()
@@ -159,7 +160,7 @@ def _partings(
     merges, merge_costs = np.zeros((q.n, 2), np.int32), np.zeros(q.n)
     joins = 0
     if len(inside):
-        joined = _sparse_joining.join_sparse(q.n, u, v, cost, q.tolerance, 0.0, stopping, merges, merge_costs)
+        joined = _sparse_joining.join_sparse(q.n, u, v, cost, None, q.tolerance, 0.0, stopping, merges, merge_costs)
         joins = q.n - len(np.unique(joined))
     return _changes.partings(u, v, own, merges, merge_costs, joins, labels, sizes, splits, leaving, stopping)
 
@@ -177,7 +178,7 @@ def _follow(
     pairs: Floats,
     stopping: Stopping,
 ) -> None:
-    """Lower the rises of pairs by letting others follow, with as many looks at others as the work allows."""
+    """Lower the rises of pairs by letting other elements follow, as far as the limit of work allows."""
     rows = q.rows()
     degree = np.minimum(np.diff(rows[0]), LONGEST).astype(float)
     open_pairs = len(exact) - int(np.count_nonzero(exact))

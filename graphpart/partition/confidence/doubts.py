@@ -1,9 +1,10 @@
-"""How sure a partition is: by how much its cost would rise were a pair, an element or a cluster decided otherwise.
+"""How certain a partition is: the rise of its cost if a pair, an element or a cluster were decided otherwise.
 
-The rise is at least 0 for an optimal partition, and small where there is another one that costs hardly more. Where it
-is negative, the change improves the partition. What `changes` finds holds for all rows; where there is time, or where
-it is asked for, branch and cut then solves the problem again with the pair required to be decided otherwise, the most
-doubtful pairs first.
+The rise of the cost is called the doubt. For an optimal partition doubts are at least 0. A small doubt means that
+another partition costs only slightly more. A negative doubt means that the change improves the partition. First,
+`changes` computes upper bounds on all doubts. Then, if there is time or if exact doubts are requested, branch and cut
+solves the problem again for single pairs, with the pair required to be decided otherwise, beginning with the least
+doubt.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
+from graphpart.common.groups import first_of
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
-from graphpart.partition.exact_solvers.exact import solve_exactly
+from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import without_background
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
@@ -35,7 +38,7 @@ TABLES = ("pairs", "elements", "clusters")
 
 @dataclass(frozen=True, repr=False)
 class Doubts:
-    """What a partition is least sure of. In each table the rows are sorted by `doubt`, the least first.
+    """The doubts of a partition. In each table the rows are sorted by `doubt`, the least first.
 
     Attributes
     ----------
@@ -51,7 +54,7 @@ class Doubts:
     cost : float
         The cost of the partition.
     gain : float
-        By how much a change that was found lowers the cost; 0 if none does.
+        The largest amount by which a change that was found lowers the cost; 0 if none does.
     status : Status
         ``optimal`` if all pairs are exact, ``local_optimum`` if not, or why it ended early.
     """
@@ -91,12 +94,14 @@ def doubts(
     time_limit: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> Doubts:
-    """By how much the cost would rise, were a pair, an element or a cluster decided otherwise.
+    """By how much the cost would rise if a pair, an element or a cluster were decided otherwise.
 
-    For a pair that is joined: the least cost of the partitions with the two apart, less the cost of this one; for a
-    pair that is cut, with the two joined. Connected components of the problem are looked at one by one: what could be
-    gained elsewhere does not count. For an element: the best other place, in another cluster or alone, while all others
-    stay. For a cluster: the best join with another one, or the best split in two, while all others stay.
+    The doubt of a joined pair is the least cost of all partitions in which the pair is cut, less the cost of this
+    partition. The doubt of a cut pair is defined in the same way with the pair joined. Each connected component of the
+    problem is treated by itself: improvements that are possible in other components do not count. The doubt of an
+    element is the rise of the cost if it moves to the best other cluster, or is alone, while all other elements stay.
+    The doubt of a cluster is the rise of the cost by the best join with another cluster, or by the best split in two,
+    while all other elements stay.
 
     Parameters
     ----------
@@ -105,13 +110,13 @@ def doubts(
     result : Result, labels, mapping or list of sets
         A partition of all its elements.
     pairs : iterable of pairs of nodes, optional
-        The pairs to look at, listed in the problem or not. Default: all that are listed; those of a matrix that are
-        not 0.
+        The pairs whose doubts are computed, listed in the problem or not. Default: all listed pairs; of a matrix, all
+        pairs with a cost other than 0.
     method : {"auto", "exact", "local-search"}
-        ``auto`` is exact for pairs in components of at most 15 elements and for splits of clusters of at most 20, as
-        long as that takes at most 2^28 steps each; other pairs and splits are looked at by local search, and with a
-        time limit the most doubtful pairs are then solved exactly for as long as there is time. ``exact`` solves all
-        pairs, which may take long.
+        "auto" is exact for pairs in components of at most 15 elements and for splits of clusters of at most 20, within
+        2^28 steps each. For other pairs and splits it takes local search. With a time limit, the pairs of least doubt
+        are then solved exactly for as long as there is time. "exact" solves all pairs exactly, which may take long.
+        "local-search" takes local search only.
     time_limit : float, optional
         Seconds.
     callback : callable, optional
@@ -130,8 +135,8 @@ def doubts(
 
     Notes
     -----
-    O(m log^2 m) for m pairs, in all: seconds for 10^6 pairs. A pair that is required has the doubt ``inf``, and so does
-    an element or a cluster that no pair links to another. A pair that is not listed links nothing.
+    O(m log^2 m) for all m pairs together, which takes seconds for 10^6 pairs. A required pair has the doubt ``inf``,
+    and so has an element or a cluster that no pair links to another. Pairs that are not listed do not count as links.
 
     Examples
     --------
@@ -153,16 +158,13 @@ def doubts(
     if asked is not None or p.matrix is not None:
         p = _listed(p, np.zeros((0, 2), np.int32) if asked is None else asked)
     stopping = Stopping(time_limit, None, None, callback)
-    blocks = p.blocks()
-    q, first = p, np.arange(p.n)
-    if len(p.must_join):
-        q, first = p.contract(blocks), np.unique(blocks, return_index=True)[1]
-    inner = canonical(labels[first])
+    contraction = Contraction(p)
+    q, inner = contraction.problem, contraction.project(labels)
     found = cheapest_changes(q, inner, method != "local-search", stopping)
     if method == "exact" or (method == "auto" and time_limit is not None):
-        _solve_others(q, inner, found, _keys_of(p, asked, blocks, q.n), stopping)
+        _solve_others(q, inner, found, _keys_of(p, asked, contraction.sets, q.n), stopping)
     stopping.reraise()
-    return _tables(p, q, names, result, labels, found, asked, stopping)
+    return _tables(p, contraction, names, result, labels, found, asked, stopping)
 
 
 # ------------------------------------------------------------------------------------------------------ pairs asked for
@@ -177,7 +179,7 @@ def _asked(p: SetPartition, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArr
 
 
 def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
-    """The same problem in the pairs that are listed, and with the pairs asked for, at least at cost 0."""
+    """The same problem with its listed pairs, and with the requested pairs, which cost 0 if they were not listed."""
     u, v, cost = p.listed()
     return SetPartition.of_pairs(
         range(p.n),
@@ -189,9 +191,9 @@ def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
     )
 
 
-def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, blocks: Labels, n: int) -> NDArray[np.int64] | None:
-    """The pairs asked for, as keys of pairs of blocks."""
-    return None if asked is None else _keys(blocks[asked[:, 0]], blocks[asked[:, 1]], n)
+def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, classes: Labels, n: int) -> NDArray[np.int64] | None:
+    """The requested pairs, as keys of pairs of classes."""
+    return None if asked is None else _keys(classes[asked[:, 0]], classes[asked[:, 1]], n)
 
 
 def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
@@ -226,25 +228,23 @@ def _solve_others(
             parts[mine[0]] = elements, part, own, part.evaluate_labels(own)
         elements, part, own, now = parts[mine[0]]
         a, b = np.searchsorted(elements, [u[k], v[k]]).tolist()
-        solved = _solved(part, a, b, bool(own[a] == own[b]), stopping)
-        if solved.cost - now < found.pairs[k]:
-            found.pairs[k] = solved.cost - now
-        if solved.status == Status.OPTIMAL:
+        cost, proven = _solved(part, a, b, bool(own[a] == own[b]), stopping)
+        if cost - now < found.pairs[k]:
+            found.pairs[k] = cost - now
+        if proven:
             found.pairs_exact[k] = True
 
 
-def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> Result:
-    """The best partition with a pair decided otherwise."""
+def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping) -> tuple[float, bool]:
+    """What the best partition with a pair decided otherwise costs, and whether that is proven."""
     pu, pv, costs = part.pairs()
     required: dict[str, Any] = {"must_cut" if joined else "must_join": [(a, b)]}
     changed = SetPartition.of_pairs(range(part.n), pu, pv, costs, **required)
-    callback = stopping.callback
-    return solve_exactly(
-        changed,
-        None,
-        stopping.remaining,
-        callback=callback and (lambda _, cost: callback(stopping.seconds, cost)),
-    )
+    blocks = changed.blocks()
+    q = changed.contract(blocks)
+    one = BranchAndCut(q, np.arange(q.n, dtype=np.int32))
+    one.run(stopping.child(plus=math.inf), None)
+    return changed.evaluate_labels(one.labels[blocks]), one.bound >= one.cost
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
@@ -252,7 +252,7 @@ def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping
 
 def _tables(
     p: SetPartition,
-    q: SetPartition,
+    contraction: Contraction,
     names: Sequence[Hashable],
     result: Any,
     labels: Labels,
@@ -260,7 +260,7 @@ def _tables(
     asked: NDArray[np.int32] | None,
     stopping: Stopping,
 ) -> Doubts:
-    blocks = p.blocks()
+    q, sets = contraction.problem, contraction.sets
     shown = _shown_labels(names, result, labels)
     sizes = np.bincount(labels, minlength=len(shown))
     slack = p.tolerance * max(SLACK, int(sizes.max(initial=0)))
@@ -268,7 +268,7 @@ def _tables(
     if asked is not None:
         some = np.isin(_keys(u, v, p.n), _keys(asked[:, 0], asked[:, 1], p.n))
         u, v, cost = u[some], v[some], cost[some]
-    rises, exactly = _of_pairs(q, blocks[u], blocks[v], found)
+    rises, exactly = _of_pairs(q, sets[u], sets[v], found)
     rises = _cleared(rises, slack)
     exactly |= np.isinf(rises)
     order = np.argsort(rises, kind="stable")
@@ -283,8 +283,8 @@ def _tables(
             "method": NAMES[exactly[order].astype(np.intp)],
         }
     )
-    moves = _cleared(found.elements, slack)[blocks]
-    to = np.append(shown, -1)[found.to[blocks]]  # -1 stays -1
+    moves = _cleared(found.elements, slack)[sets]
+    to = np.append(shown, -1)[found.to[sets]]  # -1 stays -1
     order = np.argsort(moves, kind="stable")
     elements = Columns(
         {
@@ -303,7 +303,7 @@ def _tables(
 
 
 def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Rises, and whether they are exact, of pairs of blocks; inf for those within a block."""
+    """Rises, and whether they are exact, of pairs of classes; inf for those within a class."""
     rises, exactly = np.full(len(a), np.inf), np.ones(len(a), bool)
     apart = a != b
     qu, qv, _ = q.pairs()
@@ -335,13 +335,13 @@ def _clusters(
 
 
 def _cleared(rises: NDArray[np.float64], slack: float) -> NDArray[np.float64]:
-    """What only rounding makes negative becomes 0."""
+    """Replace values that only rounding makes negative by 0."""
     return np.where((rises < 0) & (rises >= -slack), 0.0, rises)
 
 
 def _shown_labels(names: Sequence[Hashable], result: Any, labels: Labels) -> NDArray[np.int64]:
     """The label that a result gives to each cluster; else 0, 1, ..."""
-    first = np.unique(labels, return_index=True)[1]
+    first = first_of(labels)
     if isinstance(result, Result) and (result.nodes is names or result.nodes == names):
         return result.labels[first].astype(np.int64)
     return np.arange(len(first))

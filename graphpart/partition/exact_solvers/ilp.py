@@ -27,15 +27,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
+from graphpart.common.local_search import improved
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
-from graphpart.partition.local_search.kernighan_lin import kernighan_lin
+from graphpart.partition.local_search.greedy_joining import join, joined
+from graphpart.partition.local_search.improve import fixed_point
+from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
 from graphpart.partition.problem.derived import cut_huge, matrix_of
 from graphpart.partition.problem.explicit import without_background
 from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -69,6 +73,8 @@ def ilp(
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
     """Solve a problem to proven optimality by integer programming.
+
+    Also known as ``integer-program`` or ``mip``.
 
     Parameters
     ----------
@@ -129,13 +135,16 @@ def ilp(
         raise InvalidProblem(
             f"a component has {largest} elements: the full formulation takes at most {LARGEST_FULL}; use cutting-plane"
         )
-    start = kernighan_lin(p, initial, time_limit=stopping.remaining, callback=callback)
-    if start.status == Status.INTERRUPTED:
-        stopping.stop(Status.INTERRUPTED)
-    start_of_block = canonical(start.labels[np.unique(blocks, return_index=True)[1]])
+    first = joined(p, stopping) if initial is None else start_of(p, initial)
+    start, known = improved(
+        first, p.evaluate_labels, lambda labels, _: fixed_point(p, labels, improve_by_sequences, stopping), stopping
+    )
+    start_of_block = canonical(start[np.unique(blocks, return_index=True)[1]])
     if not math.isfinite(q.evaluate_labels(start_of_block)):
-        start_of_block = kernighan_lin(q, time_limit=stopping.remaining).labels
-    cost, done, labels = start.cost, [], start_of_block.astype(np.int64)
+        inner = stopping.child(plus=math.inf)
+        start_of_block = fixed_point(q, join(q, q.blocks(), inner), improve_by_sequences, inner)
+    cost, done = p.evaluate_labels(blocks) + q.evaluate_labels(start_of_block), []
+    labels = start_of_block.astype(np.int64)
     for elements, part in sorted(parts, key=lambda one: one[1].n):  # what is small is proven even in little time
         component = Component(part, canonical(start_of_block[elements]), chosen, stopping, formulation == "full")
         before = component.cost
@@ -144,16 +153,17 @@ def ilp(
         except KeyboardInterrupt:  # while a program was written, not while a solver ran
             stopping.stop(Status.INTERRUPTED)
         cost += component.cost - before
+        stopping.record(cost)
         # Labels that no other component has: the first element of each subset, shifted.
         labels[elements] = q.n + elements[np.unique(component.labels, return_index=True)[1]][component.labels]
         done.append(component)
-    return _result(p, canonical(labels[blocks]), start, stopping, done, chosen.name)
+    return _result(p, canonical(labels[blocks]), (start, known), stopping, done, chosen.name)
 
 
 def _result(
     p: SetPartition,
     labels: Labels,
-    start: PartitionResult,
+    start: tuple[Labels, float],
     stopping: Stopping,
     components: list[Component],
     solver: str,
@@ -167,7 +177,8 @@ def _result(
         stopping,
         "ilp",
         Status.OPTIMAL if proven else Status.FEASIBLE,
-        start=(start.labels, start.cost),
+        lower_bound=math.inf if proven else lowered(p, bound),
+        start=start,
         info={"rounds": rounds, "inequalities": inequalities, "components": len(components), "solver": solver},
     )
     status = Status.OPTIMAL if proven else found.status
@@ -178,7 +189,6 @@ def _result(
         status=status,
         iterations=rounds,
         message=f"{ended} ({work})",
-        lower_bound=found.cost if proven else min(lowered(p, bound), found.cost),
     )
 
 
@@ -281,9 +291,10 @@ class Component:
         joined = y > 0.5
         labels = connected_components(self.p.n, self.u[joined], self.v[joined])
         if math.isfinite(self.p.evaluate_labels(labels)):
-            better = kernighan_lin(self.p, labels, time_limit=self.stopping.remaining)
-            if better.cost < self.cost:
-                self.labels, self.cost = better.labels, better.cost
+            better = fixed_point(self.p, labels, improve_by_sequences, self.stopping.child(plus=math.inf))
+            cost = self.p.evaluate_labels(better)
+            if cost < self.cost:
+                self.labels, self.cost = better, cost
 
     def _fix(self) -> None:
         """Fix pairs that no better partition has the other way, by the bound and the reduced costs."""

@@ -23,7 +23,7 @@ So work is in proportion to the number of places, not exponential in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,10 +109,11 @@ class Regions:
         outside: NDArray[np.bool_] = (a < 0) | (a != b)
         return outside
 
-    def run(self, until: float, effort: int = 1) -> None:
+    def steps(self, until: float, effort: int = 1) -> Iterator[None]:
         """Make regions, solve them, and let those grow that have a gap, for some seconds or while the gap shrinks.
 
-        With twice the effort, regions may grow twice as large, and take twice as long. May be called again with more.
+        Pauses after each region that was solved. With twice the effort, regions may grow twice as large, and take twice
+        as long. May be called again with more.
         """
         self.largest, self.seconds = min(effort * LARGEST, self.p.n // 2), effort * SECONDS
         if not self.regions:
@@ -125,7 +126,7 @@ class Regions:
         idle = 0
         while self.regions and len(self.prices) and not self._is_over(until):
             before = self.cost - self.gain
-            self._solve_all(until)
+            yield from self._solve_all(until)
             left = self.cost - self.gain
             idle = 0 if before - left > PROGRESS * (left - self._least) else idle + 1
             if idle > IDLE or self._is_over(until) or not self._grow():
@@ -222,7 +223,7 @@ class Regions:
         taken[self.r.rows.inequalities.elements[(chosen & (self.prices > self.worth))[self._row_of_element]]] = True
         return taken
 
-    def _solve_all(self, until: float) -> None:
+    def _solve_all(self, until: float) -> Iterator[None]:
         """Bounds of regions, and better labels where they have a gap."""
         r, rows = self.r, self.r.rows.inequalities
         place = self._places(self.regions)
@@ -264,6 +265,7 @@ class Regions:
             region.other = best
             if region.gap > self.worth and self._improve(elements, until):
                 region.gap = part.evaluate_labels(canonical(self.labels[elements])) - linear[k] - region.gain
+            yield
 
     def _improve(self, elements: NDArray[np.int64], until: float) -> bool:
         """Better labels of some elements, and of what is left of the subsets around them as wholes, if there are."""

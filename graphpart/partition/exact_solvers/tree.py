@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 
 from graphpart.common.steps import round_up
 from graphpart.partition.bounds import simplex
-from graphpart.partition.bounds.message_passing import pass_messages
+from graphpart.partition.bounds.message_passing import rounds_of_messages
 from graphpart.partition.bounds.relaxation import FINEST, VIOLATED, Relaxation
 from graphpart.partition.bounds.semidefinite import Semidefinite
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.certificates.certificate import common_step
+from graphpart.partition.certificates.certificate import common_step, proven_bound
+from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.exact_solvers.regions import Regions
-from graphpart.partition.local_search.greedy_joining import greedy_joining
-from graphpart.partition.local_search.kernighan_lin import kernighan_lin
-from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
+from graphpart.partition.local_search.greedy_joining import join
+from graphpart.partition.local_search.improve import fixed_point
+from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
+from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.labels import agreement
@@ -31,6 +33,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Tree", "Work"]
 
 Decisions = tuple[tuple[int, int, bool], ...]
+Children = Generator[None, None, list[tuple[float, Decisions]]]
 RESOLUTION = 1e-7  # of the largest cost that may be paid: smaller differences count only if costs have a common step
 HALF = 0.5
 IDLE = 4  # rounds without progress, after which a vertex is computed, or the node is divided
@@ -64,16 +67,31 @@ class Whole(Protocol):
     work: Work
     stopping: Stopping
     threads: int
-    partner: Callable[[SetPartition, Labels], Labels | None] | None
 
-    def solve_rest(self, p: SetPartition, labels: Labels, constant: float, tree: Tree) -> tuple[Labels, float, bool]:
-        """What is left of a tree's problem, solved: (labels, a lower bound of its cost plus constant, is it one?)."""
+    def rest_of(self, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> Rest:
+        """What is left of a tree's problem, once elements are merged."""
 
     def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
         """Better labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
 
     def note(self, cost: float, bound: float) -> None:
         """By how much the tree changed its cost and its bound."""
+
+    def ends(self) -> bool:
+        """Whether the run has to end."""
+
+
+class Rest(Protocol):
+    """What is left of the problem of a tree. It tells the tree of better partitions and bounds, see `Tree.hear`."""
+
+    bound: float
+    proven: bool
+
+    def steps(self) -> Iterator[None]:
+        """Solve it, with pauses."""
+
+    def offer(self, labels: Labels) -> None:
+        """Take over a partition of the tree's problem, if it is better."""
 
 
 class Tree:
@@ -95,6 +113,7 @@ class Tree:
         self.resolution = self.step * (1 - 1e-6) if self.step else min(RESOLUTION * share * largest, allowance)
         self.allowance = 0.0 if self.step else self.resolution  # a partition may cost so much less than a proven one
         self.value = self.cost if self.proven else self.bound
+        self.rest: Rest | None = None  # of the problem, while it is solved
 
     @property
     def proven(self) -> bool:
@@ -105,15 +124,19 @@ class Tree:
         """Whether a bound shows that."""
         return bound >= self.cost - self.resolution
 
-    def run(self, nodes: float = math.inf) -> None:
-        """Improve partition and bound until they meet, the run is stopped, or so many nodes more are solved."""
-        if self.proven or self.stopping.check(self.search.cost):
+    def steps(self, nodes: float = math.inf) -> Iterator[None]:
+        """Improve partition and bound until they meet, the run is stopped, or so many nodes more are solved.
+
+        Pauses after each round of a relaxation and each region, so that others can have their turn. What they find
+        meanwhile, `offer` takes over.
+        """
+        if self.proven or self.search.ends():
             return
         if not self.open:
-            self._begin()
+            yield from self._begin()
         nodes += self.search.work.nodes
         r = self.relaxation
-        while self.open and self.search.work.nodes < nodes and not self.stopping.check(self.search.cost):
+        while self.open and self.search.work.nodes < nodes and not self.search.ends():
             bound, _, decisions = heapq.heappop(self.open)
             self._raise(bound)
             if self.closed(bound):
@@ -121,7 +144,7 @@ class Tree:
                 break
             dive = self.search.work.nodes % DIVE == DIVE - 1
             while True:
-                children = self._solve(decisions, bound)
+                children = yield from self._solve(decisions, bound)
                 self.search.work.nodes += 1
                 follow = dive and len(children) == 2
                 if follow:
@@ -135,8 +158,8 @@ class Tree:
         if not self.open or self.proven:
             del self.relaxation, self.simplex, self.semidefinite, r  # there may be many trees
 
-    def _begin(self) -> None:
-        """The relaxation at the root."""
+    def _begin(self) -> Iterator[None]:
+        """The relaxation at the root, which starts from some rounds of message passing."""
         self.relaxation = Relaxation(self.p, self.stopping)
         self.fixed_before = np.count_nonzero(
             (self.relaxation.lower == self.relaxation.upper) & (self.relaxation.cost != 0)
@@ -144,7 +167,11 @@ class Tree:
         self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
         self.semidefinite: Semidefinite | None = None
         r = self.relaxation
-        r.start(*pass_messages(self.p, self.stopping, rounds=1 if self._has_regions() else 2))
+        first = Inequalities.none(), np.zeros(0)
+        for first in rounds_of_messages(self.p, self.stopping, rounds=1 if self._has_regions() else 2):
+            self._raise(proven_bound(self.p, *first))
+            yield
+        r.start(*first)
         self._raise(r.bound)
         self.fixed = (r.lower.copy(), r.upper.copy())  # what holds for all better partitions
         self.open = [(self.bound, 0, ())]
@@ -166,7 +193,22 @@ class Tree:
         before, self.value = self.value, self.cost if self.proven else self.bound
         self.search.note(gained, self.value - before)
 
-    def _solve(self, decisions: Decisions, known: float) -> list[tuple[float, Decisions]]:
+    def offer(self, labels: Labels) -> None:
+        """Take over a partition, if it is better."""
+        cost = self.p.evaluate_labels(labels)
+        if cost < self.cost:
+            self._accept(labels, cost)
+            if self.rest is not None:
+                self.rest.offer(labels)
+
+    def hear(self, labels: Labels, bound: float) -> None:
+        """Take over a better partition, and a bound of all better ones, from what is left of the problem."""
+        cost = self.p.evaluate_labels(labels)
+        if cost < self.cost:
+            self._accept(labels, cost)
+        self._raise(bound)
+
+    def _solve(self, decisions: Decisions, known: float) -> Children:
         """Work on one node: nothing if it is closed, else the two that it is divided into, with a bound."""
         r = self.relaxation
         if not self._decide(decisions):
@@ -175,7 +217,7 @@ class Tree:
         r.offer(r.rows.prices)
         r.tolerance, idle, vertex = VIOLATED, 0, False
         while not self.closed(r.bound):
-            if self.stopping.check(self.search.cost):
+            if self.search.ends():
                 return [(max(known, r.bound), decisions)]
             before = r.bound
             started = time.perf_counter()
@@ -192,7 +234,7 @@ class Tree:
                 self._raise(r.bound)
             if r.rounds % (25 if self._has_regions() else 5) == 1 or vertex:
                 self._round_point()
-            self._consult()
+            yield
             if self.closed(r.bound) or not self._fix(not decisions):
                 return []
             if not (r.lower < r.upper).any():
@@ -223,26 +265,27 @@ class Tree:
         if self.closed(r.bound):
             return []
         if not decisions and self._has_regions():
-            known = max(known, self._solve_regions())
+            known = max(known, (yield from self._solve_regions()))
             if self.closed(known):
                 return []
         if not decisions and not r.complete and self._shrinks():
-            return self._start_again(max(known, r.bound))
+            return (yield from self._start_again(max(known, r.bound)))
         return self._divide(decisions, max(known, r.bound))
 
     def _has_regions(self) -> bool:
         """Whether the gap may be in a few places of many."""
         return not self.relaxation.complete and self.p.n >= REGIONS
 
-    def _solve_regions(self) -> float:
+    def _solve_regions(self) -> Generator[None, None, float]:
         """A bound for all better partitions, raised where the gap is (see `regions`), and what follows from it."""
         self._round_point()
         r = self.relaxation
         regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
         bound, effort = -math.inf, 1
-        while effort <= EFFORT and not self.closed(bound) and not self.stopping.check(self.search.cost):
+        while effort <= EFFORT and not self.closed(bound) and not self.search.ends():
             left = self.stopping.remaining
-            regions.run(math.inf if left is None else self.stopping.seconds + REGIONS_SHARE * left, effort)
+            until = math.inf if left is None else self.stopping.seconds + REGIONS_SHARE * left
+            yield from regions.steps(until, effort)
             if regions.cost < self.cost:
                 self._accept(regions.labels, regions.cost)
             bound = r.proves(r.rows.prices) + regions.gain
@@ -265,7 +308,7 @@ class Tree:
         fixed = np.count_nonzero((r.lower == r.upper) & (r.cost != 0)) - self.fixed_before
         return bool(fixed > SHRUNK * (np.count_nonzero(r.cost) - self.fixed_before))
 
-    def _start_again(self, bound: float) -> list[tuple[float, Decisions]]:
+    def _start_again(self, bound: float) -> Children:
         """Solve what is left of the problem once pairs are fixed: contracted, reduced, and taken apart.
 
         All partitions better than the one known are partitions of what is left, so its bound is one for them.
@@ -283,18 +326,14 @@ class Tree:
         keys = u.astype(np.int64) * q.n + v
         dense = q.is_dense
         q = SetPartition.of_pairs(range(q.n), u, v, np.where(np.isin(keys, cut), np.inf, cost), dense=dense)
-        constant = p.evaluate_labels(merged)
         known = canonical(self.labels[np.unique(merged, return_index=True)[1]])
         del self.relaxation  # the smaller problem has its own
-        labels, least, proven = self.search.solve_rest(q, known, constant, self)
-        found = labels[merged]
-        cost_found = p.evaluate_labels(found)
-        if cost_found < self.cost:
-            self._accept(found, cost_found)
-        self.relaxation = r
-        if proven or self.closed(least):
+        self.rest = rest = self.search.rest_of(self, q, known, merged)
+        yield from rest.steps()
+        self.rest, self.relaxation = None, r
+        if rest.proven or self.closed(rest.bound):
             return []
-        return [(max(bound, least), ())]
+        return [(max(bound, rest.bound), ())]
 
     def _decide(self, decisions: Decisions) -> bool:
         """Bounds of the variables that follow from decisions; False if they contradict each other."""
@@ -330,20 +369,17 @@ class Tree:
 
     def _round_point(self) -> None:
         """Partitions near the point of the relaxation, refined by local search."""
-        r = self.relaxation
+        r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # other costs than those of the whole
         near = SetPartition.from_pairs(self.p.n, (r.u.astype(np.int64), r.v.astype(np.int64)), HALF - r.y)
+        joined = fixed_point(near, near.blocks(), join, apart)
         if self._has_regions():
-            self._fuse(greedy_joining(near).labels)
+            self._fuse(joined, apart)
             return
-        for labels in (greedy_joining(near).labels, self._connected(0.7)):
-            cost = self.p.evaluate_labels(labels)
-            if not math.isfinite(cost):
-                continue
-            better = kernighan_lin(self.p, labels, time_limit=self.stopping.remaining)
-            if better.cost < self.cost - 1e-12 * abs(self.cost):
-                self._accept(better.labels, better.cost)
+        for labels in (joined, self._connected(0.7)):
+            if math.isfinite(self.p.evaluate_labels(labels)):
+                self._take(fixed_point(self.p, labels, improve_by_sequences, apart))
 
-    def _fuse(self, labels: Labels) -> None:
+    def _fuse(self, labels: Labels, stopping: Stopping) -> None:
         """The best that local search makes of labels and the best partition: what they agree on stays together.
 
         In a large problem either one is better in many places (fusion moves, Beier, Hamprecht & Kappes 2015).
@@ -351,24 +387,18 @@ class Tree:
         p = self.p
         if not math.isfinite(p.evaluate_labels(labels)):
             return
-        other = kernighan_lin_pairs(p, labels, time_limit=self.stopping.remaining).labels
+        other = fixed_point(p, labels, improve_by_pairs, stopping)
         agreed = agreement(self.labels, other)
         q = p.contract(agreed)
         first = np.unique(agreed, return_index=True)[1]
         for start in (self.labels, other):
-            found = kernighan_lin_pairs(q, canonical(start[first]), time_limit=self.stopping.remaining)
-            fused = canonical(found.labels[agreed])
-            cost = p.evaluate_labels(fused)
-            if cost < self.cost - 1e-12 * abs(self.cost):
-                self._accept(fused, cost)
+            self._take(canonical(fixed_point(q, canonical(start[first]), improve_by_pairs, stopping)[agreed]))
 
-    def _consult(self) -> None:
-        """Take a better partition from a partner."""
-        offered = self.search.partner(self.p, self.labels) if self.search.partner else None
-        if offered is not None:
-            cost = self.p.evaluate_labels(offered)
-            if cost < self.cost:
-                self._accept(offered, cost)
+    def _take(self, labels: Labels) -> None:
+        """A partition, if it is better by more than rounding."""
+        cost = self.p.evaluate_labels(labels)
+        if cost < self.cost - 1e-12 * abs(self.cost):
+            self._accept(labels, cost)
 
     def _connected(self, threshold: float) -> Labels:
         r = self.relaxation

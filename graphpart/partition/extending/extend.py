@@ -1,16 +1,18 @@
-"""An old partition for a problem that has changed: solved near what changed, and what that touches.
+"""An old partition is adapted to a problem that has changed: the problem is solved again near the changes.
 
-**Frozen**, old clusters stay as they are, and only new elements are placed. Each old cluster is one element, with the
-sums of its costs. Two old clusters may not meet, so what new elements do in one connected component of the pairs
-between new elements does not depend on the other components: each has its own copies of the old clusters that attract
-it. A component of one new element takes the best cluster or stays alone, which is optimal; all others make one problem,
-in which copies in one component must be cut, for the method. Where these would be too many cuts, they are added where
-the method has joined copies, a few times; what is still joined is then parted.
+**Frozen.** Old clusters stay as they are, and only new elements are placed. Each old cluster is contracted to one
+element, with the sums of its costs. Old clusters are never joined with each other. So the connected components of the
+pairs between new elements can be decided independently: each component has its own copies of the old clusters that
+attract its elements. If a component is a single new element, it joins the best cluster or stays alone, which is
+optimal. All other components make one problem, which the method solves; in this problem, the copies in one component
+must be cut from each other. If this would be too many required cuts, cuts are added only where the method has joined
+copies, a few times; copies that are still joined are then separated.
 
-**Not frozen**, this is the start, so the result never costs more. Then what changed, that is new elements and the ends
-of changed pairs, and all elements that a pair links to it are free to move; what else is in their clusters, and the
-clusters that attract one of them, are contracted to one element each. The method solves this problem from the start. A
-cluster keeps the label of the old cluster with which it shares most elements, greedily by the number of these.
+**Not frozen.** The frozen result is the start, so the result never costs more. The changed elements are new elements
+and both ends of changed pairs. They are free to move, and so are all elements that a pair links to them. The remaining
+elements of each of their clusters are contracted to one element, and so is each other cluster that attracts a free
+element. The method solves this problem from the start. A cluster keeps the label of the old cluster with which it has
+most elements in common; these pairs of clusters are chosen greedily by the number of common elements.
 """
 
 from __future__ import annotations
@@ -30,13 +32,14 @@ from graphpart.partition.extending.old import (
     check_cuts,
     conflicts,
     in_cut_clusters,
-    labels_of_blocks,
+    labels_of_classes,
     message_of,
     old_labels,
     stable,
 )
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.result import PartitionResult, Result, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -47,8 +50,8 @@ __all__ = ["ExtendedResult", "extend"]
 class ExtendedResult(PartitionResult):
     """A :class:`PartitionResult` whose clusters keep their old labels; new clusters have labels above all old ones.
 
-    The labels need not be 0, 1, ... in order of first appearance. `info` has ``old_labels``, if the old labels were not
-    whole numbers of at least 0: the old label for each number below ``len(old_labels)``.
+    The labels need not be 0, 1, ... in order of first appearance. If the old labels were not integers of at least 0,
+    ``info["old_labels"]`` has the old label for each number below its length.
     """
 
     @property
@@ -79,39 +82,41 @@ def extend(
     callback: Callable[[float, float], object] | None = None,
     **options: Any,
 ) -> ExtendedResult:
-    """Extend an old partition to a problem with new elements or changed pairs, solved near what changed.
+    """Extend an old partition to a problem with new elements or changed pairs, by solving the problem near the changes.
 
     Parameters
     ----------
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     old : Result, mapping from nodes to labels, labels, or list of sets
-        The old partition. Elements without a label (names that a mapping does not have, the label -1) are new; those of
-        an old result that the problem does not have any more are passed over.
+        The old partition. Elements without a label (a mapping does not name them, or the label is -1) are new. Elements
+        of an old result that the problem does not have any more are ignored.
     freeze : bool
-        Whether old clusters and their labels stay exactly as they are: new elements join one of them or form new
-        clusters. Else old clusters near what changed may change, too; the result costs no more than the frozen one,
-        and labels go by the largest overlap.
+        With True, old clusters and their labels stay exactly as they are, and new elements join one of them or form new
+        clusters. With False, old clusters near the changes may change, too; the result costs no more than the frozen
+        one, and each cluster gets the label of the old cluster with the largest overlap.
     before : SetPartition or networkx.Graph, optional
-        The problem that `old` is a partition of. Ends of pairs whose cost differs, or that it only has, count as
-        changed, beside new elements. Only used if not frozen. Default: the problem that an old result still holds.
+        The problem that `old` is a partition of. The ends of pairs whose cost is different, or that only this problem
+        has, count as changed, in addition to new elements. It is used only if not frozen. Default: the problem of an
+        old result.
     method : str
-        A method for set partition problems that solves what is left to decide; see :func:`graphpart.solve`. If more
-        than 100,000 pairs are, ``auto`` is greedy joining and greedy moving in turn, until neither lowers the cost.
+        A method for set partition problems that solves the problem that is left; see :func:`graphpart.solve`. If this
+        has more than 100,000 pairs, ``auto`` is greedy joining and greedy moving in turn, until neither lowers the
+        cost.
     time_limit : float, optional
         Seconds.
     seed : int, optional
         For methods that draw random numbers.
     callback : callable, optional
-        ``callback(seconds, cost)``, the cost within what is left to decide; a true return value stops the run.
+        ``callback(seconds, cost)``, with the cost within the problem that is left; a true return value stops the run.
     **options
         Further options of the method.
 
     Returns
     -------
     ExtendedResult
-        With status ``feasible``, or why it was stopped; where everything was free to move, that of the method.
-        `iterations` counts runs of the method.
+        With status ``feasible``, or the reason why the run was stopped; if all elements were free to move, with the
+        status of the method. `iterations` counts runs of the method.
 
     Raises
     ------
@@ -122,7 +127,8 @@ def extend(
 
     Notes
     -----
-    O(n + m) beside the method, which sees what changed, and if not frozen the elements linked to it, only.
+    O(n + m) in addition to the method, whose problem has only the new elements, or if not frozen, the changed elements
+    and those linked to them.
 
     Examples
     --------
@@ -139,30 +145,30 @@ def extend(
         raise InvalidOption(f"freeze is {freeze!r}: expected True or False")
     labels, shown, named = old_labels(p, old)
     stopping = Stopping(time_limit, None, None, callback)
-    blocks = p.blocks()
-    q, inner = p, labels
-    if len(p.must_join):
-        q, inner = p.contract(blocks), labels_of_blocks(p, labels, blocks, bool(freeze))
+    contraction = Contraction(p)
+    q, classes, inner = contraction.problem, contraction.sets, labels
+    if q is not p:
+        inner = labels_of_classes(p, labels, classes, bool(freeze))
     solver = Solver(method, seed, options, stopping)
     free = inner < 0
     if before is None and isinstance(old, Result):
         before = old.problem
     if freeze:
-        check_cuts(p, inner[blocks])
+        check_cuts(p, inner[classes])
     else:
         if before is not None:
-            free[blocks[changed_since(p, before)]] = True
-        free[blocks[conflicts(p, labels, blocks)]] = True
+            free[classes[changed_since(p, before)]] = True
+        free[classes[conflicts(p, labels, classes)]] = True
         inner = np.where(in_cut_clusters(q, inner), -1, inner).astype(np.int32)
     implicit = q.background is not None
     found = place_new(explicit_near(q, inner, inner < 0) if implicit else q, inner, solver)
     status, bound = Status.FEASIBLE, -np.inf
     if not freeze and free.any() and not stopping.check(np.inf):
         found, status, bound = (improved_near if implicit else _near)(q, found, free, solver)
-    final = found[blocks]
+    final = contraction.lift(found)
     numbers = stable(final, labels, shown, bool(freeze))
     cost = p.evaluate_labels(numbers)
-    bound = bound + p.evaluate_labels(blocks) if len(p.must_join) else bound
+    bound = bound + contraction.constant
     stopping.iterations = solver.runs
     stopping.record(cost)
     stopping.reraise()
@@ -176,7 +182,7 @@ def extend(
 
 
 def _near(q: SetPartition, labels: Labels, changed: NDArray[np.bool_], solver: Solver) -> tuple[Labels, Status, float]:
-    """Better labels where what changed and what is linked to it may move; status and bound if that was everything."""
+    """Improve labels by moving changed elements and those linked to them; status and bound if these are all."""
     u, v, cost = q.pairs()
     listed = cost != 0
     free = changed.copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import group
+from graphpart.common.groups import first_of, group
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected
@@ -19,7 +19,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 def place_new(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
-    """Labels of all elements: those given stay, and new elements join one of these clusters or others."""
+    """Labels of all elements: given labels stay, and new elements join these clusters or form new ones."""
     new = np.flatnonzero(labels < 0)
     k = int(labels.max(initial=-1)) + 1
     out = labels.astype(np.int64)
@@ -44,7 +44,7 @@ def place_new(q: SetPartition, labels: Labels, solver: Solver) -> Labels:
     alone = np.bincount(component)[component] == 1
     single = np.flatnonzero(alone[x] & (sums < -q.tolerance))
     single = single[np.lexsort((cluster[single], sums[single], x[single]))]
-    first = single[np.unique(x[single], return_index=True)[1]]
+    first = single[first_of(x[single])]
     out[new[x[first]]] = cluster[first]
     if not alone.all():
         _solve_components(len(new), component, alone, (a, b, between), (x, cluster, sums), out, new, k, solver)
@@ -62,7 +62,7 @@ def _solve_components(
     k: int,
     solver: Solver,
 ) -> None:
-    """Place the new elements that are not alone in their component, into `out`."""
+    """Place the new elements in components of several new elements; their labels are written to `out`."""
     x, cluster, sums = outside
     # A cluster that attracts nobody in a component can be left out there.
     of = component[x].astype(np.int64) * max(k, 1) + cluster
@@ -103,7 +103,7 @@ def _solve_components(
 
 
 def _all_cuts(component: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], bool]:
-    """All pairs of copies within components, the smallest first, as far as MOST_CUTS go; whether these are all."""
+    """Pairs of copies within components, the smallest components first, at most MOST_CUTS; whether these are all."""
     order, first = group(component, count)
     sizes = np.diff(first)
     by_size = np.argsort(sizes, kind="stable")
@@ -137,7 +137,7 @@ def _meetings(labels: Labels, is_copy: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _parted(
     labels: Labels, is_copy: NDArray[np.bool_], u: NDArray[np.int64], v: NDArray[np.int64], cost: NDArray[np.float64]
 ) -> Labels:
-    """In each subset with several copies, only the one that attracts it most stays."""
+    """In each subset with several copies, keep only the copy that attracts it most."""
     n = len(labels)
     within = labels[u] == labels[v]
     pull = np.bincount(v[within], cost[within], n)  # v is the copy, where there is one

@@ -1,4 +1,4 @@
-"""What an extension can change where pairs that are not listed cost something: the costs of pairs near new elements."""
+"""Extensions of problems with a background: the costs of pairs near changed elements are listed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["changed_since", "explicit_near", "improved_near", "prepared"]
 
 
 def prepared(problem: Any) -> SetPartition:
-    """The problem without a background, if it is small, or the background attracts; else as it is."""
+    """The problem with all pairs listed if it is small or its background attracts; otherwise the problem itself."""
     p = as_problem(problem, background=True)
     if p.background is None or (p.n > ELEMENTS and p.background.repels):
         return p
@@ -37,10 +37,10 @@ def changed_since(p: SetPartition, before: Any) -> NDArray[np.int64]:
 
 
 def explicit_near(q: SetPartition, labels: Labels, free: NDArray[np.bool_]) -> SetPartition:
-    """A problem with the same elements that lists what pairs cost where free elements may join clusters, and no others.
+    """A problem with the same elements that lists the pairs of free elements and the clusters that they may join.
 
-    Free elements join what they attract, or what another that they attract does: the background repels, so nothing else
-    pays.
+    Since the background repels, a free element joins only clusters with elements that it attracts, or that an element
+    which it attracts itself attracts.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def explicit_near(q: SetPartition, labels: Labels, free: NDArray[np.bool_]) -> S
 def improved_near(
     q: SetPartition, labels: Labels, free: NDArray[np.bool_], solver: Solver
 ) -> tuple[Labels, Status, float]:
-    """Better labels where what changed and what is linked to it may move; status and bound if that was everything."""
+    """Improve labels by moving changed elements and those linked to them; status and bound if these are all."""
     members = _near(q, labels, free, 2)
     part = q.restrict(members)
     start = canonical(labels[members])
@@ -80,7 +80,7 @@ def improved_near(
 
 
 def _near(q: SetPartition, labels: Labels, free: NDArray[np.bool_], steps: int) -> NDArray[np.int64]:
-    """Free elements, and all of the clusters that they attract; with two steps, also those that these attract."""
+    """Free elements and the clusters that they attract; with two steps, also clusters that these attract."""
     u, v, cost = q.listed()
     attracts = cost < 0
     near = free.copy()

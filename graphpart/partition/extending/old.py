@@ -1,4 +1,4 @@
-"""What an old partition says of a problem, what has changed since, and labels that stay the same."""
+"""The labels of an old partition for a new problem, the elements that have changed, and labels that stay the same."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import is_named
+from graphpart.common.groups import first_of
 from graphpart.errors import InvalidPartition
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.labels import places_of
@@ -19,7 +20,7 @@ __all__ = [
     "check_cuts",
     "conflicts",
     "in_cut_clusters",
-    "labels_of_blocks",
+    "labels_of_classes",
     "message_of",
     "old_labels",
     "stable",
@@ -29,7 +30,7 @@ LARGEST_LABEL = 2**31 - 1
 
 
 def old_labels(p: SetPartition, old: Any) -> tuple[Labels, NDArray[np.int64], tuple[Any, ...] | None]:
-    """(0, 1, ... or -1 for new elements; the number of each old cluster; its label, where that is no such number)."""
+    """(labels 0, 1, ..., -1 for new elements; the number of each old cluster; old labels that are not such numbers)."""
     labels = p.labels(old, partial=True)
     old = old.to_dict() if is_named(old) else old
     k = int(labels.max(initial=-1)) + 1
@@ -54,20 +55,20 @@ def old_labels(p: SetPartition, old: Any) -> tuple[Labels, NDArray[np.int64], tu
     return labels, np.arange(k), tuple(given)
 
 
-def labels_of_blocks(p: SetPartition, labels: Labels, blocks: Labels, frozen: bool) -> Labels:
+def labels_of_classes(p: SetPartition, labels: Labels, classes: Labels, frozen: bool) -> Labels:
     """The label of each set of elements that must be joined: the largest of its elements, -1 if all are new."""
-    inner = np.full(int(blocks.max()) + 1, -1, np.int32)
-    np.maximum.at(inner, blocks, labels)
-    wrong = np.flatnonzero((labels >= 0) & (labels != inner[blocks]))
+    inner = np.full(int(classes.max()) + 1, -1, np.int32)
+    np.maximum.at(inner, classes, labels)
+    wrong = np.flatnonzero((labels >= 0) & (labels != inner[classes]))
     if frozen and len(wrong):
         a = int(wrong[0])
-        b = int(np.flatnonzero((blocks == blocks[a]) & (labels == inner[blocks[a]]))[0])
+        b = int(np.flatnonzero((classes == classes[a]) & (labels == inner[classes[a]]))[0])
         raise InvalidPartition(f"{p.nodes[a]!r} and {p.nodes[b]!r} must be joined but are in two frozen clusters")
     return inner
 
 
 def check_cuts(p: SetPartition, labels: Labels) -> None:
-    """Raise InvalidPartition if elements must be cut that are, or by required joins get, into one frozen cluster."""
+    """Raise InvalidPartition if two elements of one frozen cluster must be cut, also by way of required joins."""
     cuts = p.must_cut if p.has_must_cut else p.must_join[:0]
     bad = cuts[(labels[cuts[:, 0]] >= 0) & (labels[cuts[:, 0]] == labels[cuts[:, 1]])]
     if len(bad):
@@ -75,8 +76,8 @@ def check_cuts(p: SetPartition, labels: Labels) -> None:
         raise InvalidPartition(f"{a!r} and {b!r} must be cut but are in one frozen cluster")
 
 
-def conflicts(p: SetPartition, labels: Labels, blocks: Labels) -> NDArray[np.int64]:
-    """Old elements of which the old partition violates a requirement."""
+def conflicts(p: SetPartition, labels: Labels, classes: Labels) -> NDArray[np.int64]:
+    """Old elements for which the old partition violates a requirement."""
     parts = []
     if len(p.must_join):
         a, b = p.must_join[:, 0], p.must_join[:, 1]
@@ -88,7 +89,7 @@ def conflicts(p: SetPartition, labels: Labels, blocks: Labels) -> NDArray[np.int
 
 
 def in_cut_clusters(q: SetPartition, labels: Labels) -> NDArray[np.bool_]:
-    """Elements that must be cut from one of their own cluster: they start as new ones."""
+    """Elements that must be cut from another element of their cluster; they are treated as new."""
     out = np.zeros(q.n, bool)
     if q.has_must_cut:
         a, b = q.must_cut[:, 0], q.must_cut[:, 1]
@@ -98,7 +99,7 @@ def in_cut_clusters(q: SetPartition, labels: Labels) -> NDArray[np.bool_]:
 
 
 def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]:
-    """Elements of p with a pair whose cost differs, among the elements that both have, or that lost one."""
+    """Elements of p with a pair whose cost has changed or that is gone, among the elements of both problems."""
     place = places_of(p, before.nodes)
     u, v, cost = before.pairs()
     a, b = place[u[cost != 0]], place[v[cost != 0]]
@@ -133,7 +134,7 @@ def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> N
 
 
 def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) -> Labels:
-    """The number of each element's cluster: that of the old cluster with the largest overlap, or one above all old."""
+    """The number of the cluster of each element: that of the old cluster with the largest overlap, or a new number."""
     k, count = len(shown), int(labels.max(initial=-1)) + 1
     number = np.full(count, -1, np.int64)
     known = old >= 0
@@ -145,7 +146,7 @@ def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) 
         rows = np.arange(len(mine))
         first = np.zeros(len(mine), np.int8)
         for ends in (mine, theirs):
-            first[np.unique(ends, return_index=True)[1]] += 1
+            first[first_of(ends)] += 1
         taken = rows[first == 2]
         number[mine[taken]] = shown[theirs[taken]]
         left = ~np.isin(mine, mine[taken]) & ~np.isin(theirs, theirs[taken])

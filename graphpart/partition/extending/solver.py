@@ -1,4 +1,4 @@
-"""The method that solves what is left to decide."""
+"""The method that solves the problem that is left to decide."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LARGEST_AUTO = 100_000  # pairs up to which more than greedy joining and moving 
 
 
 class Solver:
-    """Runs the method on problems that arise, within the time that is left."""
+    """Runs the method on the problems of an extension, within the time that is left."""
 
     def __init__(self, method: str, seed: int | None, options: dict[str, Any], stopping: Stopping) -> None:
         self.method, self.seed, self.options, self.stopping = find_method(method, "partition"), seed, options, stopping
-        self.plain = method == "auto" and not options
+        self.plain = self.method.name == "auto" and not options
         self.runs = 0
 
     def run(self, q: SetPartition, start: Labels) -> Result:

@@ -1,6 +1,6 @@
-"""Local search on set partition problems: from one partition, by small changes, to one that none of them improves.
+"""Local search on set partition problems: improve a partition by small changes until no change improves it.
 
-One file for each algorithm, its kernels (``_*.pyx``) beside it, for costs in a matrix (dense) and in pairs (sparse):
-`greedy_joining`, `greedy_moving`, `kernighan_lin`, `kernighan_lin_pairs`. `improve` is what they share. The anytime
-search, the exact solvers and `auto` start from what they find.
+There is one file for each algorithm: `greedy_joining`, `greedy_moving`, `kernighan_lin`, `kernighan_lin_pairs`,
+`multilevel`. The kernels (``_*.pyx``) beside them are for costs in a matrix (dense) and in pairs (sparse). `improve` is
+the part that all share. The anytime search, the exact solvers and `auto` start from the results.
 """

@@ -18,6 +18,9 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport qsort
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.terms cimport (
+    TERMS, Terms, fixed_between, take_terms, terms_move, terms_put, terms_take, terms_without,
+)
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -52,11 +55,7 @@ cdef struct State:
     element_t* touched          # elements whose place has to be reset
     Py_ssize_t touches
     bint ordered                # whether those that wait are a heap
-    Py_ssize_t k                # terms of the background, 0 without one
-    const int64_t* weights      # k for each element
-    const element_t* partner
-    const double* factor
-    int64_t* total              # k sums of weights for each subset
+    Terms terms
 
 
 # -------------------------------------------------------------------------------------------------------------- heap
@@ -114,22 +113,12 @@ cdef inline void let_wait(State* s, element_t a) noexcept nogil:
 
 cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept nogil:
     """What an element pays more for the sums of the other subset than for those of its own."""
-    cdef Py_ssize_t t
-    cdef element_t mine = s.label[a]
-    cdef int64_t w
-    cdef fixed_t sum = 0
-    for t in range(s.k):
-        w = s.total[other * s.k + t] - s.total[mine * s.k + t] + s.weights[a * s.k + t]
-        sum += fixed(s.factor[t] * (<double>s.weights[a * s.k + s.partner[t]] * <double>w), s.scale)
-    return sum
-
-
-cdef inline void shift(State* s, element_t a, element_t U, element_t W) noexcept nogil:
-    """Take the weights of a from subset U to W."""
-    cdef Py_ssize_t t
-    for t in range(s.k):
-        s.total[U * s.k + t] -= s.weights[a * s.k + t]
-        s.total[W * s.k + t] += s.weights[a * s.k + t]
+    cdef Py_ssize_t t, k = s.terms.k
+    cdef int64_t more[TERMS]
+    terms_without(&s.terms, a, s.label[a], more)
+    for t in range(k):
+        more[t] = s.terms.total[other * k + t] - more[t]
+    return fixed_between(&s.terms, s.terms.weights + a * k, more, s.scale)
 
 
 cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* change) noexcept nogil:
@@ -139,7 +128,7 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
     cdef fixed_t least = NONE, value
     if s.waiting == 0:
         return -1
-    if s.k:
+    if s.terms.k:
         for k in range(s.waiting):
             a = s.heap[k]
             if s.cuts[a] > 0:
@@ -157,7 +146,7 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
     a = s.heap[at]
     if key(s, a) == NONE:
         return -1
-    change[0] = least if s.k else s.delta[a]
+    change[0] = least if s.terms.k else s.delta[a]
     s.place[a] = DONE
     s.waiting -= 1
     if at < s.waiting:
@@ -253,7 +242,7 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
     cdef cost_t cost
     cdef const cost_t* row
     s.label[a] = other
-    shift(s, a, from_subset, other)
+    terms_move(&s.terms, a, from_subset, other)
     if s.matrix != NULL:
         row = s.matrix + a * s.n
         for i in range(s.waiting):
@@ -279,7 +268,6 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
 
 
 cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:
-    cdef Py_ssize_t t
     s.previous[a] = -1
     s.next[a] = s.first[W]
     if s.first[W] >= 0:
@@ -287,14 +275,11 @@ cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:
     s.first[W] = a
     s.size[W] += 1
     s.label[a] = W
-    for t in range(s.k):
-        s.total[W * s.k + t] += s.weights[a * s.k + t]
+    terms_put(&s.terms, a, W)
 
 
 cdef void delist(State* s, element_t a, element_t W) noexcept nogil:
-    cdef Py_ssize_t t
-    for t in range(s.k):
-        s.total[W * s.k + t] -= s.weights[a * s.k + t]
+    terms_take(&s.terms, a, W)
     if s.previous[a] >= 0:
         s.next[s.previous[a]] = s.next[a]
     else:
@@ -309,10 +294,8 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
     cdef element_t a, b
     cdef offset_t k
     cdef Py_ssize_t i, j
-    cdef fixed_t sum = 0
-    for i in range(s.k):
-        sum += fixed(
-            s.factor[i] * (<double>s.total[U * s.k + s.partner[i]] * <double>s.total[V * s.k + i]), s.scale)
+    cdef fixed_t sum = fixed_between(
+        &s.terms, &s.terms.total[U * s.terms.k], &s.terms.total[V * s.terms.k], s.scale)
     for i in range(s.waiting):
         a = s.heap[i]
         if s.label[a] != U:
@@ -361,7 +344,7 @@ cdef fixed_t improve_pair(
     for k in range(length):             # back to how the lists have it
         a = s.switched[k]
         W = V if s.label[a] == U else U
-        shift(s, a, s.label[a], W)
+        terms_move(&s.terms, a, s.label[a], W)
         s.label[a] = W
     for k in range(s.touches):
         s.place[s.touched[k]] = OUT
@@ -440,10 +423,6 @@ cdef class Pairs:
         cdef char[:, ::1] flags = np.ones((2, n + 2), np.int8)
         cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
         cdef fixed_t[::1] delta = np.zeros(n + 1, np.int64)
-        cdef const int64_t[:, ::1] weights
-        cdef const element_t[::1] partner
-        cdef const double[::1] factor
-        cdef int64_t[::1] total
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.cost = cost
@@ -463,16 +442,10 @@ cdef class Pairs:
         self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
         self.tolerance = <fixed_t>(tolerance * self.s.scale)
         self.height = <fixed_t>(min(height, magnitude) * self.s.scale)
-        self.s.k = 0
-        if terms is not None and terms[0].shape[1]:
-            weights, partner, factor = terms
-            self.s.k = weights.shape[1]
-            total = np.zeros((n + 1) * self.s.k, np.int64)
-            self.kept += [weights, partner, factor, total]
-            self.s.weights, self.s.partner, self.s.factor = &weights[0, 0], &partner[0], &factor[0]
-            self.s.total = &total[0]
+        self.kept.append(take_terms(&self.s.terms, terms, n + 1))
+        if self.s.terms.k:
             self.tolerance *= 64        # rounding errors of backgrounds along a sequence
-        self.s.ordered = self.s.matrix == NULL and self.s.k == 0
+        self.s.ordered = self.s.matrix == NULL and self.s.terms.k == 0
         self.s.label = &label[0]
         self.s.changed = &flags[0, 0]
         self.pending = &flags[1, 0]

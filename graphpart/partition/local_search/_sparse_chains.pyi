@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,9 +18,7 @@ class Chains:
         patience: int,
         longest: int,
         hub: int,
-        weights: NDArray[np.int64] | None = ...,
-        partner: NDArray[np.int32] | None = ...,
-        factor: NDArray[np.float64] | None = ...,
+        terms: Any = ...,
     ) -> None: ...
     def adopt(self, labels: NDArray[np.int32]) -> None: ...
     def improve(self, cost: float, stopping: Stopping) -> float: ...

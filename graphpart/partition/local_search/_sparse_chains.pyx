@@ -18,6 +18,9 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.terms cimport (
+    TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_put, terms_slope, terms_without,
+)
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -27,7 +30,6 @@ cdef enum:
     EMPTY = -1      # target: the empty set
     OUT = -1        # place of an element that is no candidate
     DONE = -2       # place of an element that has moved in this chain
-    TERMS = 16      # more terms of a background than anybody has
 
 
 cdef struct Move:
@@ -69,12 +71,8 @@ cdef struct State:
     element_t* queue            # a ring: elements from which a chain has to start
     char* queued
     Py_ssize_t head, length
-    Py_ssize_t k                # terms of the background, 0 without one
-    const int64_t* weights      # k for each element
-    const element_t* partner
-    const double* factor
-    int64_t* total              # k sums of weights for each subset
-    double* since               # k for each element: `applied` when its best move was found
+    Terms terms
+    double* since               # terms.k for each element: `applied` when its best move was found
     double applied[TERMS]       # absolute weights of all that moved for good,
     double during[TERMS]        # and in this chain
 
@@ -83,29 +81,19 @@ cdef struct State:
 
 cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noexcept nogil:
     """What an element pays for some sums of weights."""
-    cdef Py_ssize_t t
-    cdef fixed_t sum = 0
-    for t in range(s.k):
-        sum += fixed(s.factor[t] * (<double>s.weights[a * s.k + s.partner[t]] * <double>total[t]), s.scale)
-    return sum
+    return fixed_between(&s.terms, s.terms.weights + a * s.terms.k, total, s.scale)
 
 
 cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept nogil:
     """By how much the best move of b may have become cheaper since so much has moved."""
     cdef Py_ssize_t t
     cdef double sum = 0.0
-    for t in range(s.k):
-        sum += fabs(s.factor[t] * <double>s.weights[b * s.k + s.partner[t]]) * moved[t]
+    cdef double slope[TERMS]
+    terms_slope(&s.terms, s.terms.weights + b * s.terms.k, slope)
+    for t in range(s.terms.k):
+        sum += fabs(slope[t]) * moved[t]
     sum *= 2.0 * s.scale * (1.0 + 2.0**-40)
-    return <fixed_t>min(sum, 2.0**61) + 2 * s.k
-
-
-cdef inline void shift(State* s, element_t a, element_t U, element_t W) noexcept nogil:
-    """Take the weights of a from subset U to W."""
-    cdef Py_ssize_t t
-    for t in range(s.k):
-        s.total[U * s.k + t] -= s.weights[a * s.k + t]
-        s.total[W * s.k + t] += s.weights[a * s.k + t]
+    return <fixed_t>min(sum, 2.0**61) + 2 * s.terms.k
 
 
 # ------------------------------------------------------------------------------------------------------------- moves
@@ -134,17 +122,16 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target) noexcept nogil:
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
-    if s.k:
-        for i in range(s.k):
-            others[i] = s.total[mine * s.k + i] - s.weights[a * s.k + i]
+    if s.terms.k:
+        terms_without(&s.terms, a, mine, others)
         own += background(s, a, others)
     for i in range(links):
         U = s.linked[i]
         value = s.sums[U]
         if U == mine or value == NONE:
             continue
-        if s.k:
-            value += background(s, a, &s.total[U * s.k])
+        if s.terms.k:
+            value += background(s, a, &s.terms.total[U * s.terms.k])
         if value < low or (value == low and U < target[0]):
             low = value
             target[0] = U
@@ -176,9 +163,9 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         item.delta = known.delta if known.known else -NONE
         if known.alone:
             item.delta = min(item.delta, 0)     # the empty set may have become open to it
-        if s.k and known.known and item.delta != NONE:
-            for t in range(s.k):
-                moved[t] = s.applied[t] - s.since[b * s.k + t] + s.during[t]
+        if s.terms.k and known.known and item.delta != NONE:
+            for t in range(s.terms.k):
+                moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + s.during[t]
             item.delta -= most_by(s, b, moved)
     item.loose = True
     if item.delta == NONE or most == NONE:
@@ -205,10 +192,10 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     s.members[U] -= a
     s.size[W] += 1
     s.members[W] += a
-    if s.k:
-        shift(s, a, U, W)
-        for i in range(s.k):
-            moved[i] = fabs(<double>s.weights[a * s.k + i])
+    if s.terms.k:
+        terms_move(&s.terms, a, U, W)
+        for i in range(s.terms.k):
+            moved[i] = fabs(<double>s.terms.weights[a * s.terms.k + i])
             s.during[i] += moved[i]
         for i in range(s.waiting):
             item = s.candidates + i
@@ -248,7 +235,7 @@ cdef void move_back(State* s, element_t a, element_t U) noexcept nogil:
     s.size[U] += 1
     s.members[U] += a
     s.label[a] = U
-    shift(s, a, W, U)
+    terms_move(&s.terms, a, W, U)
     if s.size[W] == 0:
         s.unused[s.unuseds] = W
         s.unuseds += 1
@@ -297,11 +284,11 @@ cdef fixed_t improve_by_chain(
     cdef Py_ssize_t length = 0, kept = 0, i, t
     cdef fixed_t sum, smallest = 0, height, limit
     cdef element_t target
-    for i in range(s.k):
+    for i in range(s.terms.k):
         s.during[i] = 0.0
-        if s.since[a * s.k + i] != s.applied[i]:
+        if s.since[a * s.terms.k + i] != s.applied[i]:
             first.known = False
-            s.since[a * s.k + i] = s.applied[i]
+            s.since[a * s.terms.k + i] = s.applied[i]
     if not first.known or first.alone != (s.size[s.label[a]] == 1):
         first.alone = s.size[s.label[a]] == 1
         first.delta = look_at(s, a, &first.target)
@@ -339,8 +326,8 @@ cdef fixed_t improve_by_chain(
             move_back(s, s.moved[i], s.origin[i])
     for i in range(kept):
         forget_around(s, s.moved[i])
-        for t in range(s.k):
-            s.applied[t] += fabs(<double>s.weights[s.moved[i] * s.k + t])
+        for t in range(s.terms.k):
+            s.applied[t] += fabs(<double>s.terms.weights[s.moved[i] * s.terms.k + t])
     return smallest
 
 
@@ -378,7 +365,7 @@ cdef class Chains:
         And after so many in all.
     hub : int
         An element with more stored pairs starts chains of one move, and continues none.
-    weights, partner, factor : ndarray, optional
+    terms : tuple of arrays, optional
         Of a background, see `graphpart.partition.local_search.sums`.
 
     Attributes
@@ -403,9 +390,7 @@ cdef class Chains:
         Py_ssize_t patience,
         Py_ssize_t longest,
         offset_t hub,
-        weights=None,
-        partner=None,
-        factor=None,
+        terms=None,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, a
         cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
@@ -413,10 +398,6 @@ cdef class Chains:
         cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
         cdef char[::1] queued = np.zeros(n + 1, np.int8)
         cdef element_t[::1] label
-        cdef const int64_t[:, ::1] of_elements
-        cdef const element_t[::1] partners
-        cdef const double[::1] factors
-        cdef int64_t[::1] total
         cdef double[::1] since
         self.labels = np.array(labels, np.int32)
         label = self.labels
@@ -443,16 +424,13 @@ cdef class Chains:
         self.s.sums = <fixed_t*>&wide[1, 0]
         self.s.stamp = &wide[2, 0]
         self.s.queued = &queued[0]
-        self.s.k = 0
-        if weights is not None and weights.shape[1] and n:
-            of_elements, partners, factors = weights, partner, factor
-            self.s.k = of_elements.shape[1]
-            total, since = np.zeros((n + 1) * self.s.k, np.int64), np.zeros(n * self.s.k)
-            self.kept += [of_elements, partners, factors, total, since]
-            self.s.weights, self.s.partner, self.s.factor = &of_elements[0, 0], &partners[0], &factors[0]
-            self.s.total, self.s.since = &total[0], &since[0]
+        self.kept.append(take_terms(&self.s.terms, terms, n + 1))
+        if self.s.terms.k:
+            since = np.zeros(n * self.s.terms.k)
+            self.kept.append(since)
+            self.s.since = &since[0]
             self.tolerance *= 64        # rounding errors of backgrounds along a chain
-            for a in range(self.s.k):
+            for a in range(self.s.terms.k):
                 self.s.applied[a] = self.s.during[a] = 0.0
         self.s.look = self.s.head = self.s.length = 0
         self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
@@ -471,18 +449,16 @@ cdef class Chains:
 
     cdef void count(self) noexcept nogil:
         """Sizes and members of all subsets, and the free numbers, of which the smallest comes first."""
-        cdef Py_ssize_t a, U, t
+        cdef Py_ssize_t a, U
         cdef State* s = &self.s
-        for U in range((s.n + 1) * s.k):
-            s.total[U] = 0
+        terms_clear(&s.terms, s.n + 1)
         for U in range(s.n + 1):
             s.size[U] = 0
             s.members[U] = 0
         for a in range(s.n):
             s.size[s.label[a]] += 1
             s.members[s.label[a]] += a
-            for t in range(s.k):
-                s.total[s.label[a] * s.k + t] += s.weights[a * s.k + t]
+            terms_put(&s.terms, <element_t>a, s.label[a])
         s.unuseds = 0
         for U in range(s.n, -1, -1):
             if s.size[U] == 0:
@@ -497,8 +473,8 @@ cdef class Chains:
                 if self.s.label[a] != labels[a]:
                     self.s.label[a] = labels[a]
                     forget_around(&self.s, <element_t>a)
-                    for t in range(self.s.k):
-                        self.s.applied[t] += fabs(<double>self.s.weights[a * self.s.k + t])
+                    for t in range(self.s.terms.k):
+                        self.s.applied[t] += fabs(<double>self.s.terms.weights[a * self.s.terms.k + t])
             self.count()
 
     cdef bint find_moves(self) noexcept nogil:
@@ -514,7 +490,7 @@ cdef class Chains:
         cdef element_t a
         cdef State* s = &self.s
         with nogil:
-            while s.length or (s.k and self.find_moves()):
+            while s.length or (s.terms.k and self.find_moves()):
                 a = s.queue[s.head]
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1

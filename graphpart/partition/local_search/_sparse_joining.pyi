@@ -11,6 +11,7 @@ def join_sparse(
     u: Any,
     v: Any,
     cost: Any,
+    terms: Any,
     tolerance: float,
     cost_at_start: float,
     stopping: Stopping,

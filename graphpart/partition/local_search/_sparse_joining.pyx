@@ -7,6 +7,11 @@ in a queue; entries that are outdated are corrected only when they come first. W
 does, so that it may be outdated in the same way. Costs known at the start are sorted once, by digits; those that fell
 later wait in a heap.
 
+A background that repels, as k > 0 terms (see kernels/terms.pxd), is added to the cost between two subsets. Only subsets
+that a stored pair links can then be worth a join. The background never falls when subsets grow. So what waits in the
+queue is still not above the cost, and is corrected when it comes first. Where two pairs become one, their cost falls
+only if the sum of what is stored does.
+
 All of this is memory latency. So what the joins of the pairs ahead in the sorted list will read is prefetched step by
 step: the pair, its elements, the subsets that they are part of by then, their tables, those of neighbours; in the heap,
 what comes near the front. All tables stand in few large pages, and the room of one that is gone, still in the cache,
@@ -23,6 +28,7 @@ from libc.string cimport memcpy
 from graphpart.kernels.bits cimport leading_zeros, lowest_bit
 from graphpart.kernels.memory cimport large_pages, prefetch
 from graphpart.kernels.ranking cimport Ranked, sort_ranked
+from graphpart.kernels.terms cimport Terms, take_terms, terms_between, terms_put
 from graphpart.kernels.ties cimport pack_sizes, scramble_pair
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -113,6 +119,7 @@ cdef struct Tables:
     Room* blocks            # all memory that pieces come from
     char* fresh             # what is left of the last block
     size_t left
+    Terms terms             # with the sums of the subsets that are there
     bint failed             # out of memory
 
 
@@ -370,6 +377,20 @@ cdef inline Queued queued(Tables* s, cost_t cost, element_t edge, element_t a, e
     return Queued(cost, pack_sizes(x.elements, y.elements), scramble_pair(x.smallest, y.smallest), edge)
 
 
+cdef inline element_t find(Table* of, element_t a) noexcept nogil:
+    while of[a].parent != a:
+        of[a].parent = of[of[a].parent].parent
+        a = of[a].parent
+    return a
+
+
+cdef inline double background(Tables* s, const Pair* pair) noexcept nogil:
+    """What the terms add to the cost of a pair; added in the same order each time, so that it never falls."""
+    cdef Py_ssize_t k = s.terms.k
+    return terms_between(
+        &s.terms, s.terms.total + find(s.of, pair.u) * k, s.terms.total + find(s.of, pair.v) * k)
+
+
 cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double tolerance) noexcept nogil:
     """Join subset b into subset a, which has at least as many neighbours; queue the costs that fall below zero."""
     cdef Table* into = &s.of[a]
@@ -378,8 +399,10 @@ cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double toleran
     cdef Entry entry
     cdef Entry* found
     cdef Pair* kept
-    cdef cost_t sum
+    cdef cost_t sum, delta
     cdef Py_ssize_t k, count
+    for k in range(s.terms.k):
+        s.terms.total[a * s.terms.k + k] += s.terms.total[b * s.terms.k + k]
     remove(into, b)
     count = take_out(s, from_table, a)
     from_table.parent = a
@@ -409,9 +432,11 @@ cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double toleran
             continue
         remove(other, b)
         kept = &s.pairs[s.merging[k]]
-        sum = kept.cost + s.pairs[entry.edge].cost
-        if sum < kept.cost and sum < -tolerance:
-            push(queue, queued(s, sum, s.merging[k], a, entry.key))
+        sum = delta = kept.cost + s.pairs[entry.edge].cost
+        if s.terms.k and sum < kept.cost:
+            delta += background(s, kept)
+        if sum < kept.cost and delta < -tolerance:
+            push(queue, queued(s, delta, s.merging[k], a, entry.key))
         kept.cost = sum
         s.pairs[entry.edge].cost = INFINITY
 
@@ -449,13 +474,6 @@ cdef void pop(Queue* q, Tables* s) noexcept nogil:
 
 
 # ---------------------------------------------------------------------------------------------------------- joining
-
-cdef inline element_t find(Table* of, element_t a) noexcept nogil:
-    while of[a].parent != a:
-        of[a].parent = of[of[a].parent].parent
-        a = of[a].parent
-    return a
-
 
 cdef inline Table* smaller_table(Tables* s, const Pair* pair) noexcept nogil:
     """Of the two tables that a join of the pair merges, the one that is folded into the other."""
@@ -569,6 +587,7 @@ def join_sparse(
     const element_t[::1] u,
     const element_t[::1] v,
     const cost_t[::1] cost,
+    terms,
     double tolerance,
     double cost_at_start,
     Stopping stopping,
@@ -577,6 +596,7 @@ def join_sparse(
 ):
     """Labels of the fixed point. O(m log^2 m) time; about 48 bytes for each pair.
 
+    `terms` is (weights, partner, factor), or None.
     Into `merges`, of shape (n, 2), go the joins one after the other: the subset that stays, by one of its elements that
     no join changes, and the one that is folded into it, named in the same way; into `merge_costs` the costs between
     them. There is one join for each element that is not the first of its label.
@@ -585,7 +605,9 @@ def join_sparse(
     cdef bint keep = merges is not None, from_list
     cdef element_t a, b, swap
     cdef Pair* pair
-    cdef double total = cost_at_start
+    cdef double total = cost_at_start, delta
+    cdef const cost_t[::1] between = cost       # the elements of each pair
+    cdef cost_t[::1] raised
     cdef Queued item, current
     cdef Queue queue
     cdef Tables tables
@@ -594,14 +616,23 @@ def join_sparse(
         raise MemoryError(f"{m} pairs: expected fewer than 2**31")
     labels_array = np.arange(n, dtype=np.int32)
     cdef element_t[::1] labels = labels_array
+    kept = take_terms(&tables.terms, terms, n)
+    if tables.terms.k:
+        for a in range(n):
+            terms_put(&tables.terms, a, a)
+        raised = np.array(cost)
+        for k in range(m):
+            raised[k] += terms_between(
+                &tables.terms, tables.terms.total + u[k] * tables.terms.k, tables.terms.total + v[k] * tables.terms.k)
+        between = raised
     for k in range(m):
-        attractive += cost[k] < -tolerance
+        attractive += between[k] < -tolerance
     if attractive == 0:
         return labels_array
     cdef element_t[::1] edges = np.empty(attractive, np.int32)
     cdef cost_t[::1] first = np.empty(attractive)
     with nogil:
-        made = rank(&u[0], &v[0], &cost[0], m, tolerance, attractive, &edges[0], &first[0])
+        made = rank(&u[0], &v[0], &between[0], m, tolerance, attractive, &edges[0], &first[0])
     if not made:
         raise MemoryError()
     made = make_tables(&tables, n, &u[0], &v[0], &cost[0], m)
@@ -635,12 +666,15 @@ def join_sparse(
             else:
                 break
             pair = &tables.pairs[item.edge]
-            if pair.cost != item.cost and not item.cost < pair.cost < -tolerance:
+            delta = pair.cost
+            if tables.terms.k and delta < INFINITY:
+                delta += background(&tables, pair)
+            if delta != item.cost and not item.cost < delta < -tolerance:
                 continue    # the pair is gone (inf), or attracts no more; had its cost fallen, it would be queued again
             a = find(tables.of, pair.u)
             b = find(tables.of, pair.v)
-            if pair.cost != item.cost:
-                push(&queue, queued(&tables, pair.cost, item.edge, a, b))
+            if delta != item.cost:
+                push(&queue, queued(&tables, delta, item.edge, a, b))
                 continue
             if (queue.size and queue.heap[0].cost == item.cost) or (next < attractive and first[next] == item.cost):
                 # Ties: has one of the two subsets grown since this was queued?

@@ -8,16 +8,18 @@ def greedy_moving(
     neighbours: Any,
     costs: Any,
     labels: Labels,
+    terms: Any,
     magnitude: float,
     tolerance: float,
     cost: float,
     stopping: Stopping,
 ) -> Labels: ...
-def kernighan_lin(
+def kernighan_lin_sequence(
     starts: Any,
     neighbours: Any,
     costs: Any,
     labels: Labels,
+    terms: Any,
     magnitude: float,
     tolerance: float,
     cost: float,

@@ -1,10 +1,22 @@
 """Kernels of greedy moving and of its Kernighan-Lin form, on compressed rows of stored pairs.
 
 All elements that may move wait in a heap, keyed by the change of cost that their best move makes. A move of element a
-changes this value for its neighbours only. It is not computed anew at once: a lower bound on it follows from the cost of
-the one pair, and an element is looked at again only when its bound comes first. A subset that no stored pair links
-to an element is as good for it as the empty set; it matters only to an element that is alone. All sums are exact, in fixed
-point (see kernels/fixed.pxd).
+changes this value for its neighbours only. It is not computed anew at once: a lower bound on it follows from the cost
+of the one pair, and an element is looked at again only when its bound comes first. A subset that no stored pair links
+to an element is as good for it as the empty set; it matters only to an element that is alone. All sums are exact, in
+fixed point (see kernels/fixed.pxd).
+
+A background that repels, as k > 0 terms (see kernels/terms.pxd), adds a product of sums of weights to the cost of an
+element to a subset, the same each time. Only subsets that a stored pair links to an element, and the empty set, can
+then lower the cost. When element a moves from subset U to W, besides,
+
+* the best moves of the members of W, and of all elements linked to U, fall by their background with a, at most twice;
+* others rise, at most: an element whose own or target subset has changed since it was looked at is looked at again.
+
+A sequence of Kernighan and Lin also makes moves that do not help. There an element that is alone may go to a subset
+that no stored pair links to it, which no other element would prefer to the empty set. The least such cost is the least
+product of weights and sums, which two trees of boxes find (kernels/boxes.pxd): one holds the sums of the subsets, the
+other the weights of the elements that are alone and have not moved.
 """
 
 import numpy as np
@@ -14,8 +26,14 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.bitset cimport Bitset, bitset_add, bitset_free, bitset_make, bitset_next, bitset_remove
+from graphpart.kernels.boxes cimport Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
 from graphpart.kernels.memory cimport prefetch
+from graphpart.kernels.terms cimport (
+    TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_partners, terms_put, terms_slope,
+    terms_without,
+)
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -59,64 +77,223 @@ cdef struct State:
     Py_ssize_t links
     element_t* saturated        # elements to look at again once a subset is added
     Py_ssize_t saturations
+    Terms terms
+    # With terms only:
+    element_t* first            # of the members of each subset, in a ring
+    element_t* after
+    element_t* ahead
+    int64_t* changed            # the move that changed a subset last
+    int64_t* looked             # the move after which an element was looked at
+    int64_t moves
+    int64_t* lowered            # the move at which the bound of an element was lowered
+    # With terms, in sequences only:
+    Boxes subsets               # sums of all subsets in use
+    Boxes alone                 # weights of the elements that wait and are alone, each as its partner takes them
+    int64_t* asked              # the search for a far move in which an element was looked at; NULL without boxes
+    int64_t asks
 
 
 # -------------------------------------------------------------------------------------------------------------- heap
 
-cdef inline bint before(Waiting x, Waiting y) noexcept nogil:
+cdef inline bint before(void* context, const void* one, const void* other) noexcept nogil:
+    cdef const Waiting* x = <const Waiting*>one
+    cdef const Waiting* y = <const Waiting*>other
     return x.delta < y.delta or (x.delta == y.delta and x.element < y.element)
 
 
+cdef inline void note_place(void* context, const void* record, Py_ssize_t at) noexcept nogil:
+    (<State*>context).place[(<const Waiting*>record).element] = <element_t>at
+
+
+cdef inline Heap heap_of(State* s) noexcept nogil:
+    return Heap(s.heap, s.waiting, sizeof(Waiting), before, note_place, s)
+
+
 cdef void up(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
-    cdef Py_ssize_t parent
-    while at > 0:
-        parent = (at - 1) >> 2
-        if not before(item, s.heap[parent]):
-            break
-        s.heap[at] = s.heap[parent]
-        s.place[s.heap[at].element] = <element_t>at
-        at = parent
-    s.heap[at] = item
-    s.place[item.element] = <element_t>at
+    heap_rise(heap_of(s), at, &item)
 
 
 cdef void down(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
-    cdef Py_ssize_t child, first, k
-    while True:
-        child = 4 * at + 1
-        if child >= s.waiting:
-            break
-        first = child
-        for k in range(child + 1, min(child + 4, s.waiting)):
-            if before(s.heap[k], s.heap[first]):
-                first = k
-        if not before(s.heap[first], item):
-            break
-        s.heap[at] = s.heap[first]
-        s.place[s.heap[at].element] = <element_t>at
-        at = first
-    s.heap[at] = item
-    s.place[item.element] = <element_t>at
+    heap_sink(heap_of(s), at, &item)
 
 
-cdef void set_delta(State* s, element_t a, fixed_t delta) noexcept nogil:
+cdef void settle(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
+    heap_settle(heap_of(s), at, &item)
+
+
+cdef inline void set_delta(State* s, element_t a, fixed_t delta) noexcept nogil:
+    settle(s, s.place[a], Waiting(delta, a))
+
+
+cdef void take_out(State* s, element_t a) noexcept nogil:
     cdef Py_ssize_t at = s.place[a]
-    cdef Waiting item
-    item.delta = delta
-    item.element = a
-    if before(item, s.heap[at]):
-        up(s, at, item)
-    else:
-        down(s, at, item)
-
-
-cdef void take_first(State* s) noexcept nogil:
-    cdef Waiting last
-    s.place[s.heap[0].element] = -1
+    s.place[a] = -1
     s.waiting -= 1
-    last = s.heap[s.waiting]
-    if s.waiting:
-        down(s, 0, last)
+    if at < s.waiting:
+        settle(s, at, s.heap[s.waiting])
+
+
+# ------------------------------------------------------------------------------------------------------------- terms
+
+cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noexcept nogil:
+    """What an element pays for some sums of weights."""
+    return fixed_between(&s.terms, s.terms.weights + a * s.terms.k, total, s.scale)
+
+
+cdef fixed_t add_background(State* s, element_t a) noexcept nogil:
+    """Add the background to the sums of the subsets linked to an element; what it pays in its own subset."""
+    cdef Py_ssize_t i, k = s.terms.k
+    cdef element_t U, mine = s.label[a]
+    cdef int64_t others[TERMS]
+    for i in range(s.links):
+        U = s.linked[i]
+        if U != mine and s.sums[U] != NONE:
+            s.sums[U] += background(s, a, &s.terms.total[U * k])
+    terms_without(&s.terms, a, mine, others)
+    s.looked[a] = s.moves
+    return background(s, a, others)
+
+
+cdef inline bint outdated(State* s, element_t a) noexcept nogil:
+    """Whether the own subset of an element, or its target, has changed since it was looked at."""
+    cdef element_t target = s.elements[a].target
+    return s.changed[s.label[a]] > s.looked[a] or (target != EMPTY and s.changed[target] > s.looked[a])
+
+
+cdef inline void enlist(State* s, element_t a, element_t U) noexcept nogil:
+    """Put an element into the ring of a subset."""
+    cdef element_t b = s.first[U]
+    if b < 0:
+        s.first[U] = s.after[a] = s.ahead[a] = a
+        return
+    s.after[a] = b
+    s.ahead[a] = s.ahead[b]
+    s.after[s.ahead[b]] = a
+    s.ahead[b] = a
+
+
+cdef inline void delist(State* s, element_t a, element_t U) noexcept nogil:
+    if s.first[U] == a:
+        s.first[U] = -1 if s.after[a] == a else s.after[a]
+    s.after[s.ahead[a]] = s.after[a]
+    s.ahead[s.after[a]] = s.ahead[a]
+
+
+cdef inline void lower(State* s, element_t b, const int64_t* weights) noexcept nogil:
+    """The best move of b may have become cheaper by its background with the element of these weights."""
+    cdef Waiting item
+    cdef fixed_t most
+    if s.place[b] < 0:
+        return
+    item = s.heap[s.place[b]]
+    most = background(s, b, weights)
+    if most > 0 and item.delta != NONE and item.delta != -NONE:
+        s.elements[b].loose = True
+        item.delta -= most + (most >> 40) + 2 * s.terms.k      # products are rounded
+        up(s, s.place[b], item)
+
+
+cdef void lower_bounds(State* s, element_t a, element_t U) noexcept nogil:
+    """Lower the bounds that depend on the background of element a, which has left subset U for its own."""
+    cdef const int64_t* weights = s.terms.weights + a * s.terms.k
+    cdef element_t b = s.after[a], d
+    cdef Py_ssize_t i
+    cdef offset_t j
+    while b != a:
+        lower(s, b, weights)
+        b = s.after[b]
+    b = s.first[U]
+    for i in range(s.size[U]):
+        for j in range(s.starts[b], s.starts[b + 1]):
+            d = s.neighbours[j]
+            if s.label[d] != U and s.lowered[d] != s.moves:
+                s.lowered[d] = s.moves
+                lower(s, d, weights)
+        b = s.after[b]
+
+
+cdef void keep_alone(State* s, element_t a) noexcept nogil:
+    """Put an element into the tree of those that are alone, or out of it."""
+    cdef int64_t mine[TERMS]
+    terms_partners(&s.terms, s.terms.weights + a * s.terms.k, mine)
+    boxes_put(&s.alone, a, mine, s.place[a] >= 0 and s.size[s.label[a]] == 1)
+    boxes_climb(&s.alone, a)
+
+
+cdef void keep_boxes(State* s, element_t a, element_t U, element_t W) noexcept nogil:
+    """Correct both trees after a move of element a from subset U to W."""
+    boxes_put(&s.subsets, U, &s.terms.total[U * s.terms.k], s.size[U] > 0)
+    boxes_put(&s.subsets, W, &s.terms.total[W * s.terms.k], True)
+    boxes_climb(&s.subsets, U)
+    boxes_climb(&s.subsets, W)
+    keep_alone(s, a)
+    if s.size[U] == 1:
+        keep_alone(s, s.first[U])
+    if s.size[W] == 2:
+        keep_alone(s, s.after[a])
+
+
+cdef element_t far_move(State* s, double low, element_t* target, double* delta) noexcept nogil:
+    """The element that is alone whose best move to a subset not linked to it costs least, if less than low; else -1."""
+    cdef Py_ssize_t t, k = s.terms.k
+    cdef element_t a, U, found = -1
+    cdef double scaled[TERMS]
+    cdef double slope[TERMS]
+    cdef double bound, value
+    s.asks += 1
+    for t in range(k):
+        # Weights of a term have one sign, so the sums nearest to 0 give the least product.
+        value = s.subsets.low[k + t]
+        scaled[t] = s.terms.factor[t] * (value if value >= 0 else s.subsets.high[k + t])
+    while True:
+        bound = low
+        a = boxes_best(&s.alone, scaled, s.asked, s.asks, -1, &bound)
+        if a < 0:
+            break
+        s.asked[a] = s.asks
+        set_delta(s, a, look_at(s, a))      # for its stamps
+        terms_slope(&s.terms, s.terms.weights + a * k, slope)
+        bound = low
+        U = boxes_best(&s.subsets, slope, s.stamp, s.look, s.label[a], &bound)
+        if U < 0:
+            continue
+        value = background(s, a, &s.terms.total[U * k]) / s.scale
+        if value < low:
+            low = value
+            found = a
+            target[0] = U
+    delta[0] = low
+    if found >= 0 and s.size[target[0]] == 1:
+        a = s.first[target[0]]
+        if a < found and s.place[a] >= 0:       # the same set, made by the smaller element
+            target[0] = s.label[found]
+            found = a
+    return found
+
+
+cdef void start_terms(State* s) noexcept nogil:
+    """Sums and rings of all subsets, before elements are looked at."""
+    cdef Py_ssize_t i
+    cdef element_t a
+    terms_clear(&s.terms, s.n + 1)
+    for i in range(s.n + 1):
+        s.first[i] = -1
+        s.changed[i] = 0
+        s.lowered[i] = 0
+    s.moves = 0
+    for a in range(s.n):
+        terms_put(&s.terms, a, s.label[a])
+        enlist(s, a, s.label[a])
+
+
+cdef void start_boxes(State* s) noexcept nogil:
+    cdef Py_ssize_t U
+    cdef element_t a
+    for U in range(s.n + 1):
+        boxes_put(&s.subsets, U, &s.terms.total[U * s.terms.k], s.size[U] > 0)
+    boxes_build(&s.subsets)
+    for a in range(s.n):
+        keep_alone(s, a)
 
 
 # ------------------------------------------------------------------------------------------------------------- moves
@@ -147,6 +324,8 @@ cdef fixed_t look_at(State* s, element_t a) noexcept nogil:
     element.loose = False
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
+    if s.terms.k:
+        own += add_background(s, a)
     for i in range(s.links):
         U = s.linked[i]
         if U != mine and (s.sums[U] < low or (s.sums[U] == low != NONE and U < element.target)):
@@ -156,7 +335,7 @@ cdef fixed_t look_at(State* s, element_t a) noexcept nogil:
         if 0 < low:
             low = 0
             element.target = EMPTY
-    elif 0 < low:
+    elif 0 < low and s.terms.k == 0:
         if s.in_use - 1 > s.links:      # alone, so its own subset is not linked
             low = 0
             element.target = FAR
@@ -185,9 +364,9 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
     if item.delta == NONE:
         item.delta = -NONE       # no bound is known: it comes first, and is looked at
     else:
-        item.delta -= most
         if s.size[s.label[b]] == 1:
-            item.delta = min(item.delta, 0)     # a subset may have ceased to be linked
+            item.delta = min(item.delta, 0)     # a subset may be linked now, or have ceased to be
+        item.delta -= most
     up(s, s.place[b], item)
 
 
@@ -202,6 +381,12 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     s.members[U] -= a
     s.size[W] += 1
     s.members[W] += a
+    if s.terms.k:
+        s.moves += 1
+        s.changed[U] = s.changed[W] = s.moves
+        terms_move(&s.terms, a, U, W)
+        delist(s, a, U)
+        enlist(s, a, W)
     for k in range(s.starts[a], s.starts[a + 1]):
         if s.place[s.neighbours[k]] >= 0:
             prefetch(s.heap + s.place[s.neighbours[k]])
@@ -244,16 +429,22 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
             s.elements[b].saturated = False
             if s.place[b] >= 0:
                 loosen(s, b, 0)
+    if s.terms.k:
+        lower_bounds(s, a, U)
+        if s.asked != NULL:
+            keep_boxes(s, a, U, W)
 
 
-cdef element_t best(State* s) noexcept nogil:
-    """The element with the best move, looked at; -1 if no element has a move."""
+cdef element_t best(State* s, double cost, Stopping stopping) noexcept nogil:
+    """The element with the best move, looked at; -1 if no element has a move, or the run has to end."""
     cdef element_t a
     cdef element_t far
     while s.waiting:
         a = s.heap[0].element
-        if s.elements[a].loose:
+        if s.elements[a].loose or (s.terms.k and outdated(s, a)):
             set_delta(s, a, look_at(s, a))
+            if s.terms.k and stopping.poll(cost):
+                return -1
             continue
         if s.heap[0].delta == NONE:
             return -1
@@ -303,6 +494,8 @@ cdef void start(State* s) noexcept nogil:
         s.members[s.label[a]] += a
         s.elements[a].saturated = False
     s.saturations = 0
+    if s.terms.k:
+        start_terms(s)
     s.waiting = n
     for a in range(n):
         s.heap[a].element = a
@@ -310,6 +503,8 @@ cdef void start(State* s) noexcept nogil:
         s.heap[a].delta = look_at(s, a)
     for k in range((n - 2) >> 2, -1, -1):
         down(s, k, s.heap[k])
+    if s.asked != NULL:
+        start_boxes(s)
 
 
 cdef void improve(State* s, double tolerance, double cost, Stopping stopping) noexcept nogil:
@@ -317,7 +512,7 @@ cdef void improve(State* s, double tolerance, double cost, Stopping stopping) no
     cdef element_t a
     cdef double delta
     while True:
-        a = best(s)
+        a = best(s, cost, stopping)
         if a < 0:
             break
         delta = s.heap[0].delta / s.scale
@@ -330,23 +525,31 @@ cdef void improve(State* s, double tolerance, double cost, Stopping stopping) no
             break
 
 
-cdef double improve_by_sequence(
+cdef void improve_by_sequence(
     State* s, double tolerance, double cost, Stopping stopping, element_t* moved, element_t* origin
 ) noexcept nogil:
-    """One outer iteration of Kernighan and Lin; the change of cost, 0 if there is none."""
+    """Go on to the best prefix of one sequence; nowhere if none lowers the cost."""
     cdef Py_ssize_t length = 0, kept = 0
-    cdef double sum = 0.0, smallest = 0.0
-    cdef element_t a
-    while True:
-        a = best(s)
-        if a < 0:
+    cdef double sum = 0.0, smallest = 0.0, delta, far = 0.0
+    cdef element_t a, b, W = 0
+    while s.waiting:
+        a = best(s, cost + smallest, stopping)
+        delta = s.heap[0].delta / s.scale if a >= 0 else INFINITY
+        if s.terms.k and stopping.poll(cost + smallest):
             break
-        sum += s.heap[0].delta / s.scale
+        b = far_move(s, delta, &W, &far) if s.asked != NULL else -1
+        if b >= 0:
+            a, delta = b, far
+        elif a < 0:
+            break
+        else:
+            W = where(s, a)
+        sum += delta
         moved[length] = a
         origin[length] = s.label[a]
         length += 1
-        take_first(s)
-        apply(s, a, where(s, a))
+        take_out(s, a)
+        apply(s, a, W)
         if sum < smallest - tolerance:
             smallest = sum
             kept = length
@@ -355,7 +558,6 @@ cdef double improve_by_sequence(
     while length > kept:
         length -= 1
         s.label[moved[length]] = origin[length]
-    return smallest
 
 
 cdef class _Arrays:
@@ -371,9 +573,13 @@ cdef class _Arrays:
         const element_t[::1] neighbours,
         const cost_t[::1] costs,
         labels,
+        terms,
         double magnitude,
+        bint sequences,
     ):
-        cdef Py_ssize_t n = starts.shape[0] - 1
+        cdef Py_ssize_t n = starts.shape[0] - 1, k
+        cdef element_t[:, ::1] rings
+        cdef int64_t[:, ::1] moves
         cdef element_t[::1] label, size, linked, saturated, place
         cdef int64_t[::1] members, stamp, sums
         self.labels = np.array(labels, np.int32)
@@ -403,8 +609,22 @@ cdef class _Arrays:
         self.s.heap = self.heap + (63 - (<size_t>self.heap + 15) % 64) // sizeof(Waiting)
         if not bitset_make(&self.s.used, n + 1) or not bitset_make(&self.s.unused, n + 1):
             raise MemoryError()
+        self.kept.append(take_terms(&self.s.terms, terms, n + 1))
+        if not self.s.terms.k:
+            return
+        rings, moves = np.zeros((3, n + 1), np.int32), np.zeros((4, n + 1), np.int64)
+        self.kept += [rings, moves]
+        self.s.first, self.s.after, self.s.ahead = &rings[0, 0], &rings[1, 0], &rings[2, 0]
+        self.s.changed, self.s.looked, self.s.lowered = &moves[0, 0], &moves[1, 0], &moves[2, 0]
+        k = self.s.terms.k
+        if sequences:
+            self.s.asked = &moves[3, 0]
+            if not boxes_make(&self.s.subsets, n + 1, k) or not boxes_make(&self.s.alone, n, k):
+                raise MemoryError()
 
     def __dealloc__(self):
+        boxes_free(&self.s.subsets)
+        boxes_free(&self.s.alone)
         free(self.s.elements)
         free(self.heap)
         bitset_free(&self.s.used)
@@ -416,45 +636,43 @@ def greedy_moving(
     const element_t[::1] neighbours,
     const cost_t[::1] costs,
     labels,
+    terms,
     double magnitude,
     double tolerance,
     double cost,
     Stopping stopping,
 ):
-    """Labels of the fixed point of greedy moving from canonical labels."""
+    """Labels of the fixed point of greedy moving from canonical labels.
+
+    `terms` is (weights, partner, factor) of a background, or None.
+    """
     if starts.shape[0] == 1:
         return labels
-    cdef _Arrays arrays = _Arrays(starts, neighbours, costs, labels, magnitude)
+    cdef _Arrays arrays = _Arrays(starts, neighbours, costs, labels, terms, magnitude, False)
     with nogil:
         start(&arrays.s)
         improve(&arrays.s, tolerance, cost, stopping)
     return arrays.labels
 
 
-def kernighan_lin(
+def kernighan_lin_sequence(
     const offset_t[::1] starts,
     const element_t[::1] neighbours,
     const cost_t[::1] costs,
     labels,
+    terms,
     double magnitude,
     double tolerance,
     double cost,
     Stopping stopping,
 ):
-    """Labels of the fixed point of the Kernighan-Lin iteration from canonical labels."""
+    """Labels of the best prefix of one sequence from canonical labels; those themselves if none lowers the cost."""
     cdef Py_ssize_t n = starts.shape[0] - 1
     if n == 0:
         return labels
-    cdef _Arrays arrays = _Arrays(starts, neighbours, costs, labels, magnitude)
+    cdef _Arrays arrays = _Arrays(starts, neighbours, costs, labels, terms, magnitude, True)
     cdef element_t[::1] moved = np.empty(n, np.int32), origin = np.empty(n, np.int32)
-    cdef double change
     with nogil:
-        while True:
-            start(&arrays.s)
-            change = improve_by_sequence(&arrays.s, tolerance, cost, stopping, &moved[0], &origin[0])
-            cost += change
-            if stopping.tick(cost) or change == 0.0:
-                break
-            with gil:
-                stopping.record(cost)
+        start(&arrays.s)
+        improve_by_sequence(&arrays.s, tolerance, cost, stopping, &moved[0], &origin[0])
     return arrays.labels

@@ -1,10 +1,10 @@
-"""Local search where a background attracts some pairs, and there are too many elements for a matrix.
+"""Local search for problems whose background attracts some pairs, and that have too many elements for a matrix.
 
-There any two subsets can be worth a join, and any subset a move, also where no stored pair leads. Up to
-`LARGEST_DENSE` elements, such a problem is made a matrix, and all is as the methods say. Beyond, best moves are not
-taken in the order of their changes of cost, which takes all pairs, but element by element from a queue, each to the
-best of all subsets, linked or not, as in multilevel moves (_levels.pyx). What holds at the end is the same: no
-join, or no move of one element, lowers the cost.
+If a background attracts, a join or a move may lower the cost although no stored pair links the two subsets, or the
+element and the subset. Up to `LARGEST_DENSE` elements, such a problem is converted to a matrix, and the methods work as
+described. For more elements, to find the best of all moves would take all pairs. Instead, elements are taken one by one
+from a queue, and each moves to the best of all subsets, linked or not, as in multilevel moves (_levels.pyx). At the end
+the same holds: no join, or no move of one element, lowers the cost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def any_subset_attracts(p: SetPartition) -> bool:
 
 
 def is_native(p: SetPartition) -> bool:
-    """Whether local search does with stored pairs; all other problems are made matrices."""
+    """Whether local search can use the stored pairs; all other problems are converted to matrices."""
     return not any_subset_attracts(p) or p.n > LARGEST_DENSE
 
 

@@ -6,11 +6,11 @@ From an initial partition (default: singletons), repeatedly apply the join of tw
 
 while delta < 0. On sparse graphs this is greedy additive edge contraction (Keuper et al. 2015).
 
-Of joins with equal delta, the one whose smaller subset has the fewest elements is applied; of these, the one whose
-larger subset has; of these, the one with the smallest hash: SplitMix64 (Steele, Lea & Flood 2014) of i * 2^32 + j,
-where i < j are the smallest elements of the two. Initial subsets, numbered in order of their smallest elements, are the
-elements here. This does not follow the numbering, and is the same on every machine, for matrices and for pairs: joining
-along the numbering, on region graphs with few different costs, ends up to 1% higher.
+If several joins have the same delta, the join whose smaller subset has the fewest elements is applied; if several are
+left, the one whose larger subset has the fewest elements; if several are left, the one with the smallest hash:
+SplitMix64 (Steele, Lea & Flood 2014) of i * 2^32 + j, where i < j are the smallest elements of the two subsets. In
+these rules, the initial subsets, numbered in the order of their smallest elements, count as elements. The order of ties
+does not follow the numbering of the elements, and is the same on every machine, for matrices and for pairs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _background_joining, _dense_joining, _sparse_joining
+from graphpart.partition.local_search import _dense_joining, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.sums import terms_of
@@ -40,7 +40,9 @@ def greedy_joining(
     target: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
-    """Join subsets greedily, while that lowers the cost.
+    """Join subsets greedily, as long as this lowers the cost.
+
+    Also known as greedy additive edge contraction, ``gaec``.
 
     Parameters
     ----------
@@ -70,10 +72,11 @@ def greedy_joining(
 
     Notes
     -----
-    Dense problems: O(n^2) expected time, and at most about as much memory as the matrix, mostly far less. Sparse ones:
-    O(m log^2 m) time, O(n + m) memory; also with a background that repels, where only subsets that a stored pair links
-    can be worth a join. With one that attracts some pairs, any two subsets can, and the problem is made a matrix; above
-    20,000 elements, each subset in turn joins the one that it costs least with instead, until no join lowers the cost.
+    Dense problems take O(n^2) expected time, and at most about as much memory as the matrix, usually far less. Sparse
+    problems take O(m log^2 m) time and O(n + m) memory, also with a background that repels, since then only joins of
+    subsets that a stored pair links can lower the cost. If a background attracts some pairs, any join can lower the
+    cost, and the problem is converted to a matrix. Above 20,000 elements, instead, each subset in turn joins the subset
+    for which the cost is least, until no join lowers the cost.
 
     Examples
     --------
@@ -90,12 +93,7 @@ def greedy_joining(
 
 def joined(p: SetPartition, stopping: Stopping) -> Labels:
     """The fixed point of greedy joining from singletons, where other methods start; joins are not iterations."""
-    before = Stopping(stopping.remaining, None, None, stopping.callback)
-    labels = join(p, p.blocks(), before)
-    if before.reason is not None:
-        stopping.stop(before.reason)
-    before.reraise()
-    return labels
+    return join(p, p.blocks(), stopping.child())
 
 
 def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
@@ -109,11 +107,6 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)
     elif any_subset_attracts(r):
         joined = join_any(r, r.blocks(), cost, stopping)
-    elif r.background is not None:
-        w = terms_of(r)
-        joined = _background_joining.join_with_background(
-            r.n, r.u, r.v, r.cost, w.weights, w.partner, w.factor, tolerance, cost, stopping
-        )
     else:
-        joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, tolerance, cost, stopping)
+        joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
     return joined if q is p else joined[labels]

@@ -5,10 +5,10 @@ the empty set, with the smallest
 
     delta = sum over b in U of c[a, b]  -  sum over b in a's own subset, b != a, of c[a, b],
 
-while delta < 0. Of moves with equal delta, the one of the smallest element is applied; of these, the one to the subset
-of smallest index with a stored pair to it; then the one to the empty set; then the one to the subset of smallest
-index. Subsets of the initial partition are numbered in order of their smallest elements; a new subset takes
-the smallest free number.
+while delta < 0. If several moves have the same delta, a move of the smallest element is applied. Of its moves, the one
+to the subset of smallest index to which it has a stored pair comes first, then the one to the empty set, then the one
+to the subset of smallest index. Subsets of the initial partition are numbered in order of their smallest elements; a
+new subset takes the smallest free number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _background_moves, _dense_moves, _sparse_moves
+from graphpart.partition.local_search import _dense_moves, _sparse_moves
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, move_to_any
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
@@ -38,7 +38,9 @@ def greedy_moving(
     target: float | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
-    """Move single elements greedily, while that lowers the cost.
+    """Move single elements greedily, as long as this lowers the cost.
+
+    Also known as best one element moves, ``boem``.
 
     Parameters
     ----------
@@ -64,11 +66,11 @@ def greedy_moving(
 
     Notes
     -----
-    Dense problems: O(n^2) to start and O(n) per move, plus O(subsets) for each element whose best move has to be sought
-    anew; memory n times the number of subsets. Sparse ones: O(degrees of the moved element's neighbours) per move. With
-    a background that repels, a move takes the sum of the degrees in the two subsets besides; with one that attracts
-    some pairs, the problem is made a matrix; above 20,000 elements, each element in turn makes its best move instead,
-    until none lowers the cost.
+    Dense problems take O(n^2) to start and O(n) for each move, plus O(subsets) for each element whose best move has to
+    be found again; the memory is n times the number of subsets. Sparse problems take O(degrees of the neighbours of the
+    moved element) for each move; with a background that repels, also the sum of the degrees in the two subsets. If a
+    background attracts some pairs, the problem is converted to a matrix. Above 20,000 elements, instead, each element
+    in turn makes its best move, until no move lowers the cost.
 
     Examples
     --------
@@ -88,9 +90,4 @@ def move(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         return _dense_moves.greedy_moving(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
     if any_subset_attracts(p):
         return move_to_any(p, labels, cost, stopping)
-    if p.background is not None:
-        w = terms_of(p)
-        return _background_moves.greedy_moving(
-            *p.rows(), labels, w.weights, w.partner, w.factor, p.magnitude, p.tolerance, cost, stopping
-        )
-    return _sparse_moves.greedy_moving(*p.rows(), labels, p.magnitude, p.tolerance, cost, stopping)
+    return _sparse_moves.greedy_moving(*p.rows(), labels, terms_of(p), p.magnitude, p.tolerance, cost, stopping)

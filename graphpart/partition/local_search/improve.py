@@ -1,11 +1,13 @@
-"""What the local searches share: from a problem and an initial partition to a Result, with required pairs honoured.
+"""The common part of all local searches: from a problem and an initial partition to a Result, with requirements.
 
-Required joins are contracted before a kernel runs, so kernels know only finite costs and ``inf`` for required cuts.
-Where a subset falls apart into pieces that no non-zero pair connects, the kernel goes on from these.
+Required joins are contracted before a kernel runs, so that kernels have only finite costs and ``inf`` for required
+cuts. If a subset consists of pieces that no non-zero pair connects, it is divided, and the kernel continues from the
+pieces.
 
-A cost so huge that all that attracts an element would drown in its rounding (2^20 times that) counts as a required cut,
-so that tolerances, and the resolution of fixed point, do not follow what nobody will pay. If the partition to start
-from does pay it, the kernel first runs on the costs as they are, until it does no more.
+A cost may be so huge (2^20 times the attraction of an element) that the attraction would be lost in its rounding. Such
+a cost counts as a required cut, so that tolerances and the resolution of fixed point do not depend on a cost that is
+never paid. If the initial partition pays such a cost, the kernel first runs with the given costs, until it is not paid
+any more.
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ import numpy as np
 
 from graphpart.common.local_search import improved
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish, settled
 from graphpart.partition.problem.labels import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["improve", "repels", "with_huge_costs_cut"]
+__all__ = ["fixed_point", "improve", "repels", "with_huge_costs_cut"]
 
 Kernel = Callable[[SetPartition, Labels, Stopping], Labels]
 
@@ -55,7 +58,8 @@ def improve(
     method : str
     stopping : Stopping
     background : callable
-        Whether the kernel, and the default, can do with the background of a problem; if not, it is made a matrix.
+        Whether the kernel, and the default, can use the background of a problem; if not, the problem is converted to a
+        matrix.
 
     Raises
     ------
@@ -67,24 +71,33 @@ def improve(
         p = as_problem(p)
     start = default(p, stopping) if initial is None else start_of(p, initial)
 
-    blocks = p.blocks() if len(p.must_join) else None
-    q = p if blocks is None else p.contract(blocks)
-    first = None if blocks is None else np.unique(blocks, return_index=True)[1]
-
-    def once(labels: Labels) -> Labels:
-        if first is None:
-            return canonical(with_huge_costs_cut(p, labels, stopping, kernel))
-        return canonical(with_huge_costs_cut(q, canonical(labels[first]), stopping, kernel)[blocks])
-
     def run(labels: Labels, _: float) -> Labels:
-        return settled(p, once(labels), once, stopping)
+        return fixed_point(p, labels, kernel, stopping)
 
     labels, cost = improved(start, p.evaluate_labels, run, stopping)
     return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM, cost=cost)
 
 
+def fixed_point(p: SetPartition, labels: Labels, kernel: Kernel, stopping: Stopping) -> Labels:
+    """Labels that a kernel does not improve, and whose subsets are connected; for a problem of any form."""
+    contraction, inner = Contraction(p), stopping
+    if contraction.problem is not p:  # the kernel does not know what required joins cost
+        inner = stopping.child(iterations=stopping.max_iterations - stopping.iterations, plus=contraction.constant)
+
+    def once(labels: Labels) -> Labels:
+        found = with_huge_costs_cut(contraction.problem, contraction.project(labels), inner, kernel)
+        return canonical(contraction.lift(found))
+
+    found = settled(p, once(labels), once, inner)
+    if inner is not stopping:
+        stopping.iterations += inner.iterations
+        if inner.reason is not None:
+            stopping.stop(inner.reason)
+    return found
+
+
 def with_huge_costs_cut(p: SetPartition, labels: Labels, stopping: Stopping, kernel: Kernel) -> Labels:
-    """What a kernel makes of labels if huge costs are required cuts; for a problem without required joins."""
+    """Run a kernel with huge costs as required cuts; for a problem without required joins."""
     q = cut_huge(p)
     if q is p:
         return kernel(p, labels, stopping)

@@ -1,10 +1,11 @@
 """Greedy moving with the technique of Kernighan and Lin (1970): sequences of moves, cut back to their best prefix.
 
-One outer iteration builds a sequence of n moves: at step t the best move (a_t, U_t) over A_t x (subsets + empty set) is
-applied whatever its sign, then a_t leaves A_t. Staying put is not a move. Let t_hat be the smallest length with the
-smallest cumulative delta. If that sum is < 0, the first t_hat moves are kept and a new outer iteration starts;
-otherwise the partition before this iteration is the answer. Ties are resolved as in greedy moving; subsets are numbered
-anew at the start of each outer iteration. A sequence is shorter than n when required cuts leave no move.
+One outer iteration builds a sequence of n moves. At first, A_1 is the set of all elements. At step t, the best move
+(a_t, U_t) over A_t x (subsets + empty set) is applied, also if it raises the cost, and a_t is removed from A_t. To stay
+in the same subset is not a move. Let t_hat be the smallest length of a prefix with the least cumulative delta. If this
+delta is < 0, the first t_hat moves are kept and a new outer iteration starts; otherwise the partition before this
+iteration is the result. Ties are resolved as in greedy moving; subsets are numbered anew at the start of each outer
+iteration. A sequence is shorter than n when required cuts leave no move.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphpart.partition.local_search import _background_moves, _dense_moves, _sparse_moves
+from graphpart.partition.local_search import _dense_moves, _sparse_moves
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
@@ -52,8 +53,8 @@ def kernighan_lin(
     Returns
     -------
     PartitionResult
-        With status ``local_optimum``: no sequence as described lowers the cost, hence no single move; `iterations`
-        counts outer iterations, the last, fruitless one included.
+        With status ``local_optimum``: no such sequence lowers the cost, hence no single move; `iterations` counts outer
+        iterations, including the last one, which finds no improvement.
 
     Raises
     ------
@@ -63,10 +64,10 @@ def kernighan_lin(
     Notes
     -----
     One outer iteration takes O(n^2) expected time on dense problems, O(m log n) on sparse ones. With a background that
-    repels, each move takes the sum of the degrees in the two subsets besides: little in cluster editing and entity
-    resolution, much where communities are large, for which :func:`~graphpart.partition.multilevel` is better. With one
-    that attracts some pairs, the problem is made a matrix; above 20,000 elements, this is
-    :func:`~graphpart.partition.kernighan_lin_pairs` instead.
+    repels, each move also takes the sum of the degrees in the two subsets. This is little in cluster editing and entity
+    resolution, but much if communities are large: use :func:`~graphpart.partition.multilevel` for these. If a
+    background attracts some pairs, the problem is converted to a matrix; above 20,000 elements,
+    :func:`~graphpart.partition.kernighan_lin_pairs` is called instead.
 
     Examples
     --------
@@ -86,19 +87,15 @@ def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) ->
         return _dense_moves.kernighan_lin(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)
     if any_subset_attracts(p):
         return improve_by_pairs(p, labels, stopping)
-    if p.background is not None:
-        return _with_background(p, labels, cost, stopping)
-    return _sparse_moves.kernighan_lin(*p.rows(), labels, p.magnitude, p.tolerance, cost, stopping)
+    return _by_listed_pairs(p, labels, cost, stopping)
 
 
-def _with_background(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
-    """Sequences, each from a partition whose cost is computed anew, so that no rounding error is taken for a gain."""
-    w = terms_of(p)
+def _by_listed_pairs(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:
+    """Sequences of moves. The cost is recomputed before each, so that no rounding error is taken for a gain."""
+    rows, terms = p.rows(), terms_of(p)
     while True:
         found = canonical(
-            _background_moves.kernighan_lin_sequence(
-                *p.rows(), labels, w.weights, w.partner, w.factor, p.magnitude, p.tolerance, cost, stopping
-            )
+            _sparse_moves.kernighan_lin_sequence(*rows, labels, terms, p.magnitude, p.tolerance, cost, stopping)
         )
         before, after = cost, p.evaluate_labels(found)
         if after < before:

@@ -1,37 +1,39 @@
 """Pairwise Kernighan-Lin with joins (Keuper et al. 2015), in turn with sequences of moves over all subsets.
 
-Pairs. One round looks at the subsets in order of their numbers, at each with those of larger number that a stored pair
-links to it, if one of the two changed since the last round began. From the elements of U and V that a stored pair links
-to the other subset, always the one whose switch from U to V or back changes the cost least switches next, whatever the
-sign; it may not switch again, and the elements it is linked to in the subset it left may switch from then on. A
-sequence ends when no element may switch, or after SWITCHES switches without a new best prefix, if it then costs more
-than that by HEIGHT times the mean, over all elements, of the costs of their pairs, all taken as positive. The best
-prefix of this sequence is compared with joining U and V, and the better of the two is applied if it lowers the cost;
-joining is if they tie. After the pairs, every subset that changed is split in the same way, against the empty set, to
-which all its elements may switch, as long as that lowers the cost. Rounds end when one changes nothing.
+Pairs. One round goes through the subsets in the order of their numbers. It pairs each subset with every subset of
+larger number that a stored pair links to it, if one of the two changed since the last round began. For two subsets U
+and V, a sequence of switches is built. At first, the elements that a stored pair links to the other subset may switch.
+In each step, of all elements that may switch, the one whose switch changes the cost least (lowers it most, or raises it
+least) switches to the other subset. It may not switch again. Its neighbours in the subset that it left may switch from
+then on. The sequence ends when no element may switch, or after SWITCHES switches without a new best prefix if the cost
+is then above that of the best prefix by more than HEIGHT times the mean, over all elements, of the sum of the absolute
+costs of their pairs. The best prefix of the sequence is compared with joining U and V. The better of the two is applied
+if it lowers the cost; if they tie, U and V are joined. After the pairs, every subset that changed is split in the same
+way, with the empty set as V and with all elements allowed to switch, as long as splitting lowers the cost. The rounds
+end when a round changes nothing.
 
-Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty
-set, and goes on with the best move among all elements that stored pairs link to those that have moved, each of which
-moves once. It ends after CHAIN moves without a new best prefix, after LONGEST moves, or where it would cost more than
-its best prefix, by more than the largest absolute cost of a pair of its first element. This prefix is applied if it
-lowers the cost. Chains start from all elements in turn, and again from those that moved and those linked to them, until
-none helps. An element with more than HUB stored pairs, and with more than ten times the average, moves in chains of its
-own, of one move. On a matrix, where each element is linked to all others, one sequence takes the place of chains:
-always the best move of all follows, but an element that has moved rests for n / 10 + REST moves; the sequence ends
-after LONG n moves without a new best prefix, and the next one starts from there, until one does not help.
+Moves. A chain starts with the best move of one element, to a subset that a stored pair links to it or to the empty set.
+It continues with the best move of an element that a stored pair links to an element that has moved; each element moves
+once. The chain ends after CHAIN moves without a new best prefix, after LONGEST moves, or when its cost is above that of
+the best prefix by more than the largest absolute cost of a pair of its first element. The best prefix is applied if it
+lowers the cost. Chains start from all elements in turn, then again from the elements that moved and their neighbours,
+until no chain lowers the cost. An element with more than HUB stored pairs, and with more than ten times the average,
+moves in chains of its own, of one move. On a matrix, where each element is linked to all others, one long sequence
+takes the place of chains. Each step is the best move of all, but an element that has moved rests for n / 10 + REST
+moves. The sequence ends after LONG n moves without a new best prefix, and the next sequence starts from its best
+prefix, until a sequence does not lower the cost.
 
-Moves come first, then pairs; if these lower the cost, all starts again, with what changed. In the end, subsets of
-stored pairs that fell apart into pieces without one between them are divided, and if then a move, chain or join helps,
-all starts again with the pieces. Where elements have more than MANY stored pairs on average, single moves soon find
-nothing more, and whole parts of subsets have to change sides: there pairs come first, and of two subsets with at most
-WHOLE elements, half of all may switch without a new best prefix, from where on a sequence would repeat what it began
-with. Moves within few subsets find much that a sequence over the whole partition, in which each element moves once,
-does not: of a large graph, its prefix is the best one for no region; and in a small one, the first moves can never be
-corrected.
+Moves come first, then pairs. If pairs lower the cost, both are repeated, for the elements and subsets that changed. In
+the end, a subset that consists of pieces without stored pairs between them is divided into these pieces. If a move,
+chain or join then lowers the cost, all starts again. If elements have more than MANY stored pairs on average, moves of
+single elements soon find nothing more, and whole parts of subsets have to change sides. In this case pairs come before
+moves, and in two subsets with at most WHOLE elements, half of the elements may switch without a new best prefix; after
+that a sequence would only mirror its beginning. Why one sequence over the whole partition is not enough is said in
+docs/explanation/tried.md.
 
-Ties go to the smallest element, and of its moves to the subset of smallest number, the empty set last. Subsets are
-numbered in the order of their smallest elements at the start; the subset of larger number joins that of smaller number,
-and a new subset takes the number that was given back last, at first the smallest free one.
+Ties are broken in favour of the smallest element, and among its moves in favour of the subset of smallest number, the
+empty set last. Subsets are numbered in the order of their smallest elements at the start. When two subsets are joined,
+the result has the smaller number. A new subset takes the number that became free last, at first the smallest free one.
 """
 
 from __future__ import annotations
@@ -56,13 +58,11 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["kernighan_lin_pairs"]
 
-SWITCHES = 20  # with half as many, costs are up to 0.1% higher; with more, a third of the time is lost
-HEIGHT = 0.75  # with twice as much, grids take half as long again
-MANY, WHOLE = (
-    8,
-    400,
-)  # on region graphs with 15 neighbours, costs are up to 0.4% lower; on grids, it would double the time
-CHAIN = 10  # with half as many, costs are up to 0.7% higher
+# What other values do: docs/explanation/tried.md.
+SWITCHES = 20  # without a new best prefix, after which a sequence may end
+HEIGHT = 0.75  # how far a sequence may climb, in mean absolute costs of the pairs of an element
+MANY, WHOLE = 8, 400  # average stored pairs of an element, from which pairs come first; elements of two small subsets
+CHAIN = 10  # moves without a new best prefix, after which a chain ends
 LONGEST = 256  # the next chain goes on from there; a chain takes quadratic time in its length
 HUB = 100  # on a star, all chains through its centre would take quadratic time
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
@@ -79,6 +79,8 @@ def kernighan_lin_pairs(
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
     """Improve a partition by chains of moves, sequences of switches between two subsets, joins and splits.
+
+    Also known as Kernighan-Lin with joins, ``klj`` or ``kernighan-lin-joins``.
 
     Parameters
     ----------
@@ -105,11 +107,12 @@ def kernighan_lin_pairs(
 
     Notes
     -----
-    A round over pairs takes O(m log n) time for each neighbour of a subset in the worst case, and about O(m log n) in
-    all where most pairs lead to few other subsets; O(n^2) on dense problems. A chain takes O(d^2) time where elements
-    have d neighbours, and one move on a matrix O(n). With a background, a switch takes the number of elements that
-    wait. With one that attracts some pairs, the problem is made a matrix; above 20,000 elements, moves to, and joins
-    with, subsets that no stored pair leads to follow in turn instead, until none of all lowers the cost.
+    A round over pairs takes O(m log n) time for each neighbour of a subset in the worst case. If most subsets have few
+    neighbours, it takes about O(m log n) in all; on dense problems, O(n^2). A chain takes O(d^2) time if elements have
+    d neighbours; a move on a matrix takes O(n). With a background, a switch takes time in proportion to the number of
+    elements that may still switch. If a background attracts some pairs, the problem is converted to a matrix. Above
+    20,000 elements, instead, moves to subsets and joins with subsets that no stored pair links follow, in turn, until
+    none of all these changes lowers the cost.
 
     Examples
     --------
@@ -138,7 +141,7 @@ def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Lab
 
 
 def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-    """The same for subsets that stored pairs link."""
+    """The fixed point of pairwise Kernighan-Lin over subsets that stored pairs link."""
     if p.n == 0:
         return labels
     pairs = _pairs_of(p, labels)
@@ -148,7 +151,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return pairs.labels
-        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, LONGEST, hub, *terms_of(p)[:3])
+        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, LONGEST, hub, terms_of(p))
     divided = False
     while True:
         before = pairs.cost
@@ -184,7 +187,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
 
 
 def improve_pairs_alone(p: SetPartition, labels: Labels, stopping: Stopping, patience: int | None = None) -> Labels:
-    """The fixed point of pairs alone from canonical labels; `patience` takes the place of all rules of sequences."""
+    """The fixed point of pairs alone, without moves; `patience` replaces all rules about the ends of sequences."""
     if p.n == 0:
         return labels
     pairs = _pairs_of(p, labels, patience)
@@ -196,7 +199,7 @@ def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> P
     cost = p.evaluate_labels(labels)
     if p.cost is None:
         return Pairs(p.matrix, None, labels, p.magnitude, p.tolerance, cost, patience or SWITCHES)
-    terms = tuple(terms_of(p)[:3])
+    terms = terms_of(p)
     if patience is not None:
         return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n

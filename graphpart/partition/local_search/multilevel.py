@@ -2,20 +2,21 @@
 
 One iteration starts from a partition of the elements, and goes up level by level:
 
-1. Elements move to the subset, or the empty set, where they cost least, one after the other from a queue, until none
-   lowers the cost by moving (Blondel et al. 2008; the queue: Ozaki, Tezuka & Inaba 2016).
-2. Within each subset, elements start alone, and one after the other joins the set there with which it costs least, if
-   it is still alone and that lowers the cost (Traag, Waltman & Van Eck 2019). The sets are the elements of the next
-   level; their subsets are those of 1, so that parts of a subset can move to others. If all stay alone, the subsets
-   themselves are the elements of the next level.
-3. The next level begins at 1, until no two elements share a subset.
-4. The subsets are taken down level by level, and at each, elements move as in 1 (Rotta & Noack 2011).
+1. Elements are taken one after the other from a queue, and each moves to the subset, or the empty set, with which it
+   costs least, until no move lowers the cost (Blondel et al. 2008; the queue: Ozaki, Tezuka & Inaba 2016).
+2. Each subset is divided into sets. At first, each element is a set of its own. One after the other, each element that
+   is still alone joins the set, within its subset, with which it costs least, if this lowers the cost (Traag, Waltman &
+   Van Eck 2019). The sets are the elements of the next level. The partition of the next level is that of 1, so that
+   parts of a subset can move to other subsets. If all elements stay alone, the subsets themselves are the elements of
+   the next level.
+3. The next level begins with 1, until each element is in a subset of its own. 4. The partition is carried down level by
+   level, and on each level elements move as in 1 (Rotta & Noack 2011).
 
-The next iteration goes on from there. In the first one elements join in 2 in their order, later in random order, so
-that each finds other sets. It ends after PATIENCE iterations that do not lower the cost: no move of one element lowers
-it then.
+The next iteration starts from the result. In the first iteration, elements join in 2 in their order, in later ones in
+random order, so that each finds other sets. The method ends after PATIENCE iterations that do not lower the cost. Then
+no move of one element lowers the cost.
 
-The background of a problem costs nothing but sums of weights for each subset, at each level.
+To take a background into account, the method only keeps sums of weights for each subset, on each level.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["improve_by_levels", "multilevel"]
 
-PATIENCE = 3  # with 1, a third of the time, and a modularity lower by 0.0001 (communities that are clear) to 0.0005
+PATIENCE = 3  # iterations that do not lower the cost; with 1: docs/explanation/tried.md
 
 
 @interruptible
@@ -49,7 +50,9 @@ def multilevel(
     seed: int | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> PartitionResult:
-    """Move elements and sets of elements on several levels, while that lowers the cost; for large sparse problems.
+    """Move elements and sets of elements on several levels, as long as this lowers the cost; for large sparse problems.
+
+    Also known by the methods of that kind for modularity, ``louvain`` and ``leiden``.
 
     Parameters
     ----------
@@ -78,9 +81,9 @@ def multilevel(
 
     Notes
     -----
-    About O(n + m) time for each level, of which there are few; O(n + m) memory. Where the background attracts some
-    pairs, finding the best subset among those that are not linked takes about O(log n) for each look at an element if
-    the background has one term, and at worst the number of subsets if it has several.
+    About O(n + m) time for each level, of which there are few; O(n + m) memory. If the background attracts some pairs,
+    the best subset among those that are not linked has to be found each time an element is taken from the queue. This
+    takes about O(log n) if the background has one term, and at worst the number of subsets if it has several.
 
     Examples
     --------
@@ -109,7 +112,7 @@ def improve_by_levels(
     patience: int = PATIENCE,
     shuffled: bool = False,
 ) -> Labels:
-    """Iterations from canonical labels, until so many have not lowered the cost; the first one in order by default."""
+    """Iterations from canonical labels, until `patience` of them have not lowered the cost."""
     cost = p.evaluate_labels(labels)
     bottom = Level(*p.rows(), *terms_of(p))
     fruitless, first = 0, not shuffled

@@ -1,16 +1,15 @@
-"""The set partition problem: what it holds, how people bring it, and what is derived from it.
+"""The set partition problem: its arrays, how users build it, and what is derived from it.
 
-`pair_costs` holds the arrays, which `inputs` checks; `from_data` takes data frames, similarities, grids and graphs of
-other libraries, by `frames`, `matrices`, `grids` and `probabilities`; `misreadings` warns of numbers that probably mean
-something else. `background` is the cost of all pairs that are not listed, `networks` what needs one: modularity, the
-constant Potts model, cluster editing. `labels` takes a partition in any form; `derived` contracts and restricts
-problems. `set_partition` is the face of all this, the class that users meet. `components` and `blocks` split a problem,
-`finish` turns labels into a result. Every other room of `partition` imports from here, and this one from none of them.
+`pair_costs` contains the arrays, which `inputs` checks. `from_data` takes data frames, similarities, grids and graphs
+of other libraries, by `frames`, `matrices`, `grids` and `probabilities`. `misreadings` warns of numbers that probably
+have another meaning. `background` is a cost of all pairs, listed or not; `networks` has problems with a background:
+modularity, the constant Potts model, cluster editing. `labels` takes a partition in any form. `derived` contracts and
+restricts problems. `set_partition` has the public class. `components` and `blocks` split a problem, and `finish` turns
+labels into a result. Every other room of `partition` imports from this one, which imports from none of them.
 """
 
 from graphpart.partition.problem.inputs import LARGEST_N, check_matrix_fits
 from graphpart.partition.problem.labels import canonical
-from graphpart.partition.problem.networks import from_cpm, from_editing, from_modularity
 from graphpart.partition.problem.pair_costs import Labels
 from graphpart.partition.problem.probabilities import costs_from_probabilities
 from graphpart.partition.problem.set_partition import SetPartition, as_problem
@@ -23,7 +22,4 @@ __all__ = [
     "canonical",
     "check_matrix_fits",
     "costs_from_probabilities",
-    "from_cpm",
-    "from_editing",
-    "from_modularity",
 ]

@@ -4,9 +4,9 @@ The cost of a pair is ``listed[a, b] + background[a, b]``, where the background 
 
     beta * x[a] * x[b]    or    beta * (x[a] * y[b] + y[a] * x[b]).
 
-With x = 1 that is a constant: what a pair costs that is not listed. With degrees it is the null model of modularity,
-with degrees out and in that of directed modularity. The background within a subset follows from its sums of weights, so
-that no method needs all n^2 pairs.
+With x = 1 the term is a constant: the cost of a pair that is not listed. With the degrees of nodes it is the null model
+of modularity, and with the degrees out and in that of directed modularity. The background within a subset is computed
+from the sums of weights of its elements, so that no method needs all n^2 pairs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from graphpart.display import number
 from graphpart.errors import InvalidProblem
-from graphpart.kernels import _background
+from graphpart.kernels import _pairs
 from graphpart.partition.problem.inputs import frozen
 
 __all__ = ["SMALL", "Background", "background_of"]
@@ -32,7 +32,7 @@ SMALL = 1000  # elements up to which a matrix takes less time than thinking abou
 
 
 class Background:
-    """Terms of the cost of every pair; see :func:`background_of` for how people write them.
+    """Terms of the cost of every pair; see :func:`background_of` for the forms in which users give them.
 
     Parameters
     ----------
@@ -103,14 +103,14 @@ class Background:
 
     @property
     def constant(self) -> float | None:
-        """What each pair costs, if all pairs cost the same by their terms; else None."""
+        """The background of each pair, if it is the same for all pairs; else None."""
         if all((x == 1.0).all() and x is y for x, y in self.vectors):
             return math.fsum(self.beta.tolist())
         return None
 
     @property
     def repels(self) -> bool:
-        """Whether every term is at least 0 for every pair, such that pairs which are not listed never attract."""
+        """Whether every term is at least 0 for every pair, so that pairs that are not listed never attract."""
         for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True):
             signs = []
             for vector in (x, y):
@@ -138,7 +138,7 @@ class Background:
         matrix[np.diag_indices(n)] = 0.0
 
     def sums(self, n: int) -> Vector:
-        """For each element at least the sum of the absolute background over its pairs."""
+        """For each element, an upper bound on the sum of the absolute background over its pairs."""
         total = np.zeros(n)
         with np.errstate(over="ignore", invalid="ignore"):
             for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True):
@@ -151,7 +151,7 @@ class Background:
 
     def contract(self, labels: NDArray[np.int32], k: int) -> Background:
         """The background between subsets."""
-        return self._mapped(lambda x: _background.sums_by_label(x, labels, k))
+        return self._mapped(lambda x: _pairs.sums_by_label(x, labels, k))
 
     def restrict(self, elements: NDArray[np.integer[Any]]) -> Background:
         """The background between some elements."""
@@ -165,7 +165,7 @@ class Background:
 
 
 def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> Background | None:
-    """What people say of pairs that are not listed, as a Background; None if these cost 0.
+    """The Background from the arguments of a constructor; None if pairs that are not listed cost 0.
 
     Parameters
     ----------

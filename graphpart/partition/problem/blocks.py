@@ -1,9 +1,9 @@
 """The blocks of a problem: parts that share no more than one element with each other, as problems of their own.
 
-A block is a largest set of elements that hang together, by pairs with a cost, even without any one of them (a
-biconnected component; Hopcroft & Tarjan 1973). Partitions of the blocks are partitions of the whole: where two blocks
-share an element, their subsets around it become one. No pair with a cost leads from one block to another, so costs add
-up, optima and lower bounds too.
+A block is a maximal set of elements that pairs with a cost connect, and that remains connected if any one element is
+removed (a biconnected component; Hopcroft & Tarjan 1973). Partitions of the blocks give a partition of the whole: if
+two blocks share an element, the subsets that contain it are united. No pair with a cost links two blocks, so the costs
+of the blocks add up, and so do their optima and lower bounds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.partition.problem import _blocks
 from graphpart.partition.problem.components import Part
 from graphpart.partition.problem.derived import connected
@@ -21,7 +22,7 @@ __all__ = ["glued", "split_at_articulations"]
 
 
 def split_at_articulations(p: SetPartition) -> list[Part]:
-    """The blocks with at least two elements: (ascending elements, the problem over them) each.
+    """The blocks with at least two elements, each as (ascending elements, the problem over them).
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def split_at_articulations(p: SetPartition) -> list[Part]:
 
 
 def glued(n: int, parts: list[tuple[NDArray[np.int64], Labels]]) -> Labels:
-    """Labels of n elements from labels of blocks: elements are together if subsets of blocks chain them up.
+    """Labels of n elements from labels of blocks: subsets of blocks that share an element are united.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def glued(n: int, parts: list[tuple[NDArray[np.int64], Labels]]) -> Labels:
     """
     ends = []
     for elements, labels in parts:
-        first = np.unique(labels, return_index=True)[1]
+        first = first_of(labels)
         ends.append(np.stack([elements, elements[first][labels]]))
     a, b = np.concatenate(ends, axis=1).astype(np.int32) if ends else np.zeros((2, 0), np.int32)
     return connected(n, a, b)

@@ -1,6 +1,7 @@
 """The connected components of the non-zero pairs of a problem, as problems of their own.
 
-A pair between two components costs nothing, so solving each apart loses nothing, and lower bounds add up.
+A pair between two components costs nothing, so each component can be solved separately, and costs and lower bounds add
+up.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Part = tuple[NDArray[np.int64], SetPartition]
 
 
 def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None = None) -> list[Part]:
-    """The components with at least two elements: (ascending elements, the problem over them) each.
+    """The components with at least two elements, each as (ascending elements, the problem over them).
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ def connected(n: int, u: NDArray[np.int32], v: NDArray[np.int32]) -> Labels:
 def components(p: PairCosts) -> Labels:
     """See SetPartition.components.
 
-    With a background that repels, only pairs that attract connect: no optimum joins what only repels.
+    With a background that repels, only attracting pairs connect elements: no optimum joins elements that no attracting
+    pairs connect.
     """
     whole = np.zeros(p.n, np.int32)
     if p.background is None or not p.background.repels:
@@ -104,7 +105,7 @@ def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
 
 
 def with_missing(p: Problem, missing: float) -> Problem:
-    """The same listed pairs and requirements, where each pair that is not listed costs something.
+    """The same listed pairs and requirements, with a cost for each pair that is not listed.
 
     Raises
     ------
@@ -126,8 +127,8 @@ HUGE = 2.0**20  # a cost that is so many times all that attracts an element woul
 def cut_huge(p: Problem) -> Problem:
     """The same problem, with pairs of a huge cost required to be cut instead; for problems without required joins.
 
-    A pair that costs more than all that attracts one of its elements is cut in every optimum, so optima stay the same.
-    Tolerances then no longer follow a cost that nobody will pay.
+    If a pair costs more than the sum of all attraction of one of its elements, it is cut in every optimum, so optima
+    stay the same. Tolerances, which grow with the largest costs, are then not affected by a cost that is never paid.
     """
     if p.background is not None:
         return p

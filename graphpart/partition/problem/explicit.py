@@ -1,7 +1,7 @@
 """A problem without background that has the same optima, as far as it does not take too much memory.
 
-Where the background repels, no optimum joins elements that no path of attracting pairs connects, so that only the pairs
-within the components of attracting pairs have to be listed.
+If the background repels, no optimum joins elements that no path of attracting pairs connects. So only the pairs within
+the components of attracting pairs have to be listed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["explicit", "listed_within", "without_background"]
 
 PAIRS, TIMES = 4_000_000, 20  # to be listed at most: so many, and so many times those that are
 ELEMENTS = 3000  # up to which a matrix is as good
-LARGEST = 5000  # of a problem that is made a matrix for what needs one: 200 MB, and what works on it takes more
+LARGEST_EXPLICIT = 5000  # elements of a problem that becomes a matrix where one is needed: 200 MB, and work takes more
 
 
 def explicit(p: SetPartition) -> SetPartition | None:
     """A problem with the same elements, requirements and optima that has no background; None if it would be too large.
 
-    Costs of partitions that join nothing across components of attracting pairs are equal, and it evaluates all others
-    as the given problem does, too. O(n + m + pairs within components)
+    Partitions that join no elements of different components of attracting pairs cost the same in both problems, and all
+    others are evaluated as in the given problem, too. O(n + m + pairs within components)
     """
     background = p.background
     if background is None:
@@ -40,7 +40,7 @@ def explicit(p: SetPartition) -> SetPartition | None:
 
 
 def listed_within(p: SetPartition, component: Labels | None = None) -> SetPartition | None:
-    """The same with all pairs within components of attracting pairs, which are listed, for a background that repels.
+    """The problem with all pairs within components of attracting pairs listed, for a background that repels.
 
     `component`: canonical labels of sets that consist of such components, within which all pairs are listed.
     """
@@ -82,7 +82,7 @@ def without_background(problem: Any, what: str) -> SetPartition:
     if p.background is None:
         return p
     found = explicit(p)
-    if found is None and p.n <= LARGEST:
+    if found is None and p.n <= LARGEST_EXPLICIT:
         found = p.to_dense()
     if found is None:
         size = np.bincount(components(p)).max(initial=0)
@@ -92,6 +92,6 @@ def without_background(problem: Any, what: str) -> SetPartition:
             why = "the background attracts some pairs"
         raise InvalidProblem(
             f"{what} needs the costs of all pairs of elements in one piece, too many here as unlisted pairs cost "
-            f"something: {why}; expected at most {LARGEST} elements, or smaller pieces"
+            f"something: {why}; expected at most {LARGEST_EXPLICIT} elements, or smaller pieces"
         )
     return found

@@ -1,9 +1,9 @@
-"""From the labels that a method ends with to its Result: subsets connected, the cost recomputed.
+"""From the final labels of a method to its Result: subsets are made connected, and the cost is recomputed.
 
-A subset that falls apart into pieces without a stored non-zero pair or a required join between them is divided into
-these, whatever the method: the cost is the same, and who asks for clusters gets clusters that hang together. A local
-search may find another improvement once a subset is divided (an element that one piece attracts and another repels
-can now go to the first), so local searches go on from the pieces until nothing changes, see `settled`.
+A subset may consist of pieces without a stored non-zero pair or a required join between them. It is then divided into
+these pieces, for all methods: the cost is the same, and users get connected clusters. After this, a local search may
+find another improvement: an element that one piece attracts and another repels can now move to the first. So local
+searches continue from the pieces until nothing changes, see `settled`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.finishing import result_of
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels
@@ -36,11 +37,11 @@ def finish(
     info: dict[str, Any] | None = None,
     cost: float | None = None,
 ) -> PartitionResult:
-    """A Result for labels, with the cost recomputed; `status` holds unless the run was stopped early.
+    """A Result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
 
-    `cost`, if given, is that of exactly these labels, just evaluated from the problem.
-    If rounding made the labels worse than the start, the start is returned. Subsets are divided into their connected
-    pieces, in O(n + m) (for a matrix O(n) if there are few zeros).
+    `cost`, if given, is the cost of exactly these labels, just evaluated from the problem. If rounding made the labels
+    worse than the start, the start is returned. Subsets are divided into their connected pieces, in O(n + m) (for a
+    matrix O(n) if there are few zeros).
     """
     given, labels = labels, canonical(labels)
     if cost is None or not np.array_equal(labels, given):
@@ -56,16 +57,16 @@ def finish(
 
 
 def settled(p: SetPartition, labels: Labels, improved: Callable[[Labels], Labels], stopping: Stopping) -> Labels:
-    """Labels with connected subsets, which a local search does not improve, from labels that it reached.
+    """Labels with connected subsets that a local search cannot improve, from labels that it reached.
 
     Parameters
     ----------
     p : SetPartition
     labels : ndarray of int32, shape (n,)
-        What the local search ended with.
+        The result of the local search.
     improved : callable
-        The local search: from canonical labels to labels that are not worse. Called only where some single move or
-        join lowers the cost of the pieces, so what falls apart into very many takes no second search.
+        The local search: from canonical labels to labels that are not worse. It is called only if a single move or join
+        lowers the cost of the pieces, so that subsets that are divided into very many pieces need no second search.
     stopping : Stopping
         Once it has a reason, labels are returned as they are.
 
@@ -89,10 +90,10 @@ def joins_help(p: SetPartition, labels: Labels) -> bool:
 
 
 def _is_open(p: SetPartition, labels: Labels) -> bool:
-    """Whether joining two subsets, or moving an element to a subset that it has a pair with or out, lowers the cost."""
+    """Whether a join of two subsets lowers the cost, or a move of an element to a linked subset or to a new one."""
     if len(p.must_join):  # what must be together moves together
-        blocks = p.blocks()
-        p, labels = p.contract(blocks), canonical(labels[np.unique(blocks, return_index=True)[1]])
+        contraction = Contraction(p)
+        p, labels = contraction.problem, contraction.project(labels)
     if joins_help(p, labels):
         return True
     k = int(labels.max(initial=0)) + 1

@@ -6,7 +6,7 @@ passed an object of it. Frames of any other library come in through the Arrow pr
 pyarrow. Mappings from names to arrays and structured arrays of NumPy need nothing.
 
 No step is a Python loop over rows. Integers are ranked by counting or sorting; other identifiers are numbered by a hash
-table; what is left to Python is one list of distinct identifiers.
+table. Only the list of distinct identifiers consists of Python objects.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Codes = tuple[Indices, Indices, Sequence[Hashable]]  # of both columns, -1 where
 
 @dataclass(frozen=True)
 class Table:
-    """A data frame of any library: the names of its columns, and the two things that are asked of them."""
+    """A data frame of any library: the names of its columns, and the two operations on columns that are needed."""
 
     columns: list[Hashable]
     rows: int
@@ -92,8 +92,8 @@ def pairs_of_table(
 ) -> tuple[Sequence[Hashable], NDArray[Any], NDArray[Any], NDArray[np.float64]]:
     """(names, u, v, values): distinct identifiers, and for each row two indices into them and a number.
 
-    Integers ascend; other identifiers come in the order in which the rows name them; `nodes` gives another order, and
-    elements that are in no row.
+    Integers are in ascending order, other identifiers in the order of their first appearance in the rows. `nodes` can
+    give another order, and elements that are in no row.
 
     Raises
     ------
@@ -146,8 +146,8 @@ def ranked(
 ) -> tuple[Any, NDArray[Any], NDArray[Any]]:
     """The distinct integers in two arrays in ascending order, and the arrays as positions among them.
 
-    Where they are too far apart to be counted, ``factorize(array)`` returns codes and what they stand for; else they
-    are sorted.
+    If they are too far apart for counting, ``factorize(array)`` returns codes and the integers that they stand for;
+    without it, they are sorted.
     """
     if not len(u):
         return range(0), u, v

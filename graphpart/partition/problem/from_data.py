@@ -1,4 +1,4 @@
-"""The ways in which people bring a problem that is not yet in arrays: data frames, similarities, grids, other graphs.
+"""Constructors of problems from data that are not yet arrays: data frames, similarities, grids, other graphs.
 
 Each is a class method of :class:`SetPartition`; `frames`, `matrices`, `grids` and `probabilities` do the work.
 """
@@ -51,10 +51,10 @@ class FromData(PairCosts):
         missing: float = 0.0,
         background: Any = None,
     ) -> Self:
-        """Build a problem from a table with a row for each pair: two identifiers and what speaks for joining them.
+        """Build a problem from a table with a row for each pair: two identifiers and a cost, score or probability.
 
-        A pair without a row costs `missing`. By default that is 0, so joining it is free: keep the rows of pairs that
-        do not match, too, or say what the others cost.
+        A pair without a row costs `missing`. By default this is 0, so joining it is free: keep also the rows of pairs
+        that do not match, or set a cost for all pairs without a row.
 
         Parameters
         ----------
@@ -63,22 +63,23 @@ class FromData(PairCosts):
         left, right : str
             The columns of the two identifiers: integers, texts, dates, or anything else that can be hashed.
         cost, weight, similarity, probability : str
-            The column that holds one of these, of which exactly one is named:
+            The column with the values. Exactly one of these is given:
 
             * `cost`: negative attracts, positive repels;
             * `weight`: positive attracts; the cost is ``-weight``;
             * `similarity`: the cost is ``threshold - similarity``;
-            * `probability`: that both belong together; see :func:`graphpart.costs_from_probabilities` for the cost.
+            * `probability`: the probability that both belong together; see :func:`graphpart.costs_from_probabilities`
+              for the cost.
         threshold : float
-            The similarity or probability from which on a pair attracts. Required with `similarity`; with `probability`
+            The similarity or probability above which a pair attracts. Required with `similarity`; with `probability`
             the default is 1/2.
         prior, clip : float
-            Of probabilities, see :func:`graphpart.costs_from_probabilities`.
+            For probabilities, see :func:`graphpart.costs_from_probabilities`.
         nodes : iterable of hashables, optional
-            All elements, in order, also those that are in no row. Default: integers ascend, other identifiers come in
-            the order in which the rows name them.
+            All elements, in order, also those that are in no row. By default, integers are in ascending order, other
+            identifiers in the order of their first appearance in the rows.
         must_join, must_cut, dense, missing, background
-            As in the constructor. `missing` is a cost, whatever kind of values the rows hold.
+            As in the constructor. `missing` is always a cost, also if the rows have similarities or probabilities.
 
         Returns
         -------
@@ -91,7 +92,7 @@ class FromData(PairCosts):
             If there is no such column, a value is null, NaN or no number, an identifier is null, or a row pairs an
             element with itself; the message names the row, counted from 0.
         InvalidOption
-            If not exactly one kind of values is named, or a threshold is missing or of no use.
+            If not exactly one kind of values is given, or a threshold is missing or has no meaning for this kind.
         MissingDependency
             If the table is of another library and pyarrow is not installed.
 
@@ -103,7 +104,7 @@ class FromData(PairCosts):
 
         Notes
         -----
-        O(rows), without a Python loop; a hash table of the distinct identifiers. 10^7 rows take seconds.
+        O(rows), without a Python loop, and a hash table of the distinct identifiers. 10^7 rows take seconds.
 
         Examples
         --------
@@ -151,13 +152,13 @@ class FromData(PairCosts):
         Parameters
         ----------
         data : networkx.Graph or MultiGraph, igraph.Graph, matrix, or data frame
-            Pairs without an edge, and what a sparse matrix does not store, cost `missing`: 0 by default, so joining
-            them is free. The rows and columns of a square data frame are elements; with `left` and `right` each row is
-            a pair, see :meth:`from_frame`.
+            Pairs without an edge, and pairs that a sparse matrix does not store, cost `missing`: 0 by default, so
+            joining them is free. The rows and columns of a square data frame are elements; with `left` and `right` each
+            row is a pair, see :meth:`from_frame`.
         weight : str
             The edge attribute, or column, that holds the similarity.
         threshold : float
-            Similarities above it attract, below it repel.
+            Pairs with a larger similarity attract, pairs with a smaller one repel.
         nodes : iterable of n hashables, optional
             Names of the elements of a matrix, see :meth:`from_matrix`, or all elements of a data frame.
         left, right : str, optional
@@ -225,12 +226,12 @@ class FromData(PairCosts):
     ) -> Self:
         """Build a problem from a scipy.sparse matrix of costs, symmetric or with one triangle only.
 
-        What is not stored costs `missing`: 0 by default, so joining it is free. The diagonal is ignored.
+        A pair that is not stored costs `missing`: 0 by default, so joining it is free. The diagonal is ignored.
 
         Parameters
         ----------
         matrix : scipy.sparse matrix or array, shape (n, n)
-            Of costs; pass ``threshold - similarity`` of the stored entries (``matrix.data``) for similarities.
+            The costs. For similarities, pass ``threshold - similarity`` of the stored entries (``matrix.data``).
         nodes, must_join, must_cut, dense
             As for :meth:`from_matrix`.
         missing, background
@@ -274,8 +275,8 @@ class FromData(PairCosts):
         Parameters
         ----------
         graph : igraph.Graph
-            Elements are called by the vertex attribute ``name``, else 0, ..., n - 1. A pair without an edge costs
-            `missing`.
+            The names of the elements are the vertex attribute ``name`` or, without it, 0, ..., n - 1. A pair without an
+            edge costs `missing`.
         cost : str
             The edge attribute; for similarities see :meth:`from_similarity`.
         must_join, must_cut, dense, missing, background
@@ -302,18 +303,18 @@ class FromData(PairCosts):
         dense: bool | None = None,
         missing: float = 0.0,
     ) -> Self:
-        """Build a problem over the pixels of an image or the voxels of a volume, from what relates near ones.
+        """Build a problem over the pixels of an image or the voxels of a volume, from affinities of near ones.
 
         Parameters
         ----------
         affinities : array_like, shape (k, height, width) or (k, depth, height, width)
-            ``affinities[i][x]`` relates the element at x with that at ``x + offsets[i]``; where that is outside of
-            the grid, the value is ignored.
+            ``affinities[i][x]`` is the affinity of the elements at x and at ``x + offsets[i]``; if the latter is
+            outside of the grid, the value is ignored.
         offsets : array_like of int, shape (k, 2) or (k, 3)
             In the order of the axes, such as ``[(1, 0), (0, 1)]`` for the neighbours below and to the right. Any number
             of dimensions is allowed.
         kind : {"probability", "similarity", "weight", "cost"}
-            What the affinities are, see :meth:`from_frame`.
+            The meaning of the affinities, see :meth:`from_frame`.
         threshold, prior, clip : float
             As for :meth:`from_frame`.
         dense, missing
@@ -324,7 +325,7 @@ class FromData(PairCosts):
         SetPartition
             Its elements are 0, ..., n - 1 in the order of the grid, the last axis fastest:
             ``result.labels.reshape(shape)`` is the segmentation. Pairs at no offset cost `missing`: 0 by default, so
-            joining them is free; offsets of several pixels are how repulsion reaches over larger distances.
+            joining them is free. Use offsets of several pixels for repulsion over larger distances.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""From what people have to contiguous arrays: names, sizes, matrices, pairs and networkx graphs, checked."""
+"""From the input of users to contiguous arrays: checks of names, sizes, matrices, pairs and networkx graphs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def tidy_pairs(
 def check_matrix_fits(n: int, copies: int = 1) -> bool:
     """True if a matrix of n * n float64 can be held in memory; else InvalidProblem, before anything is allocated.
 
-    So many copies of it are needed at the same time.
+    `copies` is the number of copies that are needed at the same time.
     """
     memory = machine.memory()
     if copies * 8 * n * n > memory:
@@ -125,7 +125,7 @@ def _igraph(graph: Any, attribute: str) -> tuple[Sequence[Hashable], int, Edges]
 
 
 def _present(graph: Any, attribute: str) -> str:
-    """What to say besides where edges lack an attribute: those that they have, and what to call for them."""
+    """The end of the message if edges lack an attribute: the attributes that they have, and what to call for them."""
     if type(graph).__module__.startswith("igraph"):
         names = list(graph.es.attributes())
     else:
@@ -142,7 +142,7 @@ def _present(graph: Any, attribute: str) -> str:
 
 
 def advice(thing: Any) -> str:
-    """Which constructor takes a thing that is no graph, as the end of a message; empty if none does."""
+    """The constructor that takes an object that is no graph, as the end of a message; empty if there is none."""
     if hasattr(thing, "tocoo"):
         return ", or SetPartition.from_scipy(matrix)"
     if type(thing).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") or hasattr(
@@ -166,7 +166,7 @@ def check_mirrored(
 
     They may differ by `tolerance` times the smaller absolute value, or by `rounding`.
 
-    What is stored in one triangle only is compared with 0.
+    An entry that is stored in one triangle only is compared with 0.
     """
     n = 1 + max(int(t[1].max(initial=0)) for t in (upper, lower))
     keys, place = np.unique(np.concatenate([t[0] * np.int64(n) + t[1] for t in (upper, lower)]), return_inverse=True)

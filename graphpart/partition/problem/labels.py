@@ -1,4 +1,4 @@
-"""A partition in any form that people have it in, as canonical labels."""
+"""A partition in any of the accepted forms, as canonical labels."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def agreement(x: Labels, y: Labels) -> Labels:
 def labels_of(p: PairCosts, partition: Any, partial: bool = False) -> Labels:
     """Labels of a partition in any of the forms that SetPartition.labels describes.
 
-    Canonical, unless `partial`: then -1 stands for elements that are left out, and the others are 0, 1, ... in order of
-    first appearance.
+    The labels are canonical. With `partial`, elements that are left out have the label -1, and the labels of the others
+    are 0, 1, ... in order of first appearance.
     """
     if isinstance(partition, Result):
         if partition.nodes is not p.nodes and partition.nodes != p.nodes:  # of another problem, perhaps in other order
@@ -77,9 +77,9 @@ def labels_of(p: PairCosts, partition: Any, partial: bool = False) -> Labels:
 
 
 def start_of(p: PairCosts, initial: Any) -> Labels:
-    """Canonical labels of the partition that a method starts from, in any form; elements may be left out of it.
+    """Canonical labels of the partition that a method starts from, in any form; elements may be left out.
 
-    What is left out (a name that a mapping does not have, an element in no set, the label -1) starts alone, or with
+    An element that is left out (a mapping does not name it, it is in no set, or its label is -1) starts alone, or with
     the elements that it must be joined with.
 
     Raises
@@ -96,12 +96,12 @@ def start_of(p: PairCosts, initial: Any) -> Labels:
 
 def completed(p: PairCosts, labels: Labels) -> Labels:
     """Canonical labels of all elements: those with -1 are alone, or with the elements that they must be joined with."""
-    blocks = p.blocks()
-    of_block = np.full(p.n, -1, np.int64)
-    np.maximum.at(of_block, blocks, labels)
-    wanted = np.where(labels < 0, of_block[blocks], labels)
+    classes = p.blocks()
+    of_class = np.full(p.n, -1, np.int64)
+    np.maximum.at(of_class, classes, labels)
+    wanted = np.where(labels < 0, of_class[classes], labels)
     alone = wanted < 0
-    wanted[alone] = p.n + blocks[alone]
+    wanted[alone] = p.n + classes[alone]
     return canonical(wanted)
 
 
@@ -115,7 +115,7 @@ def _without(labels: NDArray[np.integer[Any]], left_out: NDArray[np.bool_]) -> L
 
 
 def _labels_of_result(p: PairCosts, result: Result) -> Labels:
-    """Of a result for other elements: those with the same name; -1 where there is none."""
+    """Labels from a result for other elements, by name; -1 for elements that it does not have."""
     place = places_of(p, result.nodes)
     known = place >= 0
     if p.n and len(known) and not known.any():

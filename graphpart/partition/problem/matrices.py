@@ -1,4 +1,4 @@
-"""Matrices in any form as arrays: plain, sparse, or data frames, whose labels become names of elements."""
+"""Matrices of any kind as arrays: plain, sparse, or data frames, whose labels become names of elements."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def symmetric(matrix: Any, copy: bool) -> tuple[NDArray[np.float64], int]:
     Raises
     ------
     InvalidProblem
-        If it is not square, not symmetric but for rounding, or contains NaN.
+        If it is not square, not symmetric up to rounding, or contains NaN.
     """
     dtype = getattr(matrix, "dtype", np.dtype(np.float64))
     copied = float_array("matrix", matrix, copy=copy or not is_own(matrix))
@@ -96,7 +96,7 @@ def sparse_pairs(matrix: Any, triangle: bool = False) -> tuple[int, Triples]:
     Raises
     ------
     InvalidProblem
-        If it is not square, or not symmetric but for rounding. With `triangle`, entries of one triangle are enough.
+        If it is not square, or not symmetric up to rounding. With `triangle`, entries of one triangle are enough.
     """
     coo = matrix.tocoo(copy=True)
     coo.sum_duplicates()

@@ -1,7 +1,7 @@
-"""Signs that numbers do not mean what they are taken for, each worth a warning: see the functions.
+"""Warnings for numbers that probably have another meaning than assumed.
 
-A warning is given where people hand their data over (constructors, `gp.solve`, the command line, estimators with given
-costs), never within algorithms or readers of formats that say what their numbers mean.
+Warnings are issued where users pass data (constructors, `gp.solve`, the command line, estimators with given costs),
+never within algorithms, and not by readers of formats that define the meaning of their numbers.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SHARE, FEWEST_INFINITE = 0.01, 10  # of the costs, from which on they are likely
 
 
 def check_name(name: Hashable, what: str) -> None:
-    """Warn if what is read as a cost is called a weight, similarity, score or probability.
+    """Warn if an attribute that is read as a cost is called a weight, similarity, score or probability.
 
     Parameters
     ----------
     name : hashable
-        Of an attribute or column.
+        The name of an attribute or column.
     what : str
         "attribute" or "column".
     """
@@ -44,7 +44,7 @@ def check_name(name: Hashable, what: str) -> None:
 
 
 def check_values(p: PairCosts) -> None:
-    """Warn if costs all lie in [0, 1], as probabilities do, or all have one sign, so that there is nothing to decide.
+    """Warn if all costs are in [0, 1], as probabilities are, or all have one sign, so that nothing is to decide.
 
     Costs of 0 do not count, nor do required pairs, nor problems with fewer than 3 costs. O(n^2) or O(m)
     """
@@ -80,14 +80,14 @@ def check_values(p: PairCosts) -> None:
 def check_requirements(p: PairCosts, costs: Any) -> None:
     """Warn if more than 1% of the given costs, and at least ten, are infinite, and the others are no whole numbers.
 
-    Then they are likely to be log-odds of probabilities that were rounded to 0 and 1.
+    Such costs are probably log-odds of probabilities that were rounded to 0 and 1.
 
     Parameters
     ----------
     p : PairCosts
         The problem that was made of them.
     costs : ndarray
-        As they were given, for pairs or as a matrix.
+        The costs as given, of pairs or as a matrix.
     """
     if not len(p.must_join) and not p.has_must_cut:
         return

@@ -1,9 +1,9 @@
 """Networks as set partition problems: modularity, the constant Potts model, cluster editing.
 
-Each is a sum over edges and a background that all pairs pay, so that a problem takes memory for edges only. Modularity
-(Newman & Girvan 2004), of a directed graph (Leicht & Newman 2008), and of one with weights of both signs (Gómez, Jensen
-& Arenas 2009); the constant Potts model (Traag, Van Dooren & Nesterov 2011); cluster editing (Bansal, Blum & Chawla
-2004).
+The objective of each problem is a sum over edges plus a background over all pairs, so that a problem takes memory for
+edges only. The problems are: modularity (Newman & Girvan 2004), also of directed graphs (Leicht & Newman 2008) and of
+graphs with weights of both signs (Gómez, Jensen & Arenas 2009); the constant Potts model (Traag, Van Dooren & Nesterov
+2011); and cluster editing (Bansal, Blum & Chawla 2004).
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ def from_modularity(
     weight : str, optional
         The edge attribute that holds the weight, 1 where it is missing; None: every edge has the weight 1.
     dense : bool, optional
-        Store the costs of all pairs as a matrix. Default: up to 1000 nodes, where all proofs are within reach.
+        Store the costs of all pairs as a matrix. Default: True up to 1000 nodes, so that all bounds and exact methods
+        can be used.
 
     Returns
     -------
     SetPartition
-        With the edges as stored pairs and the null model as background. The same modularity as that of
+        A problem with the edges as stored pairs and the null model as background. The modularity is the same as that of
         :func:`networkx.community.modularity` and igraph, where these are defined.
 
     Raises
@@ -98,15 +99,16 @@ def from_modularity(
 
 
 def from_cpm(graph: Any, resolution: float, weight: str | None = None, *, dense: bool | None = None) -> SetPartition:
-    """The constant Potts model of a network as a problem: communities denser within than `resolution`.
+    """The constant Potts model of a network as a problem: communities with a density above `resolution`.
 
     Parameters
     ----------
     graph : networkx graph, igraph.Graph, or scipy.sparse matrix of weights
         As for :func:`from_modularity`.
     resolution : float
-        What a pair of nodes costs that is not an edge: the density that communities have at least, and that is not
-        reached between them. Twice that in a directed graph, where two edges may join a pair.
+        The cost of a pair of nodes that is not an edge. In an optimum, the density of edges is at least this within
+        communities, and at most this between two communities. In a directed graph, where two edges may join a pair, the
+        cost is twice as large.
     weight : str, optional
         The edge attribute that holds the weight, 1 where it is missing; by default every edge has the weight 1.
     dense : bool, optional

@@ -1,6 +1,7 @@
 """Costs of pairs of elements in contiguous arrays, as a matrix or as pairs, with the pairs required together or apart.
 
-This is what a set partition problem holds; `set_partition` adds the ways in which people bring it, and what is derived.
+These are the arrays of a set partition problem; `set_partition` adds constructors and methods that derive other
+problems.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
-from graphpart.kernels import _background, _pairs
+from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
 
@@ -76,7 +77,7 @@ class PairCosts(Shown):
         missing: float = 0.0,
         background: Any = None,
     ) -> Self:
-        """From names without repetition, and arrays of pairs and costs of one length."""
+        """From unique names, and arrays of pairs and costs of one length."""
         self = cls.__new__(cls)
         self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, offset, sense, missing, background)
         return self
@@ -91,7 +92,7 @@ class PairCosts(Shown):
         offset: float = 0.0,
         sense: int = 1,
     ) -> Self:
-        """From names without repetition, and a matrix that is symmetric, without NaN, and nobody else's."""
+        """From unique names, and a matrix that is symmetric, without NaN, and not used elsewhere."""
         self = cls.__new__(cls)
         self._set_matrix(nodes, matrix, must_join, must_cut, offset, sense)
         return self
@@ -140,7 +141,7 @@ class PairCosts(Shown):
         offset: float,
         sense: int,
     ) -> None:
-        """Take over a matrix that is already symmetric, without NaN, and nobody else's."""
+        """Take over a matrix that is already symmetric, without NaN, and not used elsewhere."""
         self._start(nodes, offset, sense)
         joins, cuts = self._indices(must_join), self._indices(must_cut)
         if len(matrix) and matrix.min() == -np.inf:  # before cuts are entered, which may contradict
@@ -186,15 +187,15 @@ class PairCosts(Shown):
         return np.array(rows, np.int32).reshape(-1, 2)
 
     def _require(self, joins: NDArray[np.int32]) -> None:
-        """Store the required joins; check that they contradict no required cut, and that sums of costs stay finite."""
+        """Store the required joins; check that they contradict no required cut, and that sums of costs are finite."""
         if not math.isfinite(self._measure()[0] * max(1, self.n)):
             raise InvalidProblem("the sum of absolute costs overflows: expected costs of a smaller magnitude")
         self.must_join = frozen(np.unique(joins, axis=0) if len(joins) else np.zeros((0, 2), np.int32))
         if not len(joins):
             return
-        blocks = self.blocks()
+        classes = self.blocks()
         cuts = self.must_cut
-        bad = cuts[blocks[cuts[:, 0]] == blocks[cuts[:, 1]]]
+        bad = cuts[classes[cuts[:, 0]] == classes[cuts[:, 1]]]
         if len(bad):
             a, b = (self.nodes[i] for i in bad[0].tolist())
             raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")
@@ -231,19 +232,18 @@ class PairCosts(Shown):
     def magnitude(self) -> float:
         """The largest sum of absolute costs over the pairs of one element; required cuts are left out.
 
-        With a background, a number that is at least as large: the sum of that of listed pairs and that of the
-        background.
+        With a background, this is an upper bound: the sum of the magnitudes of the listed pairs and of the background.
         """
         return self._measure()[0]
 
     @property
     def attraction(self) -> float:
-        """The largest sum of absolute negative costs over the pairs of one element; at least that with a background."""
+        """The largest sum of absolute negative costs over the pairs of one element, or an upper bound on it."""
         return self._measure()[2]
 
     @property
     def tolerance(self) -> float:
-        """What counts as zero: a difference of costs is negative if it is below ``-tolerance``.
+        """The tolerance of comparisons: a difference of costs counts as negative if it is below ``-tolerance``.
 
         It is ``2**-50`` times :attr:`magnitude`: the order of the rounding error in a sum of an element's costs. All
         methods share this rule.
@@ -276,7 +276,7 @@ class PairCosts(Shown):
     def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
         """The stored pairs ``(u, v, cost)`` in lexicographic order, each of shape (m,); all pairs if dense.
 
-        Where there is a background, these costs are what is added to it.
+        With a background, these costs do not include it.
         """
         if self.matrix is None:
             assert self.u is not None and self.v is not None and self.cost is not None
@@ -285,9 +285,9 @@ class PairCosts(Shown):
         return u, v, self.matrix[u, v]
 
     def listed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """The same, but of a matrix those that are not 0, and those that were listed with the cost 0.
+        """The stored pairs; from a matrix, those with a cost other than 0, and those listed with the cost 0.
 
-        With a background, the whole costs of the stored pairs.
+        With a background, the costs of the pairs include it.
         """
         if self.matrix is None:
             u, v, cost = self.pairs()
@@ -318,7 +318,7 @@ class PairCosts(Shown):
             self._zeros = frozen(state["zeros"])
 
     def evaluate_labels(self, labels: Labels) -> float:
-        """The same for an int32 array of n labels, unchecked."""
+        """The cost of an int32 array of n labels, unchecked."""
         joins = self.must_join
         if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
             return math.inf
@@ -330,7 +330,7 @@ class PairCosts(Shown):
             if self.n and not 0 <= labels.min() <= labels.max() < self.n:
                 labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
             terms = self.background
-            return _background.cost_of_background(self.u, self.v, self.cost, labels, terms.beta, terms.vectors)
+            return _pairs.cost_of_pairs(self.u, self.v, self.cost, labels, terms.beta, terms.vectors)
         return float(_pairs.cost_of_pairs(self.u, self.v, self.cost, labels))
 
     def objective(self, cost: float) -> float:

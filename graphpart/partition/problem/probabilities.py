@@ -29,28 +29,31 @@ def costs_from_probabilities(
         log2((1 - p) / p)  +  log2((1 - prior) / prior)  +  log2(threshold / (1 - threshold)).
 
     With the defaults only the first term is not 0: p = 1/2 costs 0, p = 2/3 costs -1, p = 4/5 costs -2. The partition
-    of least cost is then the most probable one, if the decisions on pairs are independent but for being a partition.
+    of least cost is then the most probable one, if the decisions on pairs are independent given that they form a
+    partition.
 
     Parameters
     ----------
     probabilities : array_like of float
         From 0 to 1, of any shape.
     threshold : float
-        The probability that costs 0; pairs with a larger one attract. Default 1/2. Raise it for fewer and surer joins.
+        The probability with cost 0; pairs with a larger probability attract. Default 1/2. Raise it for fewer and more
+        certain joins.
     prior : float
         The share of joins among the pairs of the problem, if `probabilities` come from a model that was trained on
         equally many joins and cuts. Default 1/2: probabilities are taken as they are.
     clip : float, optional
-        A probability is taken as at least `clip` and at most ``1 - clip``, so no cost is infinite. Probabilities
-        that were rounded to 0 and 1 would else become requirements, which no other evidence can overrule. For values
-        with two decimals 0.005 is right: what was rounded to 0 was below that. Default: 1e-6, with a warning if a
-        probability is 0 or 1. ``clip=0`` leaves them as they are: pairs with p = 1 are then required together, pairs
-        with p = 0 apart.
+        Probabilities below `clip` are raised to `clip`, and those above ``1 - clip`` are lowered to it, so that no cost
+        is infinite. Otherwise, probabilities that were rounded to 0 and 1 would become requirements, which no other
+        evidence can overrule. For values with two decimals, use 0.005, since values below it were rounded to 0.
+        Default: 1e-6, with a warning if a probability is 0 or 1. ``clip=0`` leaves probabilities unchanged: pairs with
+        p = 1 are then required together, pairs with p = 0 apart.
 
     Returns
     -------
     ndarray of float64
-        Of the same shape. Minus the scores of :class:`graphpart.learn.LogisticRegression` are costs in the same unit.
+        The costs, in the shape of `probabilities`. The costs of :class:`graphpart.learn.LogisticRegression` have the
+        same unit.
 
     Raises
     ------
@@ -78,7 +81,7 @@ def costs_from_probabilities(
 def checked_costs(
     probabilities: ArrayLike, threshold: float, prior: float, clip: float | None, place: Any
 ) -> NDArray[np.float64]:
-    """The same; ``place(index, value)`` begins the message about a value that is no probability."""
+    """The costs; ``place(index, value)`` begins the message about a value that is no probability."""
     for name, value in (("threshold", threshold), ("prior", prior)):
         if not isinstance(value, Real) or not 0 < value < 1:
             raise InvalidOption(f"{name} is {value!r}: expected a probability between 0 and 1")

@@ -1,4 +1,4 @@
-"""The set partition problem: networkx graphs, matrices or pairs come in, contiguous arrays stay inside.
+"""The set partition problem, built from networkx graphs, matrices or pairs, and stored in contiguous arrays.
 
 For a set of n elements and a cost c[a, b] for each unordered pair, find the partition that minimises the sum of the
 costs of all pairs within one subset (Grötschel & Wakabayashi 1989; Chopra & Rao 1993; Bansal, Blum & Chawla 2004).
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,14 +53,14 @@ class SetPartition(FromData):
         Store the costs as a matrix, or as pairs. Default: a matrix if at least a quarter of all pairs is given, or if
         there is a background and at most 1000 elements.
     missing : float
-        The cost of a pair that is not listed. The default 0 makes joining it free; a positive cost keeps apart what
-        nothing is known of. A pair in `must_join` or with the cost ``-inf`` that is not listed with another cost costs
-        this, too.
+        The cost of a pair that is not listed. With the default 0, joining it is free; with a positive cost, elements
+        are kept apart unless listed pairs attract. It is also the cost of a pair in `must_join`, or with the cost
+        ``-inf``, that is not listed with another cost.
     background : tuple ``(beta, w)`` or ``(beta, x, y)``, or list of such tuples, optional
-        A cost of every pair, listed or not, that is added to the others: ``beta * w[a] * w[b]``, or ``beta * (x[a] *
-        y[b] + y[a] * x[b])``. Vectors are arrays with a weight for each element, or mappings from nodes to weights.
-        Neither `missing` nor this takes memory for pairs. See :func:`graphpart.from_modularity`. Default: the graph
-        attribute ``background``, as :attr:`graph` has it.
+        A term that is added to the cost of every pair, listed or not: ``beta * w[a] * w[b]``, or ``beta * (x[a] * y[b]
+        + y[a] * x[b])``. Vectors are arrays with a weight for each element, or mappings from nodes to weights. Neither
+        `missing` nor `background` takes memory for pairs. See :func:`graphpart.from_modularity`. Default: the graph
+        attribute ``background``, which :attr:`graph` writes.
 
     Attributes
     ----------
@@ -78,10 +77,11 @@ class SetPartition(FromData):
     u, v : ndarray of int32, shape (m,), or None
         The stored pairs if sparse, ``u < v``, in lexicographic order; read-only.
     cost : ndarray of float64, shape (m,), or None
-        Their costs, without those of the background; ``inf`` for pairs that must be cut.
+        The costs of the stored pairs, without the background; ``inf`` for pairs that must be cut.
     background : Background or None
-        The cost of every pair that is not stored, and part of that of those that are, if not 0 and not in the matrix;
-        with the attributes `terms`, `constant` (a number, or None) and `repels`.
+        A term that is part of the cost of every pair: a stored pair costs its entry in `cost` plus its background, any
+        other pair costs its background. None if it is 0, or if `matrix` includes it. It has the attributes `terms`,
+        `constant` (a number, or None) and `repels`.
     must_join : ndarray of int32, shape (k, 2)
         Pairs of indices required in the same subset.
     offset, sense : float, int
@@ -152,8 +152,9 @@ class SetPartition(FromData):
         Parameters
         ----------
         matrix : array_like, shape (n, n)
-            ``matrix[a, b] == matrix[b, a]`` up to rounding, which is averaged out: a relative difference of 1e-9, or
-            1e-5 in single precision, or some units in the last place of the largest entry. Also a data frame.
+            The matrix, also as a data frame. ``matrix[a, b]`` and ``matrix[b, a]`` have to be equal up to rounding, of
+            which the mean is taken: a relative difference of 1e-9, or 1e-5 in single precision, or some units in the
+            last place of the largest entry.
         nodes : iterable of n hashables, optional
             Names of the elements; default: the labels of a data frame, else 0, ..., n - 1.
         must_join, must_cut, dense
@@ -161,8 +162,7 @@ class SetPartition(FromData):
         offset, sense : float, int
             See :meth:`objective`.
         copy : bool
-            False hands the matrix over, if it is a contiguous array of float64: the problem keeps it, and may change
-            it.
+            With False, a contiguous array of float64 is not copied: the problem uses it, and may change it.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class SetPartition(FromData):
     ) -> SetPartition:
         """Build a problem from pairs of elements and their costs; costs of equal pairs add up.
 
-        A pair that is not listed costs `missing`: 0 by default, so joining it is free. For identifiers that are no
+        A pair that is not listed costs `missing`: 0 by default, so joining it is free. For identifiers other than
         indices, see :meth:`from_frame`.
 
         Parameters
@@ -249,7 +249,7 @@ class SetPartition(FromData):
         >>> p.m, p.is_dense, p.cost.tolist()
         (2, False, [-2.0, 3.0])
 
-        Where nothing is known of other pairs but that they are probably different:
+        If all that is known of other pairs is that they are probably different:
 
         >>> p = SetPartition.from_pairs(100_000, [(0, 1), (1, 2)], [-2.0, -1.0], missing=0.5)
         >>> p.evaluate([0, 0, 0] + list(range(1, 99_998)))
@@ -285,8 +285,8 @@ class SetPartition(FromData):
     def graph(self) -> nx.Graph:
         """The problem as a new networkx graph with the edge attribute ``cost``; zero costs of a matrix have no edge.
 
-        Required pairs have the cost ``inf`` or ``-inf``. The graph attribute ``background`` holds a background, if
-        there is one, and edges then cost what is added to it; ``SetPartition(p.graph)`` is the same problem.
+        Required pairs have the cost ``inf`` or ``-inf``. A background is stored in the graph attribute ``background``,
+        and the costs of edges then do not include it. ``SetPartition(p.graph)`` is the same problem.
         """
         import networkx as nx
 
@@ -325,7 +325,9 @@ class SetPartition(FromData):
         MissingDependency
             If matplotlib is not installed.
         """
-        return import_module("graphpart.plotting").plot_partition(self, partition, ax, kind=kind)
+        from graphpart.plotting import plot_partition
+
+        return plot_partition(self, partition, ax, kind=kind)
 
     def _title(self) -> str:
         stored = "as a matrix" if self.is_dense else "with a cost"
@@ -370,9 +372,9 @@ class SetPartition(FromData):
         partition : Result, array_like of n integers, mapping from nodes to labels, or iterable of sets of nodes
             Also a Series of pandas: its index names the elements, unless it is 0, 1, ... as by default.
         partial : bool
-            Allow elements to be left out: those that a mapping does not name or that are in no set, those with the
-            label -1, in a mapping also None or NaN, and those that the result of another problem does not have, whose
-            other elements do not count then. They get -1.
+            Allow elements to be left out: those that a mapping does not name, that are in no set, that have the label
+            -1 (in a mapping also None or NaN), or that a result of another problem does not have. They get the label
+            -1. Elements of the other problem that this one does not have are ignored.
 
         Raises
         ------
@@ -407,16 +409,16 @@ class SetPartition(FromData):
     def components(self) -> Labels:
         """Canonical labels of the connected components of the graph of all pairs with a non-zero cost or a requirement.
 
-        Solving each component apart loses nothing. With a background that only repels, these are the components of
-        pairs that attract.
+        Solving each component separately gives an optimum. With a background that only repels, these are the components
+        of attracting pairs.
         """
         return derived.components(self)
 
     def contract(self, labels: Labels) -> SetPartition:
-        """The problem over the subsets that canonical labels name: costs between them add up, costs within are dropped.
+        """The problem over the subsets of canonical labels: costs between subsets add up, costs within are dropped.
 
-        Its elements are the labels 0, ..., k - 1. Required cuts between elements become required cuts between subsets;
-        required joins within subsets are fulfilled, those between subsets remain.
+        Its elements are the labels 0, ..., k - 1. Required cuts between elements become required cuts between subsets.
+        Required joins within subsets are fulfilled; required joins between subsets remain.
         """
         return derived.contract(self, labels)
 

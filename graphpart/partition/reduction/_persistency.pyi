@@ -8,5 +8,12 @@ from graphpart.stopping import Stopping
 _Pairs = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.integer[Any]]]
 
 def persistent(
-    n: int, starts: Any, neighbours: Any, costs: Any, exact: bool, largest: int, stopping: Stopping
+    n: int,
+    starts: Any,
+    neighbours: Any,
+    costs: Any,
+    exact: bool,
+    largest: int,
+    stopping: Stopping,
+    channels: Any = None,
 ) -> tuple[_Pairs, _Pairs]: ...

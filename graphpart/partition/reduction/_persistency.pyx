@@ -1,6 +1,12 @@
 """Kernel of persistency: criteria for pairs, applied to a fixed point with a work queue; then sets grown from elements.
 
 The statement of each criterion, and why it holds, is in `persistency.py`.
+
+With a background that repels, in channels (see _pair_criteria.pxd), there are joins of pairs and of sets only. Joining
+elements adds their weights, and the background within a set follows from the weights of its members. What a weighted
+mean of moves loses at an element that is in neither row is the largest of three linear functions of its two backgrounds
+and 0. So over all such elements and channels it is at most the sum of what each channel alone would lose, which follows
+from the sum of their weights.
 """
 
 import numpy as np
@@ -16,7 +22,8 @@ from graphpart.kernels.minimum_cut cimport minimum_cut
 from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.reduction._criteria cimport CUT_SET, SUBGRAPH
-from graphpart.partition.reduction._pair_criteria cimport Scratch, judge_cut, judge_join
+from graphpart.partition.reduction._moves cimport MOVES, TO_A, TO_B, judge_third, most as most_lost, name_of_move
+from graphpart.partition.reduction._pair_criteria cimport Scratch, background, judge_cut, judge_join, weight_of
 from graphpart.stopping cimport Stopping
 
 cdef enum:
@@ -33,6 +40,8 @@ cdef struct Cut:
 cdef struct Work:
     Shrinking g
     Scratch scratch
+    double* pull                # with a background, of each element: the sum of all that attracts it,
+    uint8_t* dirty              # unless it has changed
     Ring pairs                  # elements whose pairs have to be looked at
     Ring seeds                  # elements from which a set has to be grown
     element_t* join_a
@@ -48,22 +57,115 @@ cdef struct Work:
 
 cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
     """Contract a and b, and queue what has to be looked at again: the result and its neighbours."""
-    cdef element_t kept = shrinking_contract(&w.g, a, b)
+    cdef element_t kept = shrinking_contract(&w.g, a, b), gone = b if kept == a else a
     cdef Row* row
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, k = w.scratch.k
     if kept < 0:
         w.failed = True
         return kept
     w.join_a[w.joins], w.join_b[w.joins], w.join_why[w.joins] = a, b, <uint8_t>why
     w.joins += 1
+    for i in range(k):
+        w.scratch.g[kept * k + i] += w.scratch.g[gone * k + i]
+        w.scratch.h[kept * k + i] += w.scratch.h[gone * k + i]
     row = &w.g.rows[kept]
     push(&w.pairs, kept)
     push(&w.seeds, kept)
+    if k:
+        w.dirty[kept] = 1
     for i in range(row.size):
+        if k:
+            w.dirty[row.to[i]] = 1
         push(&w.pairs, row.to[i])
         if row.cost[i] < 0:
             push(&w.seeds, row.to[i])
     return kept
+
+
+cdef inline double between(Work* w, element_t a, element_t b, double cost) noexcept nogil:
+    """The whole cost of a pair, of which so much is listed."""
+    return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) if w.scratch.k else cost
+
+
+cdef double pull_of(Work* w, element_t a) noexcept nogil:
+    cdef Row* row = &w.g.rows[a]
+    cdef Py_ssize_t j
+    if w.dirty[a]:
+        w.pull[a], w.dirty[a] = 0.0, 0
+        for j in range(row.size):
+            if row.cost[j] < 0:
+                w.pull[a] -= min(between(w, a, row.to[j], row.cost[j]), 0.0)
+    return w.pull[a]
+
+
+cdef inline double attraction_of(Work* w, element_t a) noexcept nogil:
+    """The sum of all that attracts an element."""
+    return pull_of(w, a) if w.scratch.k else w.g.rows[a].attraction
+
+
+cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
+    """`judge_join` with a background, which is part of `cost`: elements in either row, then all others together."""
+    cdef Row* p = &g.rows[a]
+    cdef Row* q = &g.rows[b]
+    cdef double room = -cost
+    cdef double[MOVES] sums, peak
+    cdef double x, y, worst
+    cdef Py_ssize_t i = 0, j = 0, common = 0, k = t.k, c
+    cdef element_t other
+    cdef int l
+    cdef bint hopeless
+    if not t.exact:         # sums of weights over all elements have to be exact up to this, too
+        room -= 4 * (ROUNDING * (64 + p.terms + q.terms + g.n) * (weight_of(g, t, a) + weight_of(g, t, b)) + 1e-290)
+    for c in range(k):
+        t.mass[c] = t.total[c] - t.h[a * k + c] - t.h[b * k + c]
+    for l in range(MOVES):
+        sums[l] = peak[l] = 0.0
+    while i < p.size or j < q.size:
+        if j >= q.size or (i < p.size and p.to[i] < q.to[j]):
+            other, x, y = p.to[i], p.cost[i], 0.0
+            i += 1
+        elif i >= p.size or q.to[j] < p.to[i]:
+            other, x, y = q.to[j], 0.0, q.cost[j]
+            j += 1
+        else:
+            other, x, y = p.to[i], p.cost[i], q.cost[j]
+            i += 1
+            j += 1
+        if (x == 0 and y == 0) or other == a or other == b:
+            continue
+        x += background(t, a, t.h + other * k)
+        y += background(t, b, t.h + other * k)
+        for c in range(k):
+            t.mass[c] -= t.h[other * k + c]
+        t.common_a[common] = x
+        t.common_b[common] = y
+        common += 1
+        hopeless = common & 7 == 0
+        for l in range(MOVES):
+            if (x == INFINITY) != (y == INFINITY) and ((x == INFINITY and TO_B[l] > 0) or
+                                                       (y == INFINITY and TO_A[l] > 0)):
+                sums[l] = INFINITY
+            else:
+                worst = most_lost(x, y, l)
+                sums[l] += worst
+                if worst > peak[l]:
+                    peak[l] = worst
+            if not sums[l] - peak[l] > room:
+                hopeless = False
+        if hopeless:
+            return 0
+    hopeless = True
+    for l in range(MOVES):
+        for c in range(k):
+            if t.mass[c] > 0:
+                sums[l] += t.mass[c] * most_lost(t.beta[c] * t.g[a * k + c], t.beta[c] * t.g[b * k + c], l)
+        if sums[l] <= room:
+            return name_of_move(l)
+        if sums[l] - peak[l] <= room:
+            hopeless = False
+    if hopeless:
+        return 0
+    return judge_third(&sums[0], common, t.common_a, t.common_b, room)
 
 
 cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
@@ -71,6 +173,7 @@ cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
     cdef element_t a, b, kept
     cdef Py_ssize_t j
     cdef Row* row
+    cdef double cost
     cdef int why
     while w.pairs.size:
         a = pop(&w.pairs)
@@ -84,7 +187,11 @@ cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
             b = row.to[j]
             # a pair of two queued elements is left to the one that comes last
             if row.cost[j] < 0 and not w.pairs.inside[b]:
-                why = judge_join(&w.g, &w.scratch, a, b, row.cost[j])
+                if w.scratch.k == 0:
+                    why = judge_join(&w.g, &w.scratch, a, b, row.cost[j])
+                else:
+                    cost = between(w, a, b, row.cost[j])
+                    why = judge_beside(&w.g, &w.scratch, a, b, cost) if cost < 0 else 0
                 if why:
                     kept = join(w, a, b, why)
                     if kept != a:
@@ -152,6 +259,7 @@ cdef struct Set:
     double* attraction          # of an element to the set
     double* repulsion
     element_t* cuts
+    double* known               # with a background: that part of it which is in the two sums above
     double* matrix              # for minimum cuts
     # sums over pairs that leave the set
     double outer_attraction
@@ -162,39 +270,60 @@ cdef struct Set:
     double terms
 
 
-cdef void clear(Set* s) noexcept nogil:
+cdef void clear(Work* w, Set* s) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(w.scratch.k):
+        w.scratch.mass[i] = 0.0             # of the members
     s.stamp += 1
     s.size = s.rim = s.outer_cuts = 0
     s.outer_attraction = s.outer_repulsion = s.inner_repulsion = s.weight = s.terms = 0.0
 
 
+cdef inline void reach(Work* w, Set* s, element_t x) noexcept nogil:
+    s.attraction[x] = s.repulsion[x] = 0.0
+    s.cuts[x] = 0
+    if w.scratch.k:
+        s.known[x] = 0.0
+
+
+cdef inline double unlisted(Work* w, Set* s, element_t x) noexcept nogil:
+    """The background of an element with the members that it has no listed pair with."""
+    return background(&w.scratch, x, w.scratch.mass) - s.known[x]
+
+
 cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     """Put an element into the set."""
     cdef Row* row = &w.g.rows[x]
-    cdef Py_ssize_t j
+    cdef Py_ssize_t i, j, k = w.scratch.k
     cdef element_t y
     cdef double cost
     if s.mark[x] != 2 * s.stamp:
-        s.attraction[x] = s.repulsion[x] = 0.0
-        s.cuts[x] = 0
+        reach(w, s, x)
     s.mark[x] = 2 * s.stamp + 1
     s.place[x] = <element_t>s.size
     s.members[s.size] = x
     s.size += 1
-    s.outer_attraction += row.attraction - 2 * s.attraction[x]
+    s.outer_attraction += attraction_of(w, x) - 2 * s.attraction[x]
     s.outer_repulsion += row.repulsion - 2 * s.repulsion[x]
     s.outer_cuts += row.cuts - 2 * s.cuts[x]
     s.inner_repulsion += s.repulsion[x] if s.cuts[x] == 0 else INFINITY
     s.weight += row.weight
     s.terms += row.terms + row.size
+    if k:
+        s.inner_repulsion += max(unlisted(w, s, x), 0.0)
+        s.weight += background(&w.scratch, x, w.scratch.total)
+        for i in range(k):
+            w.scratch.mass[i] += w.scratch.h[x * k + i]
     for j in range(row.size):
         y, cost = row.to[j], row.cost[j]
         if cost == 0:
             continue
         if s.mark[y] < 2 * s.stamp:
             s.mark[y] = 2 * s.stamp
-            s.attraction[y] = s.repulsion[y] = 0.0
-            s.cuts[y] = 0
+            reach(w, s, y)
+        if k:
+            s.known[y] += background(&w.scratch, x, w.scratch.h + y * k)
+            cost = between(w, x, y, cost)
         if cost < 0:
             if s.attraction[y] == 0:
                 s.around[s.rim] = y
@@ -207,12 +336,13 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
 
 
 cdef inline double set_slack(Work* w, Set* s) noexcept nogil:
-    return 0.0 if w.scratch.exact else ROUNDING * (64 + s.terms) * s.weight + 1e-290
+    cdef double slack = ROUNDING * (64 + s.terms) * s.weight + 1e-290
+    return 0.0 if w.scratch.exact else 4 * slack if w.scratch.k else slack
 
 
 cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept nogil:
     """The element whose inclusion lowers most, or raises least, what the set has to outweigh; -1 if there is none."""
-    cdef Py_ssize_t j, kept = 0
+    cdef Py_ssize_t j, kept = 0, k = w.scratch.k
     cdef element_t x, best = -1
     cdef double gain, most = -INFINITY
     cdef Row* row
@@ -226,7 +356,9 @@ cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept no
             continue
         row = &w.g.rows[x]
         if isolate:
-            gain = 2 * s.attraction[x] - row.attraction - s.repulsion[x]
+            gain = 2 * s.attraction[x] - (pull_of(w, x) if k else row.attraction) - s.repulsion[x]
+            if k:
+                gain -= unlisted(w, s, x)
             if s.cuts[x]:
                 continue
         else:
@@ -242,10 +374,10 @@ cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept no
 
 cdef bint grow_subgraph(Work* w, Set* s, element_t a, Stopping stopping) noexcept nogil:
     """Grow a set from an element until it is proven joined, and join it. False if that does not come to pass."""
-    cdef double needed, most = HOPELESS * w.g.rows[a].attraction
+    cdef double needed, most = HOPELESS * attraction_of(w, a)
     cdef Py_ssize_t i
     cdef element_t x = a, kept
-    clear(s)
+    clear(w, s)
     while x >= 0 and s.size < s.largest:
         put_in(w, s, x)
         needed = s.outer_attraction + s.inner_repulsion + set_slack(w, s)
@@ -272,7 +404,7 @@ cdef bint grow_cut(Work* w, Set* s, element_t a) noexcept nogil:
             b = row.to[j]
     if b < 0:
         return False
-    clear(s)
+    clear(w, s)
     while x >= 0 and s.size < s.largest:
         put_in(w, s, x)
         needed = s.outer_attraction + s.outer_repulsion + set_slack(w, s)
@@ -292,7 +424,7 @@ cdef void grow_apart(Work* w, Set* s, element_t a) noexcept nogil:
     for j in range(row.size):
         if row.cost[j] > largest and row.cost[j] < INFINITY:
             largest = row.cost[j]
-    clear(s)
+    clear(w, s)
     while x >= 0 and s.size < s.largest and largest > 0:
         put_in(w, s, x)
         needed = s.outer_attraction + set_slack(w, s)
@@ -319,13 +451,17 @@ cdef double cut_inside(Work* w, Set* s) noexcept nogil:
     """The least attraction between two parts of the set."""
     cdef Py_ssize_t i, j, k = s.size
     cdef Row* row
+    cdef element_t x
+    cdef double cost
     for i in range(k * k):
         s.matrix[i] = 0.0
     for i in range(k):
-        row = &w.g.rows[s.members[i]]
+        x = s.members[i]
+        row = &w.g.rows[x]
         for j in range(row.size):
             if row.cost[j] < 0 and s.mark[row.to[j]] == 2 * s.stamp + 1:
-                s.matrix[i * k + s.place[row.to[j]]] = -row.cost[j]
+                cost = between(w, x, row.to[j], row.cost[j])
+                s.matrix[i * k + s.place[row.to[j]]] = -cost if cost < 0 else 0.0
     return minimum_cut(s.matrix, k, s.matrix + s.largest * s.largest)
 
 
@@ -340,7 +476,7 @@ cdef bint settle_joins(Work* w, Set* s, Stopping stopping) noexcept nogil:
         if stopping.poll(INFINITY):
             break
         a = pop(&w.seeds)
-        if w.g.parent[a] == a and not grow_subgraph(w, s, a, stopping):
+        if w.g.parent[a] == a and not grow_subgraph(w, s, a, stopping) and w.scratch.k == 0:
             grow_cut(w, s, a)
     return False
 
@@ -373,13 +509,13 @@ cdef bint settle_all_cuts(Work* w, Set* s, Stopping stopping) noexcept nogil:
 
 
 cdef void run(Work* w, Set* s, Stopping stopping) noexcept nogil:
-    """Joins, then cuts, and again, while cuts prove further joins."""
+    """Joins, then cuts, and again, while cuts prove further joins; with a background, joins only."""
     cdef Py_ssize_t joins = -1
     push_all(w, &w.pairs)
     push_all(w, &w.seeds)
     while settle_joins(w, s, stopping) and w.joins > joins:
         joins = w.joins
-        if not settle_all_cuts(w, s, stopping):
+        if w.scratch.k or not settle_all_cuts(w, s, stopping):
             break
         push_all(w, &w.pairs)
 
@@ -390,19 +526,19 @@ cdef void* start(array):
 
 
 def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbours, double[::1] costs, bint exact,
-               Py_ssize_t largest, Stopping stopping):
+               Py_ssize_t largest, Stopping stopping, channels=None):
     """Apply all criteria to compressed rows, which are written to; ((a, b, why) of joins, (a, b, why) of cuts).
 
     Joins are a forest. Elements of cuts stand for all that is joined to them. `exact`: all sums of eighths of costs are.
-    `largest`: elements of a set that is grown.
+    `largest`: elements of a set that is grown. `channels`: (beta, g, h) of a background: (k,), (n, k), (n, k).
     """
     cdef Work w
     cdef Set s
     cdef Py_ssize_t i
     cdef bint made
-    elements = [np.empty(n + 1, np.int32) for _ in range(9)]
-    reals = [np.empty(n + 1) for _ in range(4)]
-    flags = [np.zeros(n + 1, np.uint8) for _ in range(3)]
+    elements = [np.empty(n + 1, np.int32) for _ in range(8)]
+    reals = [np.empty(n + 1) for _ in range(6)]
+    flags = [np.zeros(n + 1, np.uint8) for _ in range(3)] + [np.ones(n + 1, np.uint8)]
     attracted_from, attracted = np.empty(n + 2, np.int64), np.empty(neighbours.shape[0] + 1, np.int32)
     mark, matrix = np.full(n + 1, -1, np.int64), np.empty((largest + 1) * largest)
     w.pairs.items, w.seeds.items, w.join_a, w.join_b = <element_t*>start(elements[0]), <element_t*>start(elements[1]), \
@@ -419,6 +555,14 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
     s.members, s.around, s.place, s.cuts = <element_t*>start(elements[4]), <element_t*>start(elements[5]), \
         <element_t*>start(elements[6]), <element_t*>start(elements[7])
     s.attraction, s.repulsion = <double*>start(reals[2]), <double*>start(reals[3])
+    s.known, w.pull, w.dirty = <double*>start(reals[4]), <double*>start(reals[5]), <uint8_t*>start(flags[3])
+    w.scratch.k = 0
+    if channels is not None:
+        beta, g, h = (np.array(array, np.float64, order="C") for array in channels)
+        total, mass = h.sum(axis=0), np.empty(len(beta))
+        w.scratch.k = len(beta)
+        w.scratch.beta, w.scratch.g, w.scratch.h = <double*>start(beta), <double*>start(g), <double*>start(h)
+        w.scratch.total, w.scratch.mass = <double*>start(total), <double*>start(mass)
     s.mark, s.matrix = <int64_t*>start(mark), <double*>start(matrix)
     s.stamp, s.largest = 0, largest
     try:

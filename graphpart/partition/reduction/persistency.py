@@ -1,43 +1,49 @@
 """Partial optimality: pairs that are joined, or cut, in some optimal partition, found without solving the problem.
 
-Each criterion names changes of a partition of which one does not make it worse, whatever the partition is, as long as
-it does not agree: then there is an optimal partition that does. **Joins** of a pair {a, b} of negative cost, where a
-and b are apart:
+A criterion for joining a pair considers all partitions in which the pair is cut, and defines one or several changes
+after which the pair is joined. If, for every such partition, one of the changes does not increase the cost, some
+optimal partition joins the pair. Criteria for cutting a pair work in the same way.
 
-* **edge**: a moves to the subset of b. Each x is with a, with b, or elsewhere, so that loses at most the sum over x
-  of ``|c[a, x]|``, which ``-c[a, b]`` has to reach (Alush & Goldberger 2012; Lange, Karrenbauer & Andres 2018).
-* **pair**: a and b leave for a subset of their own. Loses at most the sum of ``max(0, -c[a, x], -c[b, x])`` ("heavy
-  edge, both ends", Böcker, Briesemeister, Bui & Truss 2009, who add the two).
-* **neighbourhood**: of the three moves, a to b, b to a, both out, one loses no more than a weighted mean of them. In
-  the mean of the first two, x counts with ``|c[a, x] - c[b, x]| / 2`` only: for unit costs, elements whose
-  neighbourhoods differ in at most one element are joined, critical cliques among them (Böcker, Briesemeister & Klau
-  2011).
-* **triangle**: for a third element v, such a mean is found for each of the three cases that v is with a, with b, or
-  elsewhere (in this form each case has its move, as in the triangle criterion of Lange, Andres & Swoboda 2019).
-* **subgraph**: a set leaves for a subset of its own, if the minimum cut of its attractive pairs (Stoer & Wagner 1997)
-  is at least all its repulsive pairs plus all that attracts it to others ("almost clique", Böcker et al. 2009; Lange
-  et al. 2019). The set is grown from an element.
-* **cut-set**: partitions are split along a set with a on one side and b on the other, and the parts with a and b
-  joined, if ``-c[a, b]`` is at least the sum of the other ``|c|`` across (Lange et al. 2019). The set is grown from a
-  pair.
+**Joins** of a pair {a, b} of negative cost; in the given partition, a and b are apart:
 
-**Cuts** of a pair of positive cost, where a and b are together; all changes are splits:
+* **edge**: a moves to the subset of b. Each other element x is with a, with b, or elsewhere, so that the move loses at
+  most the sum over x of ``|c[a, x]|``. The criterion is that ``-c[a, b]`` is at least this sum (Alush & Goldberger
+  2012; Lange, Karrenbauer & Andres 2018).
+* **pair**: a and b move to a new subset. This loses at most the sum over x of ``max(0, -c[a, x], -c[b, x])`` ("heavy
+  edge, both ends", Böcker, Briesemeister, Bui & Truss 2009, who add the two terms instead of taking the maximum).
+* **neighbourhood**: there are three changes: a moves to b, b moves to a, or both move to a new subset. One of them
+  loses no more than any weighted mean of the losses of all three. In the mean of the first two, x counts with ``|c[a,
+  x] - c[b, x]| / 2`` only. For unit costs, elements whose neighbourhoods differ in at most one element are joined, for
+  example critical cliques (Böcker, Briesemeister & Klau 2011).
+* **triangle**: for a third element v, such a mean is computed for each of the three cases that v is with a, with b, or
+  elsewhere (as in the triangle criterion of Lange, Andres & Swoboda 2019, each case has its own change).
+* **subgraph**: a set of elements moves to a new subset. The criterion is that the minimum cut of its attractive pairs
+  (Stoer & Wagner 1997) is at least the sum of its repulsive costs plus the sum of the attraction between the set and
+  all other elements ("almost clique", Böcker et al. 2009; Lange et al. 2019). The set is grown from an element.
+* **cut-set**: the partition is split along a set that contains a but not b, and the parts with a and with b are joined.
+  The criterion is that ``-c[a, b]`` is at least the sum of the other ``|c|`` across the border of the set (Lange et al.
+  2019). The set is grown from a pair.
+
+**Cuts** of a pair {a, b} of positive cost; in the given partition, a and b are together, and all changes are splits:
 
 * **component**: no path of attractive pairs connects a and b.
-* **node**: a leaves, which loses at most the sum over x of ``max(0, -c[a, x])``, for x not cut from b.
-* **neighbourhood**: the mean of a leaving and b leaving; x counts with ``max(0, -c[a, x] - c[b, x]) / 2``. For unit
-  costs: pairs without edge and with at most one common neighbour.
-* **triangle**: the same, apart for v with a and b, and elsewhere.
-* **cut-set**: a split along a set grown from a, if ``c[a, b]`` is at least all that attracts across.
+* **node**: a moves to a new subset, which loses at most the sum over x of ``max(0, -c[a, x])``, for x that are not cut
+  from b.
+* **neighbourhood**: the mean of a moving out and b moving out; x counts with ``max(0, -c[a, x] - c[b, x]) / 2``. For
+  unit costs, pairs without an edge and with at most one common neighbour are cut.
+* **triangle**: the same mean, computed separately for the cases that v is with a and b, and elsewhere.
+* **cut-set**: a split along a set grown from a, if ``c[a, b]`` is at least the sum of all attraction across the border
+  of the set.
 
-Joined elements are contracted, and what is next to them is queued to be looked at again, until nothing more holds;
-then pairs are cut in the same way, and if that proves further joins, again. A criterion that holds with equality is
-only used where sums are exact (all costs multiples of one number); with inequality, by more than rounding, it holds
-in every optimal partition.
+Joined elements are contracted, and their neighbours are examined again, until no criterion is satisfied. Then pairs are
+cut in the same way. If cuts lead to further joins, both are repeated. If a criterion is satisfied with equality, it is
+used only if sums are exact (all costs are multiples of one number). If it is satisfied with inequality, by more than
+rounding, every optimal partition joins (or cuts) the pair.
 
-With a background that repels, and more than some hundred elements, the first five criteria are used for joins, on
-listed pairs and sums of weights: an element that is listed with neither a nor b, and that repels both alike, loses
-nothing in most means. Cuts are those between components. No pair is stored that is not listed.
+With a background that repels, and more than some hundred elements, the first five criteria are used for joins. They are
+computed from listed pairs and sums of weights: an element that has no listed pair with a or b, and that repels both
+equally, contributes nothing to most means. The only cuts are those between components. No pair is stored that is not
+listed.
 """
 
 from __future__ import annotations
@@ -49,16 +55,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.reduction import _persistency
-from graphpart.partition.reduction._background_persistency import Joins
 from graphpart.stopping import Stopping
 
-__all__ = ["PartitionReduction", "Persistency", "persistency", "reduce"]
+__all__ = ["PartitionReduction", "Persistency", "persistency", "reduce", "reduced"]
 
 CRITERIA = ("", "edge", "neighbourhood", "pair", "triangle", "subgraph", "cut-set", "node", "component")
 COMPONENT = CRITERIA.index("component")
@@ -69,14 +75,14 @@ DENSE_UP_TO = 400  # elements of a problem with a background, up to which it is 
 
 @dataclass(frozen=True, repr=False)
 class Persistency(Shown):
-    """What is proven about some optimal partition; all of it holds in one and the same.
+    """Pairs that are proven to be joined or cut in one and the same optimal partition.
 
     Attributes
     ----------
     joined, cut : ndarray of int32, shape (k, 2)
         Pairs of indices, smaller first. Joins that follow from others are left out; cuts are pairs with a cost.
     join_criteria, cut_criteria : tuple of str
-        For each of them the criterion that proves it.
+        The criterion that proves each of them.
     labels : ndarray of int32, shape (n,)
         Canonical labels of the sets that joins and required joins connect.
     """
@@ -115,6 +121,10 @@ class PartitionReduction(Reduction[SetPartition]):
 
     persistency: Persistency = field(repr=False)
 
+    def project(self, labels: Any) -> Labels:
+        """Canonical labels in the smaller problem from labels of all elements that agree with the joins."""
+        return canonical(np.asarray(labels)[first_of(self.persistency.labels)])
+
     def lift(self, labels: Any) -> Labels:
         """Labels of all elements from a partition of the smaller problem."""
         return canonical(self.problem.labels(labels)[self.persistency.labels])
@@ -128,12 +138,13 @@ def persistency(problem: Any, *, time_limit: float | None = None) -> Persistency
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     time_limit : float, optional
-        Seconds, after which what was found so far is returned.
+        Seconds, after which the pairs found so far are returned.
 
     Notes
     -----
-    A pair takes time linear in the shorter of the lists of its elements, less where nothing holds. All together was
-    near-linear on sparse problems and grids; on complete problems O(n^3) at worst.
+    A pair takes time linear in the shorter one of the lists of neighbours of its elements, and less if no criterion is
+    satisfied. In all, the time is nearly linear on sparse problems and grids; on complete problems it is O(n^3) at
+    worst.
 
     Examples
     --------
@@ -154,7 +165,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``.
     time_limit : float, optional
-        Seconds, after which what was found so far is used.
+        Seconds, after which the pairs found so far are used.
 
     Examples
     --------
@@ -164,27 +175,30 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     >>> r.problem.n, r.constant, r.lift([0, 1, 2]).tolist()
     (3, -5.0, [0, 0, 1, 2])
     """
-    p = as_problem(problem, background=True)
-    stopping = Stopping(time_limit, None, None, None)
-    blocks = p.blocks()
-    q = p.contract(blocks) if len(p.must_join) else p
+    return reduced(as_problem(problem, background=True), Stopping(time_limit))
+
+
+def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
+    """See `reduce`."""
+    classes = p.blocks()
+    q = p.contract(classes) if len(p.must_join) else p
     if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
-        return _with_background(p, q, blocks, stopping)
+        return _with_background(p, q, classes, stopping)
     p, q = as_problem(p), as_problem(q)
     starts, neighbours, costs = q.rows()
     largest = SMALL_SETS if q.n > FEW else min(LARGE_SETS, max(q.n, 1))
     exact = common_step(p) > 0
     joins, cuts = _persistency.persistent(q.n, starts, neighbours.copy(), costs.copy(), exact, largest, stopping)
     merged = connected(q.n, joins[0], joins[1])
-    labels = merged[blocks]
+    labels = merged[classes]
     small, cut, cut_criteria = _cut(p, p.contract(labels), labels, merged[cuts[0]], merged[cuts[1]], cuts[2])
-    return PartitionReduction(small, p.evaluate_labels(labels), _proof(blocks, joins, cut, cut_criteria, labels))
+    return PartitionReduction(small, p.evaluate_labels(labels), _proof(classes, joins, cut, cut_criteria, labels))
 
 
 def _proof(
-    blocks: Labels, joins: tuple[Any, Any, Any], cut: NDArray[np.int32], cut_criteria: tuple[str, ...], labels: Labels
+    classes: Labels, joins: tuple[Any, Any, Any], cut: NDArray[np.int32], cut_criteria: tuple[str, ...], labels: Labels
 ) -> Persistency:
-    first = np.unique(blocks, return_index=True)[1].astype(np.int32)
+    first = first_of(classes).astype(np.int32)
     return Persistency(
         np.sort(np.stack([first[joins[0]], first[joins[1]]], 1), axis=1),
         tuple(CRITERIA[why] for why in joins[2].tolist()),
@@ -194,7 +208,7 @@ def _proof(
     )
 
 
-def _with_background(p: SetPartition, q: SetPartition, blocks: Labels, stopping: Stopping) -> PartitionReduction:
+def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping: Stopping) -> PartitionReduction:
     """Joins by the criteria that need listed pairs and sums of weights only, and cuts between components."""
     assert q.background is not None and q.u is not None and q.v is not None
     starts, neighbours, costs = q.rows()
@@ -204,18 +218,18 @@ def _with_background(p: SetPartition, q: SetPartition, blocks: Labels, stopping:
             beta.append(abs(b))
             g.append(np.abs(first))
             h.append(np.abs(second))
-    joins = Joins(
-        starts, neighbours.copy(), costs.copy(), np.array(beta), np.array(g).T.copy(), np.array(h).T.copy(),
-        common_step(q) > 0, SMALL_SETS,
-    ).run(stopping)  # fmt: skip
-    labels = connected(q.n, joins[0], joins[1])[blocks]
+    joins, _ = _persistency.persistent(
+        q.n, starts, neighbours.copy(), costs.copy(), common_step(q) > 0, SMALL_SETS, stopping,
+        (beta, np.stack(g, 1), np.stack(h, 1)),
+    )  # fmt: skip
+    labels = connected(q.n, joins[0], joins[1])[classes]
     small = p.contract(labels)
     component = small.components()[labels]
     u, v, cost = p.listed()
     cut = np.flatnonzero((component[u] != component[v]) & (cost != 0))
     pairs = np.stack([u[cut], v[cut]], 1)
     why = (CRITERIA[COMPONENT],) * len(cut)
-    return PartitionReduction(small, p.evaluate_labels(labels), _proof(blocks, joins, pairs, why, labels))
+    return PartitionReduction(small, p.evaluate_labels(labels), _proof(classes, joins, pairs, why, labels))
 
 
 def _cut(

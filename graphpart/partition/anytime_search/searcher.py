@@ -1,0 +1,115 @@
+"""The anytime search as one who takes part in a race with provers (see `graphpart.common.race`).
+
+As soon as a prover has made the problem smaller, the search goes on with what is left of it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from graphpart.common.rounds import Saver
+from graphpart.partition.anytime_search.parameters import SearchParameters
+from graphpart.partition.anytime_search.portfolio import Portfolio
+from graphpart.partition.exact_solvers.branch_and_cut import Smaller
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.derived import cut_huge
+from graphpart.result import Status
+from graphpart.stopping import Stopping
+
+__all__ = ["Searcher"]
+
+ROUNDS = 2  # of a turn without limit, at least
+WORK = 1e9  # nanoseconds of work of such a turn, after which it ends even if the last round has found something
+FEWEST = 30  # elements, below which the prover needs no help
+
+
+class Searcher:
+    """A searcher.
+
+    Parameters
+    ----------
+    p : SetPartition
+        Without required joins.
+    labels : ndarray of int32, shape (n,)
+        Where to start; canonical.
+    improved : bool
+        Whether local search has improved them.
+    seed, threads : int
+    smaller : callable
+        What is left of the problem to decide, if a prover knows; see `BranchAndCut.smaller`.
+    checkpoint : path, optional
+    save : callable, optional
+        ``save(labels, path)`` writes labels of the problem to the checkpoint.
+    """
+
+    name, proves = "search", False
+
+    def __init__(
+        self,
+        p: SetPartition,
+        labels: Labels,
+        improved: bool,
+        seed: int,
+        threads: int,
+        smaller: Callable[[], Smaller | None] = lambda: None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        save: Callable[[Labels, str], None] | None = None,
+    ) -> None:
+        self.labels, self.cost, self.bound = labels, p.evaluate_labels(labels), -math.inf
+        self.done, self.needs = False, 0.0
+        self.seed, self.threads, self.checkpoint, self.save = seed, threads, checkpoint, save
+        self._known, self._improved, self._rounds = smaller, improved, 0
+        self._left = Smaller(p, 0.0, labels, lambda labels: labels)
+        self._portfolio: Portfolio | None = None
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take over a better partition."""
+        self.labels, self.cost, self._improved = labels, cost, True
+        if self._portfolio is not None and self._left.problem.n == len(labels):
+            self._portfolio.take(labels)
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """Search until stopped, or until seconds have passed; or else for some rounds."""
+        part = stopping.child()
+        part.iterations = self._rounds
+        portfolio = self._begin(part)
+        if self.done:
+            return
+        if until is not None:
+            status = portfolio.run(until=until, improved=self._improved)
+        else:
+            status, before = portfolio.run(until=-math.inf, improved=self._improved), math.inf
+            while status is Status.FEASIBLE and not stopping.check(portfolio.cost):
+                if part.iterations >= ROUNDS and (not portfolio.cost < before or portfolio.worked > WORK):
+                    break
+                before = portfolio.cost
+                status = portfolio.run(until=-math.inf)
+        self._improved, self._rounds = True, part.iterations
+        if portfolio.cost < self.cost:
+            self.labels, self.cost = canonical(self._left.lift(portfolio.labels)), portfolio.cost
+        if status is Status.OPTIMAL:
+            self.bound, self.done = self.cost, True
+
+    def _begin(self, stopping: Stopping) -> Portfolio:
+        """The portfolio, a new one if the problem has become smaller."""
+        known = self._known()
+        if known is not None and known.problem is not self._left.problem:
+            self._left, self._portfolio = known, None
+            self.done = known.problem.n < FEWEST
+        elif known is not None and self._portfolio is not None:
+            self._portfolio.take(known.labels)
+        left = self._left
+        if self._portfolio is None:
+            start = left.labels if left.problem.n < len(self.labels) else self.labels
+            cut = cut_huge(left.problem)  # such that tolerances and temperatures do not follow what nobody will pay
+            q = cut if np.isfinite(cut.evaluate_labels(start)) else left.problem
+            self._portfolio = Portfolio(q, start, left.constant, self.seed, self.threads, stopping, SearchParameters())
+            if self.checkpoint is not None and self.save is not None:
+                save = self.save
+                self._portfolio.saver = Saver(self.checkpoint, lambda labels, path: save(left.lift(labels), path))
+        self._portfolio.stopping = stopping
+        return self._portfolio

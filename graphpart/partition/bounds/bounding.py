@@ -1,0 +1,134 @@
+"""Bounds of a problem that is too large for branch and cut: from quick ones to better ones, step by step.
+
+1. A packing of conflicted cycles (see `cycle_packing`).
+2. Rounds of message passing, from there.
+3. Rounds of the relaxation, from the last of these, if the problem has no more than some pairs.
+
+Each step raises the bound or leaves it. A step that is longer than the time that is left is not begun.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.steps import round_up
+from graphpart.partition.bounds.background_packing import ImplicitPacking
+from graphpart.partition.bounds.background_relaxation import ImplicitRelaxation
+from graphpart.partition.bounds.cycle_packing import pack
+from graphpart.partition.bounds.message_passing import ROUNDS, rounds_of_messages
+from graphpart.partition.bounds.relaxation import Relaxation, rounds_of
+from graphpart.partition.certificates.certificate import common_step, proven_bound
+from graphpart.partition.certificates.inequalities import Inequalities
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.stopping import Stopping
+
+__all__ = ["Bounding", "BoundingParameters"]
+
+
+@dataclass(frozen=True)
+class BoundingParameters:
+    """How much of the ladder of bounds is climbed."""
+
+    least: float = 5e-7  #: seconds for each pair of a matrix, before anything is packed
+    packing: float = 3e-6  #: seconds of a packing for each pair, about, and of what proves its bound
+    dense: float = 2e-9  #: and for each triple of elements of a matrix
+    relaxed: int = 500_000  #: pairs with a cost, up to which the relaxation follows message passing
+
+
+class Bounding:
+    """A prover for the races of `graphpart.common.race`: it knows labels only as they are offered.
+
+    Parameters
+    ----------
+    p : SetPartition
+        Without required joins.
+    labels : ndarray of int32, shape (n,)
+    bound : float
+        What is known beforehand.
+    raised : callable, optional
+        Called with the bound whenever it is better.
+    seconds : float
+        For the packing; what does not fit into it is packed with the rounds of message passing.
+    parameters : BoundingParameters
+    """
+
+    name, proves = "bounds", True
+
+    def __init__(
+        self,
+        p: SetPartition,
+        labels: Labels,
+        bound: float = -math.inf,
+        raised: Callable[[float], None] | None = None,
+        seconds: float = math.inf,
+        parameters: BoundingParameters | None = None,
+    ) -> None:
+        self.p, self.labels, self.cost = p, labels, p.evaluate_labels(labels)
+        self.parameters = parameters or BoundingParameters()
+        self.bound, self.done, self.raised = bound, False, raised
+        pairs = p.n * p.n // 2 if p.is_dense else p.m
+        whole = self.parameters.packing * pairs + self.parameters.dense * p.n**3 * p.is_dense
+        self.needs = self._seconds = min(seconds, whole)
+        if p.is_dense and self.parameters.least * pairs > seconds:
+            self.done = True
+        self._step = common_step(p)
+        self._steps: Iterator[None] | None = None
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take over a better partition."""
+        self.labels, self.cost = labels, cost
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """Go on step by step."""
+        if self._steps is None:
+            self._steps = self._ladder(stopping.child(plus=math.inf))
+        began = stopping.seconds
+        for _ in self._steps:
+            now = stopping.seconds
+            self.needs, began = now - began, now  # the next step takes about as long
+            if self.bound >= self.cost or (until is not None and now >= until):
+                break
+        else:
+            self.done = stopping.reason is None
+
+    def _ladder(self, stopping: Stopping) -> Iterator[None]:
+        p = self.p
+        rows, amounts = Inequalities.none(), np.zeros(0)
+        if p.background is None:
+            first = pack(p, stopping.child(seconds=max(2.0 * self._seconds, 0.1)))
+            for rows, amounts in rounds_of_messages(p, stopping, first=first):
+                self._prove(rows, amounts)
+                yield
+            used = int(np.count_nonzero(p.pairs()[2]))
+        else:
+            packing = ImplicitPacking(p, stopping.child(seconds=max(2.0 * self._seconds, 0.1)))
+            packing.pack()
+            packing.stopping = stopping
+            self._prove(packing.rows, packing.amounts)
+            yield
+            for _ in packing.improve(ROUNDS):
+                self._prove(packing.rows, packing.amounts)
+                yield
+            rows, amounts, used = packing.rows, packing.amounts, p.m
+        if used > self.parameters.relaxed:
+            return
+        relaxation = Relaxation(p, stopping) if p.background is None else ImplicitRelaxation(packing, stopping)
+        relaxation.start(rows, amounts)
+        before = relaxation.bound
+        for bound in rounds_of(relaxation, stopping):
+            if bound > before:
+                self._prove(*relaxation.best)
+                before = bound
+            yield
+
+    def _prove(self, rows: Inequalities, multipliers: NDArray[np.float64]) -> None:
+        bound = round_up(proven_bound(self.p, rows, multipliers), self._step)
+        if bound > self.bound:
+            self.bound = bound
+            if self.raised is not None:
+                self.raised(bound)

@@ -1,0 +1,153 @@
+"""The default method for set partition problems: local search, then search and proof in turn where there is time.
+
+1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few
+   neighbours; on large matrices annealing takes its place; with a background, multilevel moves.
+2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
+   limit, all of it is used until all is proven. Without, search and proof have one turn each, some seconds in all.
+3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
+   join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphpart.common.finishing import MESSAGES
+from graphpart.common.local_search import improved
+from graphpart.common.rounds import check_seed_and_threads
+from graphpart.files.labels import write_labels
+from graphpart.partition.anytime_search.checkpoint import saved
+from graphpart.partition.anytime_search.parameters import StartParameters
+from graphpart.partition.anytime_search.search import better_start
+from graphpart.partition.anytime_search.start import improved_start
+from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.enumeration.brute_force import LARGEST
+from graphpart.partition.local_search.improve import fixed_point
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.explicit import explicit
+from graphpart.partition.problem.finish import finish, settled
+from graphpart.partition.races import Races, RacesParameters
+from graphpart.result import PartitionResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["auto"]
+
+PATIENCE = 5.0  # seconds for search and proofs in all, without a time limit
+PARAMETERS = RacesParameters(enumerated=LARGEST, searched=30, pairs=100_000, sparse=400_000)
+
+
+@interruptible
+def auto(
+    problem: Any,
+    initial: Any = None,
+    *,
+    time_limit: float | None = None,
+    target: float | None = None,
+    seed: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> PartitionResult:
+    """Solve a problem by local search, and prove the result optimal if that is within reach.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    initial : Result, labels, mapping or list of sets, optional
+        The partition to start from; the result is not worse. Elements that it leaves out start alone.
+    time_limit : float, optional
+        Seconds, all of which are used unless the result is proven before. Without a limit, local search runs to its
+        end, and search and proofs take about 5 seconds in all.
+    target : float, optional
+        Stop as soon as the cost is at most this.
+    seed : int, optional
+        Of the random numbers of the search; default 0.
+    checkpoint : str or path-like, optional
+        A file of labels that the search keeps up to date, see :func:`~graphpart.partition.search`. If it exists, the
+        result is not worse than it. At the end it holds the result, and ``checkpoint.bound`` beside it the best lower
+        bound of all runs.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+
+    Returns
+    -------
+    PartitionResult
+        With status ``optimal`` if all components are proven, else ``local_optimum``; the lower bound is the sum over
+        the components. `message` says what was done and, if that is not all, how far the bound is away and what would
+        help; `iterations` counts the iterations of local search.
+
+    Raises
+    ------
+    InvalidProblem, InvalidPartition, InvalidOption
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(5, [(0, 1), (1, 2), (0, 2), (3, 4)], [-2.0, -3.0, 4.0, -1.0])
+    >>> r = auto(p)
+    >>> r.partition, r.cost, r.message
+    ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
+    """
+    given = as_problem(problem, background=True)
+    stopping = Stopping(time_limit, None, target, callback)
+    check_seed_and_threads(seed, None)
+    p = explicit(given) or given
+    start = better_start(p, initial, checkpoint)
+    labels = _improved(p, p.blocks() if start is None else start, stopping, seed or 0)
+    if stopping.reason is not None:
+        return saved(
+            p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=trivial_bound(p)), checkpoint
+        )
+    blocks, q, constant = p.blocks(), p, 0.0
+    inner = labels
+    if len(p.must_join):
+        q, constant = p.contract(blocks), p.evaluate_labels(blocks)
+        inner = canonical(labels[np.unique(blocks, return_index=True)[1]])
+    patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
+    races = Races(
+        q, inner, True, constant, patience, PARAMETERS, seed or 0, None, checkpoint,
+        lambda labels, path: write_labels(labels[blocks], path, p),
+    )  # fmt: skip
+    races.run(stopping.remaining)
+    found = settled(p, races.labels[blocks], lambda pieces: _improved(p, pieces, stopping, seed or 0), stopping)
+    status = Status.OPTIMAL if races.proven else Status.LOCAL_OPTIMUM
+    bound = math.inf if races.proven else constant + races.bound
+    known = labels, p.evaluate_labels(labels)
+    result = finish(p, found, stopping, "auto", status, lower_bound=bound, start=known)
+    if races.proven:
+        result = replace(result, status=status)  # whatever the reason was that the run ended for
+    result = replace(result, message=f"{MESSAGES[result.status]} ({races.report()})")
+    if not races.proven:
+        result = replace(result, message=f"{result.message}; {_advice(result, races, time_limit)}")
+    return saved(p, result, checkpoint)
+
+
+def _improved(p: SetPartition, labels: Labels, stopping: Stopping, seed: int) -> Labels:
+    """What local search makes of labels."""
+    alone, start = int(labels.max(initial=-1)) == int(p.blocks().max(initial=-1)), StartParameters()
+
+    def kernel(q: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
+        return improved_start(q, labels, alone, stopping, seed, start)
+
+    def run(labels: Labels, _: float) -> Labels:
+        return fixed_point(p, labels, kernel, stopping)
+
+    return improved(labels, p.evaluate_labels, run, stopping)[0]
+
+
+def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> str:
+    """How far the bound is away, what the time went into, and what would help."""
+    share = (result.cost - result.lower_bound) / abs(result.cost) if result.cost else math.inf
+    away = f"the bound is {100 * share:.2g}% below" if share < 1.0 else "the bound says little"
+    searching, proving = races.seconds()
+    more = 10 * max(1.0, PATIENCE if time_limit is None else time_limit)
+    return (
+        f"{away} after {searching:.1f} s of search, {proving:.1f} s of proofs; more of both with time_limit={more:.0f}"
+    )

@@ -1,0 +1,96 @@
+"""Brute force: all partitions of a small set, in lexicographic order of their labels, with pruning.
+
+A partition is a restricted growth string: the first element has label 0, and each label exceeds the labels before it by
+at most one. The strings are enumerated depth first. A prefix is dropped if its cost, plus for each element that has no
+label yet the least cost of joining a subset (or none), plus all negative costs between such elements, is no better
+than the best partition found. The oracle of the tests of everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphpart.errors import InvalidProblem
+from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.enumeration import _brute_force
+from graphpart.partition.problem import Labels, SetPartition, as_problem
+from graphpart.partition.problem.derived import cut_huge, matrix_of
+from graphpart.partition.problem.finish import finish
+from graphpart.result import PartitionResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["LARGEST", "brute_force", "enumerated"]
+
+LARGEST = 14  # elements: enumeration takes some hundredths of a second then, and a second at worst
+
+
+@interruptible
+def brute_force(
+    problem: Any,
+    *,
+    time_limit: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> PartitionResult:
+    """Find a partition of least cost by enumeration.
+
+    Also known as ``enumeration``.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        With at most 14 elements, where elements that must be joined count as one.
+    time_limit : float, optional
+        Seconds.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+
+    Returns
+    -------
+    PartitionResult
+        With status ``optimal`` and ``lower_bound == cost``. Of partitions whose costs differ by no more than
+        `SetPartition.tolerance`, the one with the lexicographically first labels, its subsets divided into pieces
+        where no non-zero pair connects them. `iterations` counts the nodes of the
+        search. When stopped early, the lower bound is the sum of negative costs.
+
+    Raises
+    ------
+    InvalidProblem
+        If there are too many elements.
+
+    Notes
+    -----
+    At most Bell(n) partitions: 1.2e5 for n = 10, 1.9e8 for n = 14; pruning leaves a small part of them. O(n^2) memory.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+    >>> r = brute_force(p)
+    >>> r.partition, r.cost, str(r.status)
+    ([{0}, {1, 2}], -3.0, 'optimal')
+    """
+    p = as_problem(problem, background=True)
+    blocks = p.blocks() if len(p.must_join) else None
+    elements = p.n if blocks is None else int(blocks.max()) + 1
+    if elements > LARGEST:
+        joined = "" if elements == p.n else " after required joins"
+        raise InvalidProblem(f"{elements} elements{joined}: brute force takes at most {LARGEST}; use ilp instead")
+    p = p.to_dense() if p.n <= LARGEST else p
+    stopping = Stopping(time_limit, None, None, callback)
+    if blocks is None:
+        labels = enumerated(p, stopping)
+    else:
+        labels = enumerated(p.contract(blocks), stopping.child(plus=p.evaluate_labels(blocks)))[blocks]
+    bound = trivial_bound(p) if stopping.reason else p.evaluate_labels(labels)
+    return finish(p, labels, stopping, "brute-force", Status.OPTIMAL, lower_bound=bound)
+
+
+def enumerated(p: SetPartition, stopping: Stopping) -> Labels:
+    """An optimal partition of a problem without required joins, of at most `LARGEST` elements; any one if stopped."""
+    q = cut_huge(p)
+    if stopping.check(np.inf):
+        return np.arange(p.n, dtype=np.int32)
+    return _brute_force.enumerate_partitions(matrix_of(q), q.tolerance, stopping)

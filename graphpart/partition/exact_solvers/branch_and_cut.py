@@ -1,0 +1,419 @@
+"""Branch and cut: the best partition, with a proof that there is no better one.
+
+1. Pairs that are joined or cut in some optimal partition are so from the start (see `persistency`). Then no partition
+   needs to join elements that no path of attractive pairs connects, so each component of the attractive pairs is solved
+   apart, and so are its blocks, which share no more than one element with each other (see `blocks`), the smallest
+   first.
+2. Local search gives a first partition; the relaxation (see `relaxation`) a lower bound, raised by cutting planes. On
+   the way, points of the relaxation are rounded to partitions and these refined by local search.
+3. Where the bound plus the reduced cost of a pair reaches the cost of the best partition, no better one has this pair
+   the other way: it is fixed.
+4. Where few pairs have a cost, and many of them are fixed so at the root, what is left is contracted, reduced, and
+   taken apart anew: 1 to 4 once more, on a smaller problem.
+5. What is left is divided into two: a pair joined, or cut, with all that follows from it for other pairs. The node with
+   the least bound comes first; from time to time, a dive follows the point of the relaxation down to a partition.
+
+A node is closed once its bound shows that it holds no better partition. Bounds come from prices (see `certificate`),
+less all that rounding may have added. If all costs are multiples of one number, a better partition is better by that.
+
+The roots of all components come first, then what is left of each, so that no small one takes the time of all others.
+
+All of it is one sequence of steps, which pauses after each round of a relaxation and each region; so others can search
+in turn with it (see `graphpart.common.race`), and what they find, it takes over.
+
+1 and 4 stand here, the rest in `tree`. A line per second goes to the logger ``graphpart.partition.exact``, at level
+INFO.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from graphpart.partition.bounds.trivial_bound import lowered
+from graphpart.partition.exact_solvers.tree import Tree, Work
+from graphpart.partition.local_search.greedy_joining import join
+from graphpart.partition.local_search.improve import fixed_point
+from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
+from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.blocks import glued, split_at_articulations
+from graphpart.partition.problem.components import Part, split
+from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit
+from graphpart.partition.reduction.persistency import PartitionReduction, reduced
+from graphpart.stopping import Stopping
+
+__all__ = ["BranchAndCut", "Smaller"]
+
+BY_PAIRS = 16  # neighbours on average, below which Kernighan-Lin on pairs of subsets is fast, and ends lower
+SLOWEST = 4e-6  # seconds for each pair with a cost, until the first relaxation stands
+LOGGER = logging.getLogger("graphpart.partition.exact")
+
+
+class Smaller(NamedTuple):
+    """What is left of a problem to decide: better partitions of the problem are partitions of it."""
+
+    problem: SetPartition
+    constant: float  #: what its partitions cost more in the problem
+    labels: Labels  #: the best one known
+    lift: Callable[[Labels], Labels]  #: to labels of the problem
+
+
+class BranchAndCut:
+    """A prover for the races of `graphpart.common.race`.
+
+    Parameters
+    ----------
+    p : SetPartition
+        Without required joins and background.
+    labels : ndarray of int32, shape (n,)
+        Where to start; canonical.
+    bound : float
+        What is known beforehand.
+    improved : bool
+        Whether local search has improved them; else it does so first, on what the reduction leaves.
+    threads : int
+        For HiGHS.
+    raised : callable, optional
+        Called with the bound whenever it is better.
+
+    Attributes
+    ----------
+    work : Work
+    allowance : float
+        By how much less a partition may cost, although the best one known is proven.
+    """
+
+    name, proves = "branch and cut", True
+
+    def __init__(
+        self,
+        p: SetPartition,
+        labels: Labels,
+        bound: float = -math.inf,
+        improved: bool = False,
+        threads: int = 1,
+        raised: Callable[[float], None] | None = None,
+    ) -> None:
+        self.p, self.labels, self.cost, self.improved = p, labels, p.evaluate_labels(labels), improved
+        self.threads, self.raised = threads, raised
+        self.bound, self.done, self.work = bound, False, Work()
+        self.needs = self.needed(p)
+        self.allowance = 0.0
+        self._small: PartitionReduction | None = None
+        self._search: Search | None = None
+        self._steps: Iterator[None] | None = None
+
+    @staticmethod
+    def needed(p: SetPartition) -> float:
+        """Seconds until the first relaxation of a problem stands, about."""
+        return SLOWEST * p.m
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """Take over a better partition."""
+        self.labels, self.cost, self.improved = labels, cost, True
+        if self._search is not None and self._small is not None:
+            self._search.offer(canonical(labels[_first(self._small.persistency.labels)]))
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """Go on step by step."""
+        self.needs = 0.0
+        if self._steps is None:
+            self._steps = self._all_steps(stopping)
+        for _ in self._steps:
+            if until is not None and stopping.seconds >= until:
+                break
+        else:
+            self.done = stopping.reason is None or self._proven
+        self._collect()
+
+    @property
+    def smaller(self) -> Smaller | None:
+        """What is left to decide, once the problem is reduced."""
+        if self._search is None or self._small is None or self._search.unit != 1.0:
+            return None
+        small, inner = self._small, self._search.smaller()
+        return inner._replace(lift=lambda labels: small.lift(inner.lift(labels)))
+
+    def open_elements(self) -> Labels:
+        """Elements of what is not proven."""
+        if self._search is None or self._small is None:
+            return np.arange(self.p.n, dtype=np.int32)
+        is_open = np.zeros(self._search.p.n, bool)
+        for elements in self._search.open_elements():
+            is_open[elements] = True
+        found: Labels = np.flatnonzero(is_open[self._small.persistency.labels]).astype(np.int32)
+        return found
+
+    @property
+    def _proven(self) -> bool:
+        return self._search is not None and self._search.proven
+
+    def _all_steps(self, stopping: Stopping) -> Iterator[None]:
+        apart = stopping.child(plus=math.inf)  # costs are those of what is left, or have another unit
+        self._small = small = reduced(self.p, apart)
+        yield
+        q, exponent = in_fitting_unit(cut_huge(small.problem))
+        labels = _start_of(q, self.labels, small, self.cost if self.improved else None, apart)
+        slack = -lowered(self.p, 0.0)  # what rounding may have added
+
+        def told(search: Search, is_better: bool) -> None:
+            if is_better:
+                stopping.record(search.cost)
+            bound = search.bound - slack - search.allowance
+            if bound > self.bound:
+                self.bound = bound
+                if self.raised is not None:
+                    self.raised(bound)
+
+        def ends(search: Search) -> bool:
+            if stopping.plus < math.inf:  # not a region of another problem
+                search.log()
+            return stopping.check(search.cost)
+
+        self._search = search = Search(q, labels, apart, self.threads, small.constant, 2.0**exponent, told, ends)
+        search.work = self.work
+        self.allowance = search.allowance
+        yield
+        yield from search.steps()
+
+    def _collect(self) -> None:
+        """The best partition of the blocks as one of the problem."""
+        if self._search is None or self._small is None:
+            return
+        if not self.improved or self._search.cost < self.cost:
+            labels = self._small.lift(self._search.labels)
+            cost = self.p.evaluate_labels(labels)
+            if cost < self.cost:
+                self.labels, self.cost, self.improved = labels, cost, True
+        if self._proven:
+            self.bound = max(self.bound, self.cost)
+
+
+def _first(labels: Labels) -> Labels:
+    """The first element of each set."""
+    found: Labels = np.unique(labels, return_index=True)[1]
+    return found
+
+
+def _start_of(
+    q: SetPartition, labels: Labels, small: PartitionReduction, cost: float | None, stopping: Stopping
+) -> Labels:
+    """A partition of the smaller problem, from what labels say of one element of each set, improved by local search.
+
+    Labels that had been improved before, and had this `cost`, are only improved again if they do not agree with the one
+    optimal partition that the smaller problem keeps.
+    """
+    given = canonical(labels[_first(small.persistency.labels)]) if q.n else np.zeros(0, np.int32)
+    paid = q.evaluate_labels(given)
+    if cost is not None and paid + small.constant <= cost + 1e-9 * abs(cost):
+        return given
+    if (int(given.max(initial=-1)) + 1 == q.n and cost is None) or not math.isfinite(paid):
+        given = join(q, q.blocks(), stopping)
+    by_pairs = not q.is_dense and 2 * q.m < BY_PAIRS * q.n
+    return fixed_point(q, canonical(given), improve_by_pairs if by_pairs else improve_by_sequences, stopping)
+
+
+class Search:
+    """All blocks of all components of a problem without required joins: the best labels, cost and bound as sums.
+
+    Parameters
+    ----------
+    p : SetPartition
+    labels : ndarray of int32, shape (n,)
+    stopping : Stopping
+        For kernels: no costs are told it.
+    threads : int
+    constant, unit : float
+        What partitions cost beside p, and in which unit p is.
+    told : callable
+        ``told(search, is_better)`` after each change of the cost or the bound.
+    ends : callable
+        Whether the run has to end.
+    allowance : float
+        By how much less a partition may cost than a proven one.
+    """
+
+    def __init__(
+        self,
+        p: SetPartition,
+        labels: Labels,
+        stopping: Stopping,
+        threads: int,
+        constant: float,
+        unit: float,
+        told: Callable[[Search, bool], None],
+        ends: Callable[[Search], bool],
+        allowance: float = math.inf,
+    ) -> None:
+        self.p, self.stopping, self.threads = p, stopping, threads
+        self.constant, self.unit, self._told, self._ends = constant, unit, told, ends
+        self.work = Work()
+        self._parts: list[Part] = []
+        self._trees: list[Tree] = []
+        components = [(elements, split_at_articulations(part)) for elements, part in _attractive_parts(p)]
+        count = sum(len(blocks) for _, blocks in components)
+        for elements, blocks in components:
+            for inner, block in blocks:  # what they may miss adds up
+                mine = elements[inner]
+                self._parts.append((mine, block))
+                self._trees.append(Tree(block, canonical(labels[mine]), self, 1 / len(blocks), allowance / count))
+        self.allowance = self.unit * math.fsum(tree.allowance for tree in self._trees)
+        self._logged = 0
+        self._add_up()
+
+    def _add_up(self) -> None:
+        self.cost = self.constant + self.unit * math.fsum(tree.cost for tree in self._trees)
+        self.bound = self.constant + self.unit * math.fsum(tree.value for tree in self._trees)
+
+    def steps(self) -> Iterator[None]:
+        """Solve the components, the smallest first: the root of each, then what is left of each."""
+        self._told(self, True)
+        trees = sorted(self._trees, key=lambda tree: tree.p.n)
+        for nodes in (1.0, math.inf):
+            for tree in trees:
+                yield from tree.steps(nodes)
+        self._add_up()
+        self._told(self, True)
+
+    @property
+    def labels(self) -> Labels:
+        """The best partition."""
+        return self._glued({})
+
+    @property
+    def proven(self) -> bool:
+        """Whether all trees are."""
+        return all(tree.proven for tree in self._trees)
+
+    def offer(self, labels: Labels) -> None:
+        """Take over a partition where it is better."""
+        for (elements, _), tree in zip(self._parts, self._trees, strict=True):
+            if not tree.proven:
+                tree.offer(canonical(labels[elements]))
+
+    def open_elements(self) -> Iterator[Labels]:
+        """Elements of each tree that is not proven."""
+        for (elements, _), tree in zip(self._parts, self._trees, strict=True):
+            if not tree.proven:
+                yield elements.astype(np.int32)
+
+    def smaller(self) -> Smaller:
+        """What is left to decide: if that is in one tree, what is left of this one."""
+        left = [k for k, tree in enumerate(self._trees) if not tree.proven]
+        rest = self._trees[left[0]].rest if len(left) == 1 else None
+        inner = rest.smaller if isinstance(rest, Rest) and self.unit == 1.0 else None
+        if inner is None:
+            return Smaller(self.p, self.constant, self.labels, lambda labels: labels)
+        k, lift = left[0], inner.lift
+        constant = inner.constant + self.cost - self._trees[k].cost
+        return inner._replace(constant=constant, lift=lambda labels: self._glued({k: lift(labels)}))
+
+    def _glued(self, other: dict[int, Labels]) -> Labels:
+        """The best labels of all trees, or other ones of some."""
+        found = [(elements, other.get(k, self._trees[k].labels)) for k, (elements, _) in enumerate(self._parts)]
+        return glued(self.p.n, found)
+
+    def rest_of(self, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> Rest:
+        """What is left of a tree's problem once elements are merged."""
+        return Rest(self, tree, p, labels, merged)
+
+    def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
+        """Labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
+        one = BranchAndCut(p, labels)
+        one.run(self.stopping.child(seconds=seconds, plus=math.inf), None)
+        # Optimal up to the allowance; twice, for what rounding adds.
+        return one.labels, one.bound - 2 * one.allowance, one.bound >= one.cost
+
+    def note(self, cost: float, bound: float) -> None:
+        """By how much a tree changed its cost and its bound, in its unit."""
+        self.cost += self.unit * cost
+        self.bound += self.unit * max(bound, 0.0)
+        if cost < 0 or bound > 0:
+            self._told(self, cost < 0)
+
+    def ends(self) -> bool:
+        """Whether the run has to end."""
+        return self._ends(self)
+
+    def log(self) -> None:
+        """A line, if none was written in this second."""
+        second = int(self.stopping.seconds)
+        if second > self._logged and LOGGER.isEnabledFor(logging.INFO):
+            self._logged = second
+            gap = 100 * (self.cost - self.bound) / abs(self.cost or math.nan)
+            LOGGER.info(
+                "%d s  cost %.10g  lower bound %.10g  gap %.3g%%  %d nodes, %d rounds, %d cuts",
+                second, self.cost, self.bound, gap, self.work.nodes, self.work.rounds, self.work.cuts,
+            )  # fmt: skip
+
+
+class Rest:
+    """What is left of the problem of one tree: counted as work of the whole, its cost and bound those of the tree."""
+
+    def __init__(self, whole: Search, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> None:
+        self._whole, self._tree, self._p, self._labels, self._merged = whole, tree, p, labels, merged
+        self._small: PartitionReduction | None = None
+        self._search: Search | None = None
+
+    @property
+    def bound(self) -> float:
+        """No partition of it costs less, in the tree's problem."""
+        return -math.inf if self._search is None else self._search.bound
+
+    @property
+    def proven(self) -> bool:
+        """Whether its best partition is optimal."""
+        return self._search is not None and self._search.proven
+
+    @property
+    def smaller(self) -> Smaller | None:
+        """What is left to decide of it."""
+        if self._search is None:
+            return None
+        inner = self._search.smaller()
+        return inner._replace(lift=lambda labels: self._lift(inner.lift(labels)))
+
+    def steps(self) -> Iterator[None]:
+        """Solve it, with pauses."""
+        whole, tree = self._whole, self._tree
+        self._small = small = reduced(self._p, whole.stopping)
+        labels = _start_of(small.problem, self._labels, small, self._p.evaluate_labels(self._labels), whole.stopping)
+        constant = small.constant + tree.p.evaluate_labels(self._merged)
+
+        def told(search: Search, is_better: bool) -> None:
+            if self._search is not None:
+                tree.hear(self._lift(search.labels) if is_better else tree.labels, search.bound)
+
+        self._search = Search(
+            small.problem, labels, whole.stopping, whole.threads, constant, 1.0, told, lambda _: whole.ends(),
+            tree.allowance or math.inf,
+        )  # fmt: skip
+        self._search.work = whole.work
+        yield from self._search.steps()
+
+    def offer(self, labels: Labels) -> None:
+        """Take over a partition of the tree's problem, where it is better."""
+        if self._search is not None and self._small is not None:
+            known = canonical(labels[_first(self._merged)])
+            self._search.offer(canonical(known[_first(self._small.persistency.labels)]))
+
+    def _lift(self, labels: Labels) -> Labels:
+        """Labels of the tree's problem."""
+        assert self._small is not None
+        return canonical(self._small.lift(labels)[self._merged])
+
+
+def _attractive_parts(p: SetPartition) -> list[Part]:
+    """The components of the pairs with a negative cost, as problems of their own."""
+    u, v, cost = p.pairs()
+    negative = cost < 0
+    component = connected(p.n, u[negative], v[negative])
+    if not p.is_dense:
+        within = component[u] == component[v]
+        p = SetPartition.of_pairs(range(p.n), u[within], v[within], cost[within], dense=False)
+    return split(p, component)

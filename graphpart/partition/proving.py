@@ -1,0 +1,135 @@
+"""Branch and cut with a search beside it: what `graphpart.partition.exact` is.
+
+The components of the problem are solved by races, see races.py: in each, branch and cut has most of the time. On
+problems with at least 300 elements, the search takes its turn every now and then, from the best partition known, on the
+problem that the reduction has left: what it finds, the proof takes over. Without a time limit, it has one turn, before
+the proof begins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from graphpart.common.finishing import MESSAGES
+from graphpart.common.race import RaceParameters
+from graphpart.errors import InvalidOption
+from graphpart.partition.anytime_search.start import start_with_background
+from graphpart.partition.exact_solvers.tree import Work
+from graphpart.partition.problem import as_problem, canonical
+from graphpart.partition.problem.explicit import without_background
+from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.labels import start_of
+from graphpart.partition.races import Races, RacesParameters
+from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduced
+from graphpart.result import PartitionResult, Status
+from graphpart.stopping import Stopping, interruptible
+
+__all__ = ["exact"]
+
+PARAMETERS = RacesParameters(
+    enumerated=0,
+    searched=300,
+    pairs=math.inf,
+    sparse=math.inf,
+    race=RaceParameters(first=0.5, far=0.85, near=0.9),
+)
+
+
+@interruptible
+def exact(
+    problem: Any,
+    initial: Any = None,
+    *,
+    time_limit: float | None = None,
+    threads: int = 1,
+    target: float | None = None,
+    callback: Callable[[float, float], object] | None = None,
+) -> PartitionResult:
+    """Solve a problem to proven optimality by branch and cut.
+
+    Also known as ``branch-and-cut``.
+
+    Parameters
+    ----------
+    problem : SetPartition or networkx.Graph
+        A graph has its costs in the edge attribute ``cost``.
+    initial : Result, labels, mapping or list of sets, optional
+        A partition from which local search starts; the result is not worse. Elements that it leaves out start alone.
+    time_limit : float, optional
+        Seconds in total.
+    threads : int
+        Threads that the search beside the proof may use, and HiGHS, where it is installed.
+    target : float, optional
+        Stop as soon as the cost is at most this.
+    callback : callable, optional
+        ``callback(seconds, cost)``, about every 50 ms; a true return value stops the run.
+
+    Returns
+    -------
+    PartitionResult
+        With status ``optimal`` if, in each component of attractive pairs, none costs less by more than 1e-7 times the
+        largest cost that may be paid (exactly optimal if all costs are multiples of one number, see
+        `graphpart.partition.certificates`); then the lower bound is the cost, up to this difference. Else the best
+        partition found and a valid lower bound. `iterations` counts the nodes of the search; `info` has ``nodes``,
+        ``rounds``, ``cuts``, ``lp_seconds``, and ``allowance``, by how much less a partition may cost where the status
+        is ``optimal``.
+
+    Raises
+    ------
+    InvalidProblem, InvalidPartition, InvalidOption
+        If an argument is not as described.
+
+    Notes
+    -----
+    Exponential time at worst. Without highspy 1.8 or newer (extra ``highs``), the first-order method solves all
+    relaxations.
+
+    Examples
+    --------
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-2.0, -3.0, 4.0])
+    >>> r = exact(p)
+    >>> r.partition, r.cost, str(r.status)
+    ([{0}, {1, 2}], -3.0, 'optimal')
+    """
+    p = as_problem(problem, background=True)
+    if not hasattr(threads, "__index__") or threads < 1:
+        raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+    if p.background is not None and (p.n <= DENSE_UP_TO or not p.background.repels):
+        p = without_background(p, "exact")
+    stopping = Stopping(time_limit, None, target, callback)
+    blocks = p.blocks()
+    start = blocks if initial is None else start_of(p, initial)
+    cost = p.evaluate_labels(start)
+    stopping.record(cost)
+    q, constant = p, 0.0
+    if len(p.must_join):
+        q, constant = p.contract(blocks), p.evaluate_labels(blocks)
+    labels, lift = canonical(start[np.unique(blocks, return_index=True)[1]]), blocks
+    improved = q.background is not None
+    if improved:  # what is known beforehand, while nothing is listed
+        inner = stopping.child(plus=constant)
+        labels = start_with_background(q, labels, initial is None, inner, np.random.default_rng(0))
+        small = reduced(q, inner)
+        mapped = canonical(labels[np.unique(small.persistency.labels, return_index=True)[1]])
+        q, constant, lift = small.problem, constant + small.constant, small.persistency.labels[blocks]
+        labels = start_with_background(q, mapped, False, stopping.child(plus=constant), np.random.default_rng(0))
+    races = Races(q, labels, improved, constant, stopping, PARAMETERS, 0, threads)
+    races.run(stopping.remaining)
+    bound = math.inf if races.proven else constant + races.bound
+    work = {field.name: sum(getattr(one.work, field.name) for one in races.provers) for field in fields(Work)}
+    stopping.iterations = work["nodes"]
+    found = canonical(races.labels[lift])
+    result = finish(
+        p, found, stopping, "exact", Status.FEASIBLE, lower_bound=bound, start=(start, cost),
+        info={**work, "allowance": math.fsum(one.allowance for one in races.provers)},
+    )  # fmt: skip
+    # What is proven does not depend on why the run ended.
+    status = Status.OPTIMAL if races.proven else result.status
+    message = f"{MESSAGES[status]} ({work['nodes']} nodes, {work['rounds']} rounds, {work['cuts']} cuts)"
+    return replace(result, status=status, message=message)

@@ -1,0 +1,355 @@
+"""The components of a problem, each solved by a race of search and proof: what `auto` and `exact` have in common.
+
+1. The problem falls apart into the connected components of its non-zero pairs. Where the cost of a component equals
+   the sum of its negative costs, it is optimal.
+2. Of the other components, the smallest are enumerated (`auto`), and others with few elements solved together by branch
+   and cut, which takes them apart itself.
+3. Each larger one has a race (see `graphpart.common.race`). Its contestants are the search and branch and cut; or, if
+   there are too many pairs for that, the search and quicker bounds (see `bounding`). The components come one after the
+   other, the smallest first, each with a share of the time.
+4. What time is left over goes to the races that are not over, in the same way.
+
+Where pairs that are not listed cost something, elements that must be together in some optimal partition are merged
+first, and components are those of pairs that attract. The pairs of a component are listed, unless there are too many.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.race import Contestant, Race, RaceParameters
+from graphpart.machine import processors
+from graphpart.partition.anytime_search.levels import has_small_subsets
+from graphpart.partition.anytime_search.searcher import Searcher
+from graphpart.partition.bounds.bounding import Bounding
+from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
+from graphpart.partition.enumeration.brute_force import enumerated
+from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Smaller
+from graphpart.partition.local_search.improve import repels
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.components import split
+from graphpart.partition.problem.explicit import ELEMENTS, PAIRS, listed_within
+from graphpart.stopping import Stopping
+
+__all__ = ["Races", "RacesParameters"]
+
+Elements = NDArray[np.int64]
+TOGETHER = 400  # elements of components with a background, up to which many are solved together
+BOUND_SHARE = 0.07  # of the time of a component that is too large for a proof, for a packing
+
+
+@dataclass(frozen=True)
+class RacesParameters:
+    """Who takes part in the races of a method, and how the time of each is divided."""
+
+    enumerated: int  #: elements of components that are enumerated, at most
+    searched: int  #: elements of components that have a search beside the proof, at least
+    pairs: float  #: with a cost, of a component that is worth branch and cut, at most,
+    sparse: float  #: or that many, where elements have few neighbours:
+    few: int = 50  #: so many on average
+    hopeless: float = 0.5  #: share of the time of a component: branch and cut that needs more to begin is left out
+    race: RaceParameters = field(default_factory=RaceParameters)
+
+
+@dataclass
+class _Part:
+    """One component, or some small ones, and its race once it has begun."""
+
+    elements: Elements
+    problem: SetPartition
+    bound: float
+    count: int  # of components
+    enumerated: bool = False
+    race: Race | None = None
+    prover: BranchAndCut | None = None
+    stopping: Stopping | None = None
+    cost: float = math.inf  # as the whole knows it
+    stuck: bool = False  # nobody can do anything in the time that is left
+
+    @property
+    def done(self) -> bool:
+        return self.enumerated or (self.race is not None and self.race.done)
+
+
+class Races:
+    """The components of a problem without required joins.
+
+    Parameters
+    ----------
+    p : SetPartition
+    labels : ndarray of int32, shape (n,)
+        Where to start; canonical.
+    improved : bool
+        Whether local search has improved them.
+    constant : float
+        What partitions of the whole problem cost more.
+    stopping : Stopping
+        Of the whole problem.
+    parameters : RacesParameters
+    seed, threads : int
+    checkpoint : path, optional
+    save : callable, optional
+        ``save(labels, path)`` writes labels of p.
+
+    Attributes
+    ----------
+    labels, cost, bound
+        Of p, without the constant.
+    """
+
+    def __init__(
+        self,
+        p: SetPartition,
+        labels: Labels,
+        improved: bool,
+        constant: float,
+        stopping: Stopping,
+        parameters: RacesParameters,
+        seed: int = 0,
+        threads: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        save: Callable[[Labels, str], None] | None = None,
+    ) -> None:
+        self.p, self.improved, self.constant, self.stopping = p, improved, constant, stopping
+        self.parameters, self.seed, self.threads = parameters, seed, threads or processors()
+        self.checkpoint, self.save = checkpoint, save
+        self.cost = p.evaluate_labels(labels)
+        self._labels = labels.astype(np.int64)
+        self._slack: float | None = None  # what rounding may have added to a sum of bounds
+        self._closed = 0.0  # the bounds of components that are proven
+        self._tight = 0  # components that are proven by their negative costs
+        self._component = p.components()
+        self._parts = sorted(self._open_parts(), key=lambda part: part.problem.n)
+        self._tell()
+
+    @property
+    def labels(self) -> Labels:
+        """The best partition."""
+        return canonical(self._labels)
+
+    @property
+    def bound(self) -> float:
+        """No partition of p costs less."""
+        if len(self._parts) == 1 and not self._tight:
+            return self._parts[0].bound
+        if self._slack is None:
+            self._slack = 0.0 if self.p.background is not None else -lowered(self.p, 0.0)
+        return self._closed + math.fsum(part.bound for part in self._parts) - self._slack
+
+    @property
+    def proven(self) -> bool:
+        """Whether the best partition is optimal."""
+        return self.open == 0
+
+    @property
+    def open(self) -> int:
+        """Components that are not proven."""
+        return sum(self._open_within(part) for part in self._parts)
+
+    @property
+    def provers(self) -> list[BranchAndCut]:
+        """Branch and cut, where it took part."""
+        return [part.prover for part in self._parts if part.prover is not None]
+
+    def seconds(self) -> tuple[float, float]:
+        """Seconds of search, and of proofs."""
+        spent = [part.race.spent() for part in self._parts if part.race is not None]
+        searching = sum(one.get("search", 0.0) for one in spent)
+        return searching, sum(sum(one.values()) for one in spent) - searching
+
+    def run(self, seconds: float | None) -> None:
+        """Solve all components in turn; within so many seconds, or each in one turn of all contestants."""
+        end = None if seconds is None else self.stopping.seconds + seconds
+        while True:
+            waiting = [part for part in self._parts if not part.done]
+            pairs = sum(part.problem.m for part in waiting)
+            for part in waiting:
+                if self._ends():
+                    return
+                share = None
+                if end is not None:  # what the smaller ones leave over goes to the larger ones
+                    left = end - self.stopping.seconds
+                    if left <= 0:
+                        return
+                    share = part.problem.m / max(1, pairs) * left
+                    pairs -= part.problem.m
+                self._solve(part, share)
+            if end is None or not waiting or all(part.stuck for part in waiting):
+                return
+
+    def _ends(self) -> bool:
+        return self.stopping.check(self.cost + self.constant)
+
+    # ---------------------------------------------------------------------------------------------------- components
+
+    def _open_parts(self) -> list[_Part]:
+        """Components that are not known to be optimal; small ones together."""
+        p, component = self.p, self._component
+        sizes = np.bincount(component, minlength=1)
+        if p.background is not None:
+            return [
+                _Part(elements, part, trivial_bound(part), count)
+                for elements, part, count in _of_background(p, component)
+            ]
+        is_open = sizes > 1
+        if p.matrix is None:
+            u, v, cost = p.pairs()
+            negative = np.bincount(component[u], np.minimum(cost, 0.0), len(sizes))
+            within = self._labels[u] == self._labels[v]
+            paid = np.bincount(component[u[within]], cost[within], len(sizes))
+            is_open &= paid > negative + p.tolerance * sizes
+            self._closed = float(negative[~is_open].sum())
+            self._tight = int(np.count_nonzero(~is_open & (sizes > 1)))
+        parts, small = [], []
+        for elements, part in split(p, component, is_open):
+            bound = trivial_bound(part)
+            if part.evaluate_labels(canonical(self._labels[elements])) <= bound + part.tolerance * part.n:
+                self._closed += bound
+                self._tight += 1
+            elif self.parameters.enumerated < part.n < self.parameters.searched:
+                small.append(elements)
+            else:
+                parts.append(_Part(elements, part, bound, 1))
+        if small:
+            elements = np.sort(np.concatenate(small))
+            part = p.restrict(elements)
+            parts.append(_Part(elements, part, trivial_bound(part), len(small)))
+        return parts
+
+    def _open_within(self, part: _Part) -> int:
+        """How many components of a part are not proven."""
+        if part.enumerated or (part.race is not None and part.race.proven):
+            return 0
+        if part.prover is None or part.count == 1:
+            return part.count
+        return len(np.unique(self._component[part.elements[part.prover.open_elements()]]))
+
+    # --------------------------------------------------------------------------------------------------------- races
+
+    def _solve(self, part: _Part, seconds: float | None) -> None:
+        """Go on with a part."""
+        p = part.problem
+        if part.race is None and p.background is None and p.n <= self.parameters.enumerated:
+            others = self.cost - p.evaluate_labels(canonical(self._labels[part.elements]))
+            labels = enumerated(p, self.stopping.child(plus=self.constant + others))
+            self._take(part, labels, others + p.evaluate_labels(labels))
+            if self.stopping.reason is None:
+                part.enumerated, part.bound = True, p.evaluate_labels(labels)
+            self._tell()
+            return
+        race, stopping = (part.race, part.stopping) if part.race is not None else self._begin(part, seconds)
+        before = stopping.seconds
+        if seconds is None:
+            race.once(stopping)
+        else:
+            race.run(stopping, seconds)
+        part.stuck = stopping.seconds - before < 1e-3
+        if race.cost < part.cost:
+            self._take(part, race.labels, self.cost + race.cost - part.cost)
+            part.cost = race.cost
+        self._raise(part, race.bound)
+
+    def _begin(self, part: _Part, seconds: float | None) -> tuple[Race, Stopping]:
+        """The race of a part, and what stops it."""
+        p, a = part.problem, self.parameters
+        labels = canonical(self._labels[part.elements])
+        part.cost = p.evaluate_labels(labels)
+        part.stopping = self.stopping.child(plus=self.constant + self.cost - part.cost)
+        if p.background is not None and (part.count > 1 or p.n <= ELEMENTS or a.pairs == math.inf):
+            p = listed_within(p) or p
+
+        def raised(bound: float) -> None:
+            self._raise(part, bound)
+
+        contestants: list[Contestant] = []
+        left = math.inf if seconds is None else seconds
+        prover: Contestant | None = None
+        if p.background is None:
+            used = int(np.count_nonzero(p.cost)) if p.matrix is None else int(np.count_nonzero(p.matrix)) // 2
+            worth = used <= (a.sparse if 2 * used <= a.few * p.n else a.pairs)
+            if worth and BranchAndCut.needed(p) <= a.hopeless * left:
+                prover = part.prover = BranchAndCut(p, labels, part.bound, self.improved, self.threads, raised)
+        if prover is None and (p.background is None or (repels(p) and has_small_subsets(labels))):
+            prover = Bounding(p, labels, part.bound, raised, BOUND_SHARE * left)
+        if p.n >= a.searched and (part.count == 1 or p.background is not None):
+            contestants.append(self._searcher(part, p, labels))
+        if prover is not None:
+            contestants.append(prover)
+        part.race = Race(contestants, labels, part.cost, part.bound, 0.0, a.race)
+        return part.race, part.stopping
+
+    def _searcher(self, part: _Part, p: SetPartition, labels: Labels) -> Searcher:
+        save, prover = self.save, part.prover
+
+        def smaller() -> Smaller | None:
+            return None if prover is None else prover.smaller
+
+        def saved(labels: Labels, path: str) -> None:
+            if save is not None:
+                save(canonical(self._with(part, labels)), path)
+
+        return Searcher(
+            p, labels, self.improved, self.seed, self.threads, smaller, self.checkpoint, saved if save else None
+        )
+
+    def _with(self, part: _Part, labels: Labels) -> NDArray[np.int64]:
+        """All labels, with other ones of a part: labels that nobody has, by the least element of each subset."""
+        if len(part.elements) == self.p.n:
+            return labels.astype(np.int64)
+        found = self._labels.copy()
+        first = np.unique(labels, return_index=True)[1]
+        found[part.elements] = self.p.n + part.elements[first][labels]
+        return canonical(found).astype(np.int64)
+
+    def _take(self, part: _Part, labels: Labels, cost: float) -> None:
+        """Labels of a part, with which the whole has this cost, if they are better."""
+        if cost < self.cost:
+            self._labels, self.cost = self._with(part, labels), cost
+
+    def _raise(self, part: _Part, bound: float) -> None:
+        """A bound of a part, which is one of the whole with those of all others."""
+        if bound > part.bound:
+            part.bound = bound
+            self._tell()
+
+    def _tell(self) -> None:
+        self.stopping.raise_bound(self.constant + self.bound)
+
+    # ------------------------------------------------------------------------------------------------------- message
+
+    def report(self) -> str:
+        """What was proven and how, in a few words."""
+        counts = {"by negative costs": self._tight, "by brute force": 0}
+        for part in self._parts:
+            left = self._open_within(part)
+            how = "brute force" if part.enumerated else (part.race and part.race.prover) or "branch and cut"
+            counts[f"by {how}"] = counts.get(f"by {how}", 0) + part.count - left
+        counts["not proven"] = self.open
+        total, what = sum(counts.values()), ", ".join(f"{number} {how}" for how, number in counts.items() if number)
+        return f"{total} component{'s' * (total != 1)}: {what}" if total else "no pair has a cost"
+
+
+def _of_background(p: SetPartition, component: Labels) -> Iterator[tuple[Elements, SetPartition, int]]:
+    """(elements, the problem over them, number of components) of parts that are solved together.
+
+    The small components first, many at a time: as many as have at most `PAIRS` pairs within.
+    """
+    sizes = np.bincount(component, minlength=1).astype(np.int64)
+    order = np.argsort(sizes, kind="stable")
+    order = order[sizes[order] > 1]
+    pairs = np.cumsum(sizes[order] * (sizes[order] - 1) // 2)
+    at, few = 0, int(np.count_nonzero(sizes[order] <= TOGETHER))
+    while at < len(order):
+        before = pairs[at - 1] if at else 0
+        end = max(at + 1, min(few, int(np.searchsorted(pairs, before + PAIRS, "right"))))
+        wanted = np.zeros(len(sizes), bool)
+        wanted[order[at:end]] = True
+        elements = np.flatnonzero(wanted[component])
+        yield elements, (p if len(elements) == p.n else p.restrict(elements)), end - at
+        at = end
