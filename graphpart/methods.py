@@ -140,7 +140,7 @@ METHODS: tuple[Method, ...] = (
            "sums of tables along an order of the variables: exact where they fit the memory",
            frozenset({"seed"}), exact=True,
            also=("bucket-elimination", "variable-elimination")),
-    Method("exact", "crf", "graphpart.crf.branch_and_bound.exact:exact",
+    Method("exact", "crf", "graphpart.crf.branch_and_bound.proving:exact",
            "branch and bound with soft local consistency, best first", LOCAL, exact=True,
            also=("branch-and-bound",)),
     Method("search", "crf", "graphpart.crf.anytime_search.search:search",

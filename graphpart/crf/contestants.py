@@ -55,7 +55,7 @@ class Passing(Contestant):
         """A turn; without `until` as many iterations as the size of the tables allows."""
         tables, parameters = len(self.f.tables), self.parameters
         if self.ascent is None:
-            if not self.affords((parameters.preparing + parameters.certifying) * tables + self._each, stopping):
+            if not self.affords(parameters.preparing * tables + self._each, stopping):
                 return
             self.ascent = Ascent(self.f, stopping.child(), self.labels, tightening=until is None)
         if until is None:

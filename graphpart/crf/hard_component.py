@@ -85,9 +85,11 @@ class HardComponent:
         """Go on, and see in the end what message passing has proven."""
         remaining, parameters = stopping.remaining, self.parameters
         self._prepare(parameters.nominal if remaining is None else remaining)
-        kept = 0.0 if remaining is None else min(parameters.certifying * len(self.f.tables), remaining / 4)
-        self._run(stopping.child(None if remaining is None else remaining - kept))
-        self.passing.certify()
+        needed = parameters.certifying * len(self.f.tables)
+        self._run(stopping.child(None if remaining is None else remaining - min(needed, remaining / 4)))
+        remaining = stopping.remaining
+        if remaining is None or remaining >= needed / 2:  # else labels are what message passing was good for
+            self.passing.certify()
 
     def _prepare(self, seconds: float) -> None:
         """Say who takes part, and who waits, in so many seconds."""
