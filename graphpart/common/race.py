@@ -93,6 +93,7 @@ class RaceParameters:
     pace: float = 3.0  #: times the time that is left: so soon the bound has to meet the cost to count as near
     fade: float = 0.5  #: weight of what was gained before the latest turn, each time
     floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
+    early: int = 2  #: turns of a prover that say nothing about its pace
     idle: float = 1e-3  #: next to nothing is found if what is left of the time would add this share of all gains so far
 
 
@@ -107,6 +108,7 @@ class _Record:
     lately: float = 0.0  # seconds, those of earlier turns fading
     gained: float = 0.0  # cost in those,
     raised: float = 0.0  # and bound
+    turns: int = 0
 
 
 class Race:
@@ -220,7 +222,10 @@ class Race:
         record.due += took / share
         record.lately = fade * record.lately + took
         record.gained = fade * record.gained + (cost - self.cost if math.isfinite(cost) else 0.0)
-        record.raised = fade * record.raised + (self.bound - bound if math.isfinite(bound) else 0.0)
+        record.turns += 1
+        # The first turns of a prover raise the bound by what says little about those that follow.
+        counts = math.isfinite(bound) and record.turns > self.parameters.early
+        record.raised = fade * record.raised + (self.bound - bound if counts else 0.0)
         if self.told is not None and (self.cost < cost or self.bound > bound):
             self.told(self.cost, self.bound)
 

@@ -33,6 +33,8 @@ class DistributedResult(Shown):
         Numbers for each level and each round of refinement, by name: elements, pairs, blocks, tasks.
     seconds : float
         Wall clock.
+    history, bounds : tuple of (float, float)
+        (seconds, cost) and (seconds, lower bound) pairs; the last of each are those of the result.
     stages : dict
         For each stage: ``tasks``, ``seconds``, ``processor`` (processor seconds of all tasks), ``bytes`` written, and
         ``memory`` (the largest memory of a process that performed one of its tasks). Tasks of an earlier run with the
@@ -55,6 +57,8 @@ class DistributedResult(Shown):
     subsets: int
     levels: tuple[dict[str, Any], ...]
     seconds: float
+    history: tuple[tuple[float, float], ...] = ()
+    bounds: tuple[tuple[float, float], ...] = ()
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
     bytes: int = 0
     wrong_rows: int = 0

@@ -315,6 +315,9 @@ class Run:
             Status.OPTIMAL: "proven optimal, part by part",
             Status.FEASIBLE: f"solved in parts by {self.method}, {len(self.levels)} levels and rounds of refinement",
         }.get(status, "stopped before its end; the best labels so far")
+        self.stopping.record(cost)
+        self.stopping.raise_bound(lower)
+        history, bounds = self.stopping.ended(cost, lower)
         return DistributedResult(
             labels=target,
             cost=cost,
@@ -326,6 +329,8 @@ class Run:
             subsets=subsets,
             levels=tuple(self.levels),
             seconds=self.stopping.seconds,
+            history=history,
+            bounds=bounds,
             stages=dict(self.engine.stages),
             bytes=self.folder.size(),
             wrong_rows=self.wrong,

@@ -243,7 +243,9 @@ class Races:
                 part.enumerated, part.bound = True, p.evaluate_labels(labels)
             self._tell()
             return
-        race, stopping = (part.race, part.stopping) if part.race is not None else self._begin(part, seconds)
+        if part.race is None or part.stopping is None:
+            part.race, part.stopping = self._begin(part, seconds)
+        race, stopping = part.race, part.stopping
         before = stopping.seconds
         if seconds is None:
             race.once(stopping)
@@ -260,7 +262,7 @@ class Races:
         p, a = part.problem, self.parameters
         labels = canonical(self._labels[part.elements])
         part.cost = p.evaluate_labels(labels)
-        part.stopping = self.stopping.child(plus=self.constant + self.cost - part.cost)
+        stopping = self.stopping.child(plus=self.constant + self.cost - part.cost)
         if p.background is not None and (part.count > 1 or p.n <= ELEMENTS or a.pairs == math.inf):
             p = listed_within(p) or p
 
@@ -271,7 +273,7 @@ class Races:
         left = math.inf if seconds is None else seconds
         prover: Contestant | None = None
         if p.background is None:
-            used = int(np.count_nonzero(p.cost)) if p.matrix is None else int(np.count_nonzero(p.matrix)) // 2
+            used = int(np.count_nonzero(p.listed()[2])) if p.matrix is None else int(np.count_nonzero(p.matrix)) // 2
             worth = used <= (a.sparse if 2 * used <= a.few * p.n else a.pairs)
             if worth and BranchAndCut.needed(p) <= a.hopeless * left:
                 prover = part.prover = BranchAndCut(p, labels, part.bound, self.improved, self.threads, raised)
@@ -281,8 +283,7 @@ class Races:
             contestants.append(self._searcher(part, p, labels))
         if prover is not None:
             contestants.append(prover)
-        part.race = Race(contestants, labels, part.cost, part.bound, 0.0, a.race)
-        return part.race, part.stopping
+        return Race(contestants, labels, part.cost, part.bound, 0.0, a.race), stopping
 
     def _searcher(self, part: _Part, p: SetPartition, labels: Labels) -> Searcher:
         save, prover = self.save, part.prover

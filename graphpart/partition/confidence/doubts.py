@@ -228,9 +228,9 @@ def _solve_others(
             parts[mine[0]] = elements, part, own, part.evaluate_labels(own)
         elements, part, own, now = parts[mine[0]]
         a, b = np.searchsorted(elements, [u[k], v[k]]).tolist()
-        cost, proven = _solved(part, a, b, bool(own[a] == own[b]), stopping)
-        if cost - now < found.pairs[k]:
-            found.pairs[k] = cost - now
+        least, proven = _solved(part, a, b, bool(own[a] == own[b]), stopping)
+        if least - now < found.pairs[k]:
+            found.pairs[k] = least - now
         if proven:
             found.pairs_exact[k] = True
 

@@ -196,8 +196,7 @@ class BranchAndCut:
 
 def _first(labels: Labels) -> Labels:
     """The first element of each set."""
-    found: Labels = np.unique(labels, return_index=True)[1]
-    return found
+    return np.unique(labels, return_index=True)[1].astype(np.int32)
 
 
 def _start_of(

@@ -68,7 +68,7 @@ class Whole(Protocol):
     stopping: Stopping
     threads: int
 
-    def rest_of(self, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> Rest:
+    def rest_of(self, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> WhatIsLeft:
         """What is left of a tree's problem, once elements are merged."""
 
     def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
@@ -81,11 +81,16 @@ class Whole(Protocol):
         """Whether the run has to end."""
 
 
-class Rest(Protocol):
+class WhatIsLeft(Protocol):
     """What is left of the problem of a tree. It tells the tree of better partitions and bounds, see `Tree.hear`."""
 
-    bound: float
-    proven: bool
+    @property
+    def bound(self) -> float:
+        """No partition of it costs less, in the tree's problem."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether its best partition is optimal."""
 
     def steps(self) -> Iterator[None]:
         """Solve it, with pauses."""
@@ -113,7 +118,7 @@ class Tree:
         self.resolution = self.step * (1 - 1e-6) if self.step else min(RESOLUTION * share * largest, allowance)
         self.allowance = 0.0 if self.step else self.resolution  # a partition may cost so much less than a proven one
         self.value = self.cost if self.proven else self.bound
-        self.rest: Rest | None = None  # of the problem, while it is solved
+        self.rest: WhatIsLeft | None = None  # of the problem, while it is solved
 
     @property
     def proven(self) -> bool:

@@ -108,7 +108,8 @@ def extend(
     seed : int, optional
         For methods that draw random numbers.
     callback : callable, optional
-        ``callback(seconds, cost)``, with the cost within the problem that is left; a true return value stops the run.
+        ``callback(seconds, cost)``, about every 50 ms, with the cost inf until all elements are placed; a true return
+        value stops the run.
     **options
         Further options of the method.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import numpy as np
-
 from graphpart.methods import find_method
-from graphpart.partition.local_search.greedy_joining import greedy_joining
-from graphpart.partition.local_search.greedy_moving import greedy_moving
+from graphpart.partition.local_search.greedy_joining import join
+from graphpart.partition.local_search.greedy_moving import move
+from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.finish import finish
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
 
@@ -31,13 +32,13 @@ class Solver:
         if self.plain and q.m > LARGEST_AUTO:
             return self._in_turn(q, start)
         self.runs += 1
-        callback = self.stopping.callback
+        part = self.stopping.child(plus=math.inf)  # nobody knows what the rest costs as long as it is not placed
         r = self.method.run(
             q,
-            time_limit=self.stopping.remaining,
+            time_limit=part.remaining,
             initial=start if "initial" in self.method.options else None,
             seed=self.seed,
-            callback=callback and (lambda _, cost: callback(self.stopping.seconds, cost)),
+            callback=lambda _, cost: part.check(cost),
             **self.options,
         )
         if r.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
@@ -46,17 +47,11 @@ class Solver:
 
     def _in_turn(self, q: SetPartition, start: Labels) -> Result:
         """Greedy joining and greedy moving in turn, until neither lowers the cost."""
-        callback, cost = self.stopping.callback, np.inf
-        tell = callback and (lambda _, cost: callback(self.stopping.seconds, cost))
+        part, cost = self.stopping.child(plus=math.inf), math.inf
         while True:
-            self.runs += 1
-            r = greedy_joining(q, start, time_limit=self.stopping.remaining, callback=tell)
-            if r.status == Status.LOCAL_OPTIMUM and r.cost < cost:
-                cost = r.cost
-                r = greedy_moving(q, r.labels, time_limit=self.stopping.remaining, callback=tell)
-                if r.status == Status.LOCAL_OPTIMUM and r.cost < cost:
-                    start, cost = r.labels, r.cost
-                    continue
-            if r.status != Status.LOCAL_OPTIMUM:
-                self.stopping.stop(r.status)
-            return r
+            for kernel in (join, move):
+                self.runs += 1
+                start = fixed_point(q, start, kernel, part)
+                before, cost = cost, q.evaluate_labels(start)
+                if part.reason is not None or not cost < before:
+                    return finish(q, start, part, "auto", Status.LOCAL_OPTIMUM)
