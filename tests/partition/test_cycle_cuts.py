@@ -9,7 +9,7 @@ import pytest
 import graphpart as gp
 from graphpart.common.groups import group
 from graphpart.partition.bounds import _cycle_cuts
-from graphpart.partition.bounds.relaxation import REACH, Relaxation, solve_relaxation
+from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation, solve_relaxation
 from graphpart.partition.certificates.certificate import certify
 from graphpart.partition.certificates.exact_check import check_certificate
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Search
@@ -70,7 +70,7 @@ def test_a_short_reach_finds_some_of_the_cycles():
 
 def test_far_cycles_are_found_between_what_is_joined():
     """A chain of attracting pairs, longer than the reach, whose ends repel each other."""
-    n = 4 * REACH
+    n = 4 * PARAMETERS.reach
     pairs = np.concatenate([np.stack([np.arange(n - 1), np.arange(1, n)], 1), [[0, n - 1]]])
     p = gp.SetPartition.from_pairs(n, pairs, np.array([-1.0] * (n - 1) + [0.5]))
     stopping = Stopping(20)

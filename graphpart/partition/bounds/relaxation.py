@@ -28,6 +28,7 @@ with several elements on both sides.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,28 +42,53 @@ from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.stopping import Stopping
 
-__all__ = ["Relaxation", "is_best_complete", "most", "rounds_of", "solve_relaxation", "tightened"]
+__all__ = [
+    "PARAMETERS",
+    "Relaxation",
+    "RelaxationParameters",
+    "is_best_complete",
+    "most",
+    "rounds_of",
+    "solve_relaxation",
+    "tightened",
+]
 
 Floats = NDArray[np.float64]
-COMPLETE_UP_TO = 40  # elements, up to which all pairs are variables
-COMPLETE_FROM = 0.2  # share of pairs with a cost, from which on they are anyway
-ITERATIONS, MOST_ITERATIONS = 50, 400  # between two restarts; twice as many after a round that raised no bound,
-EARLY = 0.3  # half as many while inequalities are violated by so much: new ones help more than better multipliers
-VIOLATED, FINEST = 0.02, 1e-4  # by so much a point has to violate an inequality that is added, at first and at last
-FEW = 0.01  # inequalities per variable; if no more are added, that is halved
-SLACK = 0.1  # an inequality with multiplier 0 and more room than this is dropped
-TRIANGLES, SETS, NEAR, WHEELS = 4.0, 0.2, 0.2, 0.1  # inequalities of each kind added in a round, at most, per variable
-LARGEST_TWO_PARTITION = 12  # elements in a 2-partition
-# 2-partitions from which others are searched in a round, steps from each, and how many may be added, per variable
-QUICKLY, THOROUGH = (200, 10, NEAR), (4000, 20, NEAR)
-DEEPLY = 4000, 3 * NEAR  # the same where steps are given
-MOST_FAR, WORK = 0.05, 100  # far cycles found in a round, at most, per variable; pairs looked at for them
-NOTHING = 1e-6  # pairs that are not longer count as of no length
-REACH = 50  # elements looked at for near cycles through one
-SCALE = 0.2  # of multipliers to variables
-LITTLE = 1e-6  # a round that raises the bound by a smaller share of it is idle
-IDLE, PATIENCE = 12, 60  # so many in turn are the last, if the finest violations count, and are all, or else
-QUICK = 200_000  # variables, up to which message passing has two rounds only: the relaxation overtakes it soon
+
+
+@dataclass(frozen=True)
+class RelaxationParameters:
+    """Parameters of the relaxation; numbers "per variable" are shares of the number of variables."""
+
+    complete_up_to: int = 40  #: elements up to which all pairs are variables
+    complete_from: float = 0.2  #: share of pairs with a cost from which on all pairs are variables, too
+    iterations: int = 50  #: between two restarts; twice as many after a round that did not raise the bound,
+    most_iterations: int = 400  #: up to so many
+    early: float = 0.3  #: violation above which rounds are half as long, because new inequalities help more
+    violated: float = 0.02  #: an inequality is added if the point violates it by at least this, at first,
+    finest: float = 1e-4  #: and at last
+    few: float = 0.01  #: inequalities per variable; if fewer are added, the two numbers above are halved
+    slack: float = 0.1  #: an inequality with multiplier 0 and more room than this is dropped
+    triangles: float = 4.0  #: triangle inequalities per variable that a round adds at most,
+    two_partitions: float = 0.2  #: 2-partitions from pairs,
+    near: float = 0.2  #: 2-partitions near those with a positive multiplier,
+    wheels: float = 0.1  #: odd wheels,
+    far: float = 0.05  #: and far cycles
+    largest: int = 12  #: elements of a 2-partition at most
+    quickly: tuple[int, int] = (200, 10)  #: 2-partitions from which near ones are searched, and steps from each,
+    thoroughly: tuple[int, int] = (4000, 20)  #: when the quick search finds few;
+    deeply: tuple[int, float] = (4000, 3.0)  #: where `patience` says the steps: starts, and times as many are added
+    work: int = 100  #: pairs per variable that the search for far cycles looks at
+    nothing: float = 1e-6  #: shorter pairs count as of length 0
+    reach: int = 50  #: elements that are reached for near cycles through one element
+    scale: float = 0.2  #: of multipliers to variables, in mean absolute costs
+    little: float = 1e-6  #: a round that raises the bound by a smaller share of it is idle
+    idle: int = 12  #: idle rounds in a row that are the last, if the finest violations count and none is large,
+    patience: int = 60  #: or else
+    quick: int = 200_000  #: variables up to which message passing has two rounds only: the relaxation soon overtakes it
+
+
+PARAMETERS = RelaxationParameters()
 
 
 class Relaxation:
@@ -107,7 +133,7 @@ class Relaxation:
         self.cost = np.where(cut, 0.0, cost)
         self.lower, self.upper = np.zeros(len(cost)), np.where(cut, 0.0, 1.0)
         self.y = np.where(self.cost < 0, 0.5, 0.0)
-        scale = SCALE * float(np.abs(self.cost).mean()) if self.cost.any() else 1.0
+        scale = PARAMETERS.scale * float(np.abs(self.cost).mean()) if self.cost.any() else 1.0
         self.scale = max(scale, 1e-250)  # costs may be tiny here if they are huge elsewhere
         self.rows = Rows(self.n, len(cost), self._positions)
         self.given, self.constant = self.cost, 0.0
@@ -115,11 +141,11 @@ class Relaxation:
         self.bound = -np.inf
         self._best: tuple[Inequalities, Floats, tuple[NDArray[np.int32], float] | None]
         self._best = (self.rows.inequalities, self.rows.multipliers, None)
-        self.iterations = ITERATIONS
+        self.iterations = PARAMETERS.iterations
         self.rounds = 0
         self.violation = np.inf
-        self.tolerance = VIOLATED
-        self.largest, self.patience = LARGEST_TWO_PARTITION, 0
+        self.tolerance = PARAMETERS.violated
+        self.largest, self.patience = PARAMETERS.largest, 0
         self.far, self._turn = False, 0.0  # whether far cycles are sought, and whose turn it is, from 0 to 1
 
     def _positions(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -207,22 +233,22 @@ class Relaxation:
         self.y[free] = y
         before = self.bound
         self.offer(rows.multipliers)
-        least = ITERATIONS if self.violation < EARLY else ITERATIONS // 2
-        self.iterations = least if self.bound > before else min(2 * self.iterations, MOST_ITERATIONS)
+        least = PARAMETERS.iterations if self.violation < PARAMETERS.early else PARAMETERS.iterations // 2
+        self.iterations = least if self.bound > before else min(2 * self.iterations, PARAMETERS.most_iterations)
 
     def separate(self) -> int:
         """Add inequalities that y violates, and drop inactive ones; return the number added.
 
         If few are added, smaller violations count from the next call on.
         """
-        rows, few = self.rows, FEW * len(self.cost)
-        rows.keep((rows.multipliers > 0) | (rows.rhs - rows.left(self.y) < SLACK))
+        rows, few = self.rows, PARAMETERS.few * len(self.cost)
+        rows.keep((rows.multipliers > 0) | (rows.rhs - rows.left(self.y) < PARAMETERS.slack))
         tolerance = self.tolerance
         added = rows.add(self._find(tolerance))
         if added <= few and not self.complete and not self.far:
             self.far = True
         elif added <= few:
-            self.tolerance = max(tolerance / 2, FINEST)
+            self.tolerance = max(tolerance / 2, PARAMETERS.finest)
             if self.complete and not added:  # odd wheels take longer to find, and add little to the others
                 added += rows.add(self._odd_wheels(tolerance))
         return added
@@ -244,11 +270,11 @@ class Relaxation:
         Y, m = self._matrix(), len(self.cost)
         triangles, by_triangle = _cuts.triangles(Y, tolerance, self.stopping)
         found = Inequalities.cycles(np.arange(len(triangles) + 1, dtype=np.int64) * 3, triangles.ravel())
-        out = found.take(most(by_triangle, TRIANGLES * m))
+        out = found.take(most(by_triangle, PARAMETERS.triangles * m))
         starts, splits, elements, by_sets = _cuts.two_partitions(Y, tolerance, self.largest, self.stopping)
         found = Inequalities(np.full(len(splits), TWO_PARTITION, np.uint8), starts, elements, splits)
-        out = out + found.take(most(by_sets, SETS * m))
-        near, by_size = self._near_cuts(Y, tolerance, thorough=len(out) <= FEW * m)
+        out = out + found.take(most(by_sets, PARAMETERS.two_partitions * m))
+        near, by_size = self._near_cuts(Y, tolerance, thorough=len(out) <= PARAMETERS.few * m)
         out = out + near
         self.violation = max(float(by.max(initial=0.0)) for by in (by_triangle, by_sets, by_size))
         return out
@@ -258,12 +284,14 @@ class Relaxation:
 
         At first, local search from pairs finds enough 2-partitions. When it finds no more, thousands of these are left.
         """
-        if tolerance >= VIOLATED:
+        if tolerance >= PARAMETERS.violated:
             return Inequalities.none(), np.zeros(0)
         np.fill_diagonal(Y, 1.0)
-        starts_at_most, steps, share = THOROUGH if thorough else QUICKLY
+        starts_at_most, steps = PARAMETERS.thoroughly if thorough else PARAMETERS.quickly
+        share = PARAMETERS.near
         if self.patience:
-            (starts_at_most, share), steps = DEEPLY, self.patience
+            (starts_at_most, times), steps = PARAMETERS.deeply, self.patience
+            share *= times
         rows = self.rows.inequalities
         some = np.flatnonzero((rows.kinds == TWO_PARTITION) & (self.rows.multipliers > 0))
         turns = max(1, -(-len(some) // starts_at_most))
@@ -280,7 +308,7 @@ class Relaxation:
         ones = np.ones(len(amounts), np.int32)
         found = Inequalities(np.full(len(ones), WHEEL, np.uint8), starts, elements, ones)
         self.violation = max(self.violation, float(amounts.max(initial=0.0)))
-        return found.take(most(amounts, WHEELS * len(self.cost)))
+        return found.take(most(amounts, PARAMETERS.wheels * len(self.cost)))
 
     def _cycles(self, tolerance: float) -> Inequalities:
         """Conflicted cycles: a pair that repels, or is cut, closes a path of pairs that attract, or are joined.
@@ -301,7 +329,7 @@ class Relaxation:
         cuts, closing = self._closing(cuts)
         found = _cycle_cuts.cycles(
             starts, others[order], length[np.concatenate([joins, joins])][order],
-            closing, self.v[cuts], length[cuts], tolerance, REACH, self.stopping,
+            closing, self.v[cuts], length[cuts], tolerance, PARAMETERS.reach, self.stopping,
         )  # fmt: skip
         self.violation = float(found[2].max(initial=0.0))
         return Inequalities.cycles(found[0], found[1])
@@ -317,7 +345,7 @@ class Relaxation:
 
         A call examines some of the sets, beginning where the last call ended.
         """
-        none = length[joins] < NOTHING
+        none = length[joins] < PARAMETERS.nothing
         inside, across = joins[none], joins[~none]
         cluster = connected(self.n, self.u[inside], self.v[inside])
         count = int(cluster.max(initial=-1)) + 1
@@ -332,9 +360,9 @@ class Relaxation:
         cuts = cuts[by_cluster]
         begins, elements, amounts, self._turn = _cycle_cuts.far_cycles(
             cluster, within, beside, starts, cluster[heads], length[across][arcs % max(1, len(across))], tails, heads,
-            closing, self.u[cuts], self.v[cuts], length[cuts], tolerance - NOTHING,
-            int(self._turn * count) % max(1, count), int(MOST_FAR * len(self.cost)) + 100,
-            WORK * len(self.cost), self.stopping,
+            closing, self.u[cuts], self.v[cuts], length[cuts], tolerance - PARAMETERS.nothing,
+            int(self._turn * count) % max(1, count), int(PARAMETERS.far * len(self.cost)) + 100,
+            PARAMETERS.work * len(self.cost), self.stopping,
         )  # fmt: skip
         self._turn /= max(1, count)
         return Inequalities.cycles(begins, elements), amounts
@@ -342,7 +370,7 @@ class Relaxation:
 
 def is_best_complete(n: int, used: int) -> bool:
     """Whether all pairs of n elements should be variables, not only those with a cost, if so many have a cost."""
-    return bool(n <= COMPLETE_UP_TO or used >= COMPLETE_FROM * (n * (n - 1) // 2))
+    return bool(n <= PARAMETERS.complete_up_to or used >= PARAMETERS.complete_from * (n * (n - 1) // 2))
 
 
 def most(amounts: Floats, limit: float) -> NDArray[np.int64]:
@@ -353,7 +381,7 @@ def most(amounts: Floats, limit: float) -> NDArray[np.int64]:
 def solve_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
     """Inequalities and multipliers that prove the bound of the relaxation, for a problem without required joins."""
     relaxation = Relaxation(p, stopping)
-    few = len(relaxation.cost) <= QUICK
+    few = len(relaxation.cost) <= PARAMETERS.quick
     relaxation.start(*pass_messages(p, stopping, 2 if few else ROUNDS))
     return tightened(relaxation, stopping)
 
@@ -372,12 +400,12 @@ def rounds_of(relaxation: Relaxation, stopping: Stopping) -> Iterator[float]:
         before, tolerance = relaxation.bound, relaxation.tolerance
         relaxation.round()
         relaxation.separate()
-        if float(relaxation.cost @ relaxation.y) - relaxation.bound <= LITTLE * abs(relaxation.bound):
-            if tolerance == FINEST and relaxation.violation <= FINEST and relaxation.is_thorough:
+        if float(relaxation.cost @ relaxation.y) - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
+            if tolerance == PARAMETERS.finest and relaxation.violation <= PARAMETERS.finest and relaxation.is_thorough:
                 break  # this point violates nothing and costs no more
-            relaxation.tolerance = FINEST
-        idle = idle + 1 if relaxation.bound - before <= LITTLE * abs(relaxation.bound) else 0
-        settled = tolerance == FINEST and relaxation.violation <= VIOLATED
+            relaxation.tolerance = PARAMETERS.finest
+        idle = idle + 1 if relaxation.bound - before <= PARAMETERS.little * abs(relaxation.bound) else 0
+        settled = tolerance == PARAMETERS.finest and relaxation.violation <= PARAMETERS.violated
         yield relaxation.bound
-        if idle >= (IDLE if settled else PATIENCE):
+        if idle >= (PARAMETERS.idle if settled else PARAMETERS.patience):
             break

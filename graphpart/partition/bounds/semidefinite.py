@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from graphpart.common.blas import one_thread
 from graphpart.partition.bounds import _primal_dual
 from graphpart.partition.bounds.message_passing import pass_messages
-from graphpart.partition.bounds.relaxation import FINEST, LITTLE, PATIENCE, VIOLATED, Relaxation
+from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
@@ -182,11 +182,11 @@ def solve_semidefinite(p: SetPartition, stopping: Stopping) -> tuple[Inequalitie
         semidefinite.round()
         relaxation.separate()
         idle = idle + 1 if relaxation.bound - before <= GAIN * abs(relaxation.bound) else 0
-        if float(relaxation.given @ relaxation.y) - relaxation.bound <= LITTLE * abs(relaxation.bound):
-            if relaxation.tolerance <= FINEST and relaxation.violation <= FINEST:
+        if float(relaxation.given @ relaxation.y) - relaxation.bound <= PARAMETERS.little * abs(relaxation.bound):
+            if relaxation.tolerance <= PARAMETERS.finest and relaxation.violation <= PARAMETERS.finest:
                 break
-            relaxation.tolerance = FINEST
-        settled = relaxation.tolerance <= FINEST and relaxation.violation <= VIOLATED
-        if idle >= (IDLE if settled else PATIENCE):
+            relaxation.tolerance = PARAMETERS.finest
+        settled = relaxation.tolerance <= PARAMETERS.finest and relaxation.violation <= PARAMETERS.violated
+        if idle >= (IDLE if settled else PARAMETERS.patience):
             break
     return relaxation.best

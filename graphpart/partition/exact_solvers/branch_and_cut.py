@@ -14,7 +14,8 @@
    the least bound comes first; from time to time, a dive follows the point of the relaxation down to a partition.
 
 A node is closed once its bound shows that it holds no better partition. Bounds come from multipliers (see
-`certificate`), less all that rounding may have added. If all costs are multiples of one number, a better partition is better by that.
+`certificate`), less all that rounding may have added. If all costs are multiples of one number, a better partition is
+better by that.
 
 The roots of all components come first, then what is left of each, so that no small one takes the time of all others.
 

@@ -11,7 +11,7 @@ each from the partition that local search finds.
 * ``cutting-plane`` starts with none and adds violated ones round by round: first for solutions of the relaxation
   0 <= y <= 1, until none is violated or the bound hardly rises; then for integer solutions, until one violates none.
   The multipliers of the inequalities in a relaxation prove a lower bound; where the bound and the multiplier of a pair
-  together exceed the cost of the best partition known, no better partition has this pair the other way, and it is fixed.
+  together exceed the cost of the best partition known, no better partition has this pair the other way: it is fixed.
   A component in which few pairs have a cost has variables for these only, and the inequalities of its cycles; no
   variable is introduced for pairs without cost.
 """

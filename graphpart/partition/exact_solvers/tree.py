@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graphpart.common.steps import round_up
 from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.message_passing import rounds_of_messages
-from graphpart.partition.bounds.relaxation import FINEST, VIOLATED, Relaxation
+from graphpart.partition.bounds.relaxation import PARAMETERS, Relaxation
 from graphpart.partition.bounds.semidefinite import Semidefinite
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.certificates.certificate import common_step, proven_bound
@@ -220,7 +220,7 @@ class Tree:
             return []
         r.bound = -math.inf
         r.offer(r.rows.multipliers)
-        r.tolerance, idle, vertex = VIOLATED, 0, False
+        r.tolerance, idle, vertex = PARAMETERS.violated, 0, False
         while not self.closed(r.bound):
             if self.search.ends():
                 return [(max(known, r.bound), decisions)]
@@ -245,7 +245,7 @@ class Tree:
             if not (r.lower < r.upper).any():
                 break
             if vertex:
-                r.tolerance = FINEST
+                r.tolerance = PARAMETERS.finest
             added = r.separate()
             self.search.work.cuts += added
             if vertex and not added:
