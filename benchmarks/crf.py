@@ -6,10 +6,11 @@
     python benchmarks/crf.py --only real --instances FOLDER --seconds 10
     python benchmarks/crf.py --cpu                   # on a machine with other work: CPU instead of wall-clock seconds
 
-Peers are optional: one that is missing is said in a line, and has - in the tables. measuring.py says how all is
-measured. "build" is what it takes to make from NumPy arrays what the contestant works on; that of PyMaxflow's network
-counts as time. Energies are recomputed here from the arrays; gaps are (cost - lower bound) / |cost|. With --cpu, the
-time limit of message passing is in CPU seconds, as that of toulbar2 always is; that of `auto` stays one by the clock.
+Peers are optional: a missing peer is reported in a line, and has - in the tables. measuring.py describes the
+measurements. "build" is the time to convert NumPy arrays to the data structure of the contestant; for PyMaxflow, it is
+included in the time. Energies are recomputed here from the arrays; gaps are (cost - lower bound) / |cost|. With --cpu,
+the time limit of message passing is in CPU seconds, as that of toulbar2 always is; the limit of `auto` is always by the
+clock.
 
 The row "real" takes its instances from the folders of --instances, by default uai and wcsp below the folder that the
 environment variable GRAPHPART_INSTANCES names, and their best known values from best_known.csv. Values with a fraction

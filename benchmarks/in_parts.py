@@ -15,12 +15,12 @@
 - grid: a cube of 0.3 m elements in cells with wavy borders of about 12 a side; all pairs of neighbours and as many
   others, 4 elements apart, as are missing in m. Costs as for planted.
 
-`solve` says what a run in parts takes: seconds, bytes and largest memory of a worker by stage; memory of the process
-that coordinates; cost, bound, gap; variation of information from the truth, where there is one. With
-`--kill-every`, a worker is killed every so many seconds. `whole` is joining and Kernighan-Lin on one machine, with all
-pairs in memory. `components` are components of attractive pairs in parts, from files to sorted pairs whose costs are
-summed up to components, beside one pass of union-find over the rows of the same files in one process. Each command
-prints one JSON object; `--csv` adds a line to a file.
+`solve` measures a run in parts: seconds, bytes and the largest memory of a worker for each stage; the memory of the
+coordinating process; cost, bound and gap; and the variation of information from the truth, if there is one. With
+`--kill-every`, a worker is killed every so many seconds. `whole` runs joining and Kernighan-Lin on one machine, with
+all pairs in memory. `components` computes the components of attractive pairs in parts, from files by way of sorted
+pairs with summed costs, and compares this with one pass of union-find over the rows of the same files in one process.
+Each command prints one JSON object; `--csv` adds a line to a file.
 """
 
 import argparse

@@ -4,17 +4,17 @@
     python benchmarks/map.py FOLDER --methods auto,message-passing --seconds 1,5,20
     python benchmarks/map.py FOLDER --smallest 5 --only grid --peers toulbar2 --csv runs.csv --plot gaps.png
 
-Every instance is run by every method and peer for each number of seconds. Reading, evidence, and building the model of
-a peer come before and do not count; a process that then takes more than --kill times its seconds, and 2 more, is
-killed, and has no labels. Who does not take a problem is left out there. Peers are pytoulbar2 (virtual arc consistency
-in preprocessing; its limit is in whole CPU seconds) and, where all variables are binary, factors have at most two and
-nothing is forbidden, tabu search and simulated annealing of D-Wave. One that is not installed is said in a line. The
-costs of all are those of their labels, evaluated by graphpart.
+Every method and every peer runs on every instance for each number of seconds. Reading, evidence, and building the model
+of a peer are not included. A process that takes more than --kill times its seconds, plus 2, is killed, and has no
+labels. Methods and peers that do not take a problem are left out for it. Peers are pytoulbar2 (virtual arc consistency
+in preprocessing; its limit is in whole CPU seconds) and, if all variables are binary, factors have at most two
+variables and nothing is forbidden, tabu search and simulated annealing of D-Wave. A peer that is not installed is
+reported in a line. graphpart evaluates the labels of all.
 
-Best known values come from best_known.csv, in the folder or the one above. Those of a column `energy` are rounded, and
-count as reached within 0.12. Where nothing is known, the least cost of all runs stands in. The gap is (cost - best
-known) / max(1, |best known|), the bound gap (cost - lower bound) / |cost|; "over" counts runs that took more than 1.1
-times their seconds and 0.2, the killed ones among them.
+Best known values come from best_known.csv, in the folder or the one above. Values in a column `energy` are rounded: an
+energy within 0.12 counts as the best known. If nothing is known, the least cost of all runs is used. The gap is (cost -
+best known) / max(1, |best known|), the bound gap (cost - lower bound) / |cost|; "over" counts runs that took more than
+1.1 times their seconds plus 0.2, including killed ones.
 """
 
 from __future__ import annotations

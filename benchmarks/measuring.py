@@ -1,10 +1,10 @@
-"""How the scripts beside this one measure: contestants on the same instances, in rounds, each in a process of its own.
+"""The measurements of other scripts: contestants on the same instances, in rounds, each in a process of its own.
 
-Every measurement is a child process, so that its peak memory is its own; rounds are interleaved, so that a drift of the
-machine meets all contestants alike. Seconds are those of the algorithm alone: reading arrays, importing, and building
-what the contestant works on is reported apart ("build"). "Extra" memory is the peak in the algorithm above what is in
-use just before it. Costs are recomputed from the arrays, for all contestants by the same code; bounds are what the
-contestant says. Ratios are medians over rounds of the ratio within a round.
+Every measurement is a child process, so that its peak of memory is measured by itself. Rounds are interleaved, so that
+slow changes of the machine affect all contestants equally. Seconds are those of the algorithm alone; reading arrays,
+importing, and building the data structure of the contestant are reported separately ("build"). "Extra" memory is the
+peak during the algorithm less the memory in use just before it. Costs of all contestants are recomputed from the arrays
+by the same code; bounds are reported by the contestant. Ratios are medians over rounds of the ratio within a round.
 
 A contestant takes the arrays of an instance, builds what it needs and returns the function to be measured, which
 returns labels, `Found`, None, or a function that returns one of them and is called when the clock has stopped.

@@ -1,4 +1,4 @@
-"""What each method costs and gives, on problems of several kinds and sizes: the table of the site's page on choosing.
+"""Time, memory and cost of each method on problems of several kinds and sizes: the tables of docs/how-to/choosing.md.
 
     python benchmarks/methods.py                                    all rows, some minutes
     python benchmarks/methods.py --csv docs/benchmarks/methods.csv  and keep them; rows that are there are not repeated

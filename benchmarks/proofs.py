@@ -1,4 +1,4 @@
-"""How far branch and cut comes: graphs of cluster editing, and region adjacency graphs of photographs and grids.
+"""Proofs by branch and cut: graphs of cluster editing, and region adjacency graphs of photographs and grids.
 
     python benchmarks/proofs.py                       # region graphs, 60 s each
     python benchmarks/proofs.py --seconds 20 FOLDER   # all problems in a folder

@@ -9,13 +9,12 @@
     python benchmarks/search.py --cpu                on a machine with other work: CPU seconds of CORES cores
 
 Parameters of the search are chosen on the instances of ``--train``; figures are those of the others. The gap of a run
-is (cost - best) / |best|, where best is the least cost that any run here or ever before found, peers included, or the
-best published value where one is known; `--reference` lets another run take so many times as long. Each run is told
-nothing but its limit and its seed. With `--cpu`, a second is that of CORES processors: a run ends when the process has
-used so much. A peer, which has one thread, is compared with what the search, which has CORES, has after as many seconds
-as the peer takes to make its own graph from arrays and to solve. Memory is the peak of a process of its own in the
-search above what was in use before it, and its unit is the matrix, or the arrays of pairs and costs, which were in use
-before and are counted in.
+is (cost - best) / |best|, where best is the best published value or, without one, the least cost that any run found,
+here or earlier, including peers. `--reference` adds a run that takes so many times as long. Each run gets only its
+limit and its seed. With `--cpu`, time is measured in processor seconds divided by CORES. A peer has one thread, the
+search has CORES. A peer is compared with the result of the search after as many seconds as the peer takes to build its
+graph from arrays and to solve. Memory is the peak of a separate process during the search less the memory in use
+before, plus the arrays of the problem; its unit is the matrix, or the arrays of pairs and costs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Digits: learn on some classes what "the same digit" means, then partition images of digits never seen.
 
 Images are the 8x8 digits bundled with scikit-learn. A pair of images has seven attributes: the cosine of their smoothed
-gradients, their best cosine over shifts by a pixel, the share of nearest neighbours they have in common, and how alike
-the places are that random walks among nearest neighbours lead to from both, after 2, 4, 8 and 16 steps. Costs are
-learned such that the true partitions of many samples are best, with a margin; nobody says how many unknown classes
-there are. A threshold to subtract is chosen on the known classes: some are left out, costs are learned from the others.
-Costs by logistic regression on the same pairs, and `LearnedPartition()` without options on pixels, are shown beside.
+gradients, their best cosine over shifts by a pixel, the share of nearest neighbours they have in common, and the
+similarity of random walks of 2, 4, 8 and 16 steps, from neighbour to neighbour, that start from both images. Costs are
+learned such that the true partitions of many samples are best, with a margin. The number of unknown classes is not
+given. A threshold that is subtracted from the costs is chosen by cross-validation on the known classes: some are left
+out, and costs are learned from the others. For comparison, there are costs by logistic regression on the same pairs,
+and `LearnedPartition()` without options on pixels.
 
     python examples/digits.py [--quick] [--figure digits.png]
 """

@@ -1,7 +1,7 @@
-"""From a data frame of scored record pairs to clusters: 50,000 pairs, what they become, and which are in doubt.
+"""From a data frame of scored record pairs to clusters: 50,000 pairs, the clusters, and the pairs in most doubt.
 
-The table is what record linkage ends with: two identifiers and the probability that both are the same person, rounded
-to two decimals. It is made here, from a seed, with persons that are known, so that the clusters can be judged.
+The table is the usual result of record linkage: two identifiers and the probability that both are the same person,
+rounded to two decimals. It is generated from a seed, with known persons, so that the clusters can be scored.
 
     python examples/matches.py            # 50,000 pairs
     python examples/matches.py --quick    # 2,000 pairs

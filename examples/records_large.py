@@ -1,7 +1,7 @@
 """A million records: which are of the same person? From records to clusters, through files, within 4 GB.
 
-Records are made from a seed, with persons that are known (`graphpart.generate.person_records`): typing errors,
-nicknames, moves, missing fields, and families and twins at one address. Then, as one would with records of one's own:
+`graphpart.generate.person_records` makes records of known persons from a seed, with typing errors, nicknames, moves,
+missing fields, and families and twins at one address. The following steps are the same for real records:
 
  1. candidates: neighbours in several sorted orders of the records, among those with the same key (record_pairs.py);
  2. attributes of candidates, some 100,000 pairs at a time, and a logistic model learned from pairs of known persons;

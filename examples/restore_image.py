@@ -1,13 +1,15 @@
 """Restore a noisy image: a binary picture with flipped pixels, by ICM and to the optimum of an Ising prior.
 
-The factor graph has a variable for each pixel. A label costs the negative log-probability of what is seen at the pixel
-(Geman & Geman 1984), and different labels of neighbours cost a constant. Iterated conditional modes (Besag 1986), from
-what is seen, ends in a local optimum; one minimum cut is the global one, and the flow proves it (Greig, Porteous &
-Seheult 1989). On a picture of 24 x 32 pixels, the integer program over the local polytope has to agree.
+The factor graph has a variable for each pixel. A label costs the negative log-probability of the noisy pixel given the
+label (Geman & Geman 1984), and different labels of neighbours cost a constant. Iterated conditional modes (Besag 1986),
+starting from the noisy picture, ends in a local optimum. One minimum cut finds the global optimum, and the flow proves
+it (Greig, Porteous & Seheult 1989). On a picture of 24 x 32 pixels, the integer program over the local polytope has to
+give the same energy.
 
-Costs can also be learned: from eight other pictures, seen and true, `GridCRF` learns what a pixel costs given what is
-seen there or in a window around it, and what different neighbours cost. They restore six pictures (the first one is
-that of above) beside the prior set by hand, and beside the one whose constant is best on the pictures learned from.
+Costs can also be learned. From eight other pictures, with and without noise, `GridCRF` learns the costs of the labels
+of a pixel, given the noisy pixel or a window around it, and the cost of different labels of neighbours. Six pictures,
+the first of which is the one above, are restored with learned costs, with the prior set by hand, and with the constant
+that is best on the eight pictures.
 
     python examples/restore_image.py [--quick] [--figure restored.png] [--learned-figure learned.png]
                                      [--noise 0.2] [--smoothness 0.6] [--seed 1]

@@ -2,11 +2,11 @@
 
 The image is one bundled with scikit-image. Its superpixels are partitioned by costs of the boundaries between them, in
 two ways: set by hand, contrast minus a threshold, times the length of the boundary; and learned, by logistic regression
-on attributes of boundaries, times the length. What is the same thing is told by rough polygons and ellipses, drawn by
-hand, on one half of the image; the partition of the other half is compared with the marks there. The threshold of both
-is the one that suits the marks of the first half best. The CRF labels each superpixel as one of the two components of a
-Gaussian mixture of colors, with a price for each unit of boundary between different labels that falls with contrast; it
-is solved by greedy flips, and to the optimum.
+on attributes of boundaries, times the length. Rough polygons and ellipses, drawn by hand on one half of the image, mark
+the objects from which the costs are learned. The partition of the other half is compared with the marks there. For both
+kinds of costs, the threshold is the one with the best partition on the first half. The CRF labels each superpixel as
+one of the two components of a Gaussian mixture of colors. Different labels cost a price for each unit of boundary,
+which falls with contrast. The CRF is solved by greedy flips, and to the optimum.
 
     pip install 'graphpart[segmentation]'
     python examples/segmentation.py [--quick] [--figure segmentation.png]

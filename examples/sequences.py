@@ -1,9 +1,9 @@
-"""Sequences: dates written by hand, an image of a digit for each place, read with and without what dates look like.
+"""Sequences: dates written by hand, an image of a digit for each place, read with and without a model of dates.
 
 The images are those of scikit-learn (Alpaydin & Kaynak 1998), half of them for learning, half for testing, blurred by
-noise; the dates, DDMMYYYY from 1950 to 2029, are drawn by a seed. Read are the images one by one (logistic regression),
-and as chains: a conditional random field by sklearn-crfsuite, if it is installed, the same one by `ChainCRF`, and
-`ConditionalRandomField` with a table of neighbouring digits for each place.
+noise; the dates, DDMMYYYY from 1950 to 2029, are drawn by a seed. The images are read one by one (logistic regression),
+and as chains: by a conditional random field of sklearn-crfsuite, if it is installed, by the same model as `ChainCRF`,
+and by `ConditionalRandomField` with a table of neighbouring digits for each place.
 
     python examples/sequences.py [--quick] [--figure sequences.png] [--noise 4] [--seeds 5]
 """

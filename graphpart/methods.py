@@ -118,7 +118,7 @@ METHODS: tuple[Method, ...] = (
     Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS,
            also=("enumeration",)),
-    Method("auto", "crf", "graphpart.crf.auto:auto",
+    Method("auto", "crf", "graphpart.crf.choosing:auto",
            "what is exact where the structure allows it; else bounds, moves and search",
            frozenset({"initial", "seed"})),
     Method("icm", "crf", "graphpart.crf.local_search.icm:icm",

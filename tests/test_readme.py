@@ -3,6 +3,7 @@
 import doctest
 import re
 import shlex
+import tempfile
 import textwrap
 import tomllib
 import types
@@ -58,7 +59,8 @@ def test_the_front_page_is_short():
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_examples_of_the_site(page):
+def test_examples_of_the_site(page, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # their folders go with that of the test
     if "scikit-learn" in page:
         pytest.importorskip("sklearn")
     results = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=FLAGS, encoding="utf-8")

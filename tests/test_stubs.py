@@ -126,30 +126,25 @@ def test_no_stub_without_a_kernel():
     assert [stub for stub in STUBS if not stub.with_suffix(".pyx").exists()] == []
 
 
-STUB = (ROOT / "graphpart" / "stopping.pyi").read_text("utf-8")
-
-
 @pytest.mark.parametrize(
     ("right", "wrong", "name"),
     [
-        ("def step(self, cost: float)", "def step(self, price: float)", "Stopping.step"),
-        ("def step(self, cost: float)", "def step(self, cost: float, more: int = 0)", "Stopping.step"),
-        ("def step(self, cost: float)", "def step(self, cost: float = 0)", "Stopping.step"),
-        ("    def reraise(self) -> None: ...\n", "", "Stopping.reraise"),
-        ("    def reraise(self)", "    def rereraise(self)", "Stopping.reraise"),
-        ("    deadline: float\n", "    end: float\n", "Stopping.deadline"),
-        ("time_limit: float | None = None,", "time_limit: float | None,", "Stopping.__init__"),
-        ("max_iterations: int | None = None", "iterations: int | None = None", "Stopping.__init__"),
-        ("def interruptible(method: _Method)", "def interruptible(function: _Method)", "interruptible"),
-        ("class Stopping:", "class Stopping(int):", "Stopping"),
-        ("class Stopping:", "LIMIT: int\n\nclass Stopping:", "LIMIT"),
+        ("def feed(self, block: bytes)", "def feed(self, text: bytes)", "Parser.feed"),
+        ("def feed(self, block: bytes)", "def feed(self, block: bytes, more: int = 0)", "Parser.feed"),
+        ("def feed(self, block: bytes)", "def feed(self, block: bytes = b'')", "Parser.feed"),
+        ("    def finish(self) -> None: ...\n", "", "Parser.finish"),
+        ("    def finish(self)", "    def finished(self)", "Parser.finish"),
+        ("    largest: int\n", "    greatest: int\n", "Pairs.largest"),
+        ("line: int = 1,\n        low", "line: int,\n        low", "Pairs.__init__"),
+        ("limit: int = ...,", "most: int = ...,", "Numbers.__init__"),
+        ("class Pairs(Parser):", "class Pairs:", "Pairs"),
+        ("class Block: ...", "class Blocks: ...", "Block"),
+        ("class Block: ...", "LIMIT: int\n\nclass Block: ...", "LIMIT"),
     ],
 )
 def test_a_wrong_stub_is_seen(right, wrong, name):
-    """Were the stub of `stopping` written so, it would be reported by name."""
-    source, module = (
-        (ROOT / "graphpart" / "stopping.pyx").read_text("utf-8"),
-        importlib.import_module("graphpart.stopping"),
-    )
-    assert right in STUB and differences(STUB, module, source) == []
-    assert any(line.startswith(f"{name}: ") for line in differences(STUB.replace(right, wrong, 1), module, source))
+    """Were the stub of the parsers of texts written so, it would be reported by name."""
+    kernel = ROOT / "graphpart" / "files" / "_text.pyx"
+    source, stub, module = kernel.read_text("utf-8"), kernel.with_suffix(".pyi").read_text("utf-8"), module_of(kernel)
+    assert right in stub and differences(stub, module, source) == []
+    assert any(line.startswith(f"{name}: ") for line in differences(stub.replace(right, wrong, 1), module, source))

@@ -3,22 +3,22 @@
 All other rooms build on `problem`. `local_search`, `graph_cuts`, `bucket_elimination`, `exact_solvers` and
 `branch_and_bound` find labelings; `anytime_search` and `binary_quadratic` find better ones for as long as there is
 time. `bounds` and `certificates` prove lower bounds. `reduction` finds labels that are known beforehand.
-`approximate_inference` computes marginals where exact ones are out of reach. `auto` chooses among all of these;
-`hard_component` minimises the components for which no method is exact. `evidence` solves with some labels given, and
-`confidence` says how certain each label is.
+`approximate_inference` computes marginals where exact ones are out of reach. `auto` in `choosing` chooses among all of
+these and keeps what is known in `outcomes`; `hard_component` is the race of `contestants` on components for which no
+method is exact. `evidence` solves with some labels given, and `confidence` says how certain each label is.
 """
 
 from graphpart.crf.anytime_search.search import search
 from graphpart.crf.approximate_inference.loopy import ApproximateMarginals, approximate_marginals
-from graphpart.crf.auto import auto
 from graphpart.crf.bounds.lower_bound import lower_bound
 from graphpart.crf.bounds.message_passing import message_passing
-from graphpart.crf.branch_and_bound.exact import exact
+from graphpart.crf.branch_and_bound.proving import exact
 from graphpart.crf.bucket_elimination.best import Labelings, m_best
 from graphpart.crf.bucket_elimination.elimination import elimination
 from graphpart.crf.bucket_elimination.inference import log_partition, marginals, min_marginals, samples
 from graphpart.crf.bucket_elimination.order import EliminationOrder, elimination_order
 from graphpart.crf.certificates.certificate import Certificate
+from graphpart.crf.choosing import auto
 from graphpart.crf.confidence.doubts import LabelDoubts, doubts
 from graphpart.crf.evidence import solve_given
 from graphpart.crf.exact_solvers.brute_force import brute_force

@@ -1,8 +1,8 @@
 """Who takes part in the race on a hard component (see `common/race.py`): each knows how to go on where it was.
 
 `Passing` raises a bound and rounds to labelings, `Expanding` and `Searching` improve labelings, and `Relaxing`,
-mini-buckets, looks for an allowed labeling where none is known; `Branching` stands in `branch_and_bound`. None begins what cannot end in the time
-that is left: what its first step takes is estimated from the sizes of the tables.
+mini-buckets, looks for an allowed labeling where none is known; `Branching` stands in `branch_and_bound`. None begins
+what cannot end in the time that is left: what its first step takes is estimated from the sizes of the tables.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class HardComponent:
     labels : ndarray of int32, shape (n,)
         Where to start.
     stopping : Stopping
-        For the start only.
+        For the start; what is left of its time is that of the component.
     rng : numpy.random.Generator
     told : callable
         ``told(cost, bound)``, after every turn that gained something; the bound holds up to rounding.
@@ -57,47 +57,53 @@ class HardComponent:
         told: Callable[[float, float], Any],
         parameters: ContestantParameters | None = None,
     ) -> None:
-        self.f, self.told = f, told
+        self.f, self.told, self.limit = f, told, stopping.remaining
         self.parameters = parameters = parameters or ContestantParameters()
         self.least = trivial_bound(f)
         labels, cost = improve(f, labels, stopping.child(), "sweep")
         seed = int(rng.integers(2**31))
         self.passing = Passing(f, labels, cost, parameters)
-        self.branching, relaxing = (
-            Branching(f, labels, cost, parameters.branching),
+        self.searching = Searching(f, labels, cost, parameters, seed)
+        self.branching = Branching(f, labels, cost, parameters.branching)
+        self.contestants = (
+            self.passing,
             Relaxing(f, labels, cost, parameters),
+            Expanding(f, labels, cost, parameters, rng),
+            self.searching,
+            self.branching,
         )
-        expanding, searching = Expanding(f, labels, cost, parameters, rng), Searching(f, labels, cost, parameters, seed)
-        self.searching = searching
-        self.contestants = (self.passing, relaxing, expanding, searching, self.branching)
         self.race = Race([self.passing], labels, cost, self.least, told=told)
         self._all = self._running = False
 
     def begin(self, stopping: Stopping) -> None:
         """Message passing alone where there is no time limit; else the race for all of the time of `stopping`."""
         if stopping.remaining is not None:
-            self.run(stopping)
-            return
+            self._prepare(stopping.remaining)
         self._run(stopping)
 
     def run(self, stopping: Stopping) -> None:
         """Go on, and see in the end what message passing has proven."""
-        tables, remaining, parameters = len(self.f.tables), stopping.remaining, self.parameters
-        seconds = parameters.nominal if remaining is None else remaining
+        remaining, parameters = stopping.remaining, self.parameters
+        self._prepare(parameters.nominal if remaining is None else remaining)
+        kept = 0.0 if remaining is None else min(parameters.certifying * len(self.f.tables), remaining / 4)
+        self._run(stopping.child(None if remaining is None else remaining - kept))
+        self.passing.certify()
+
+    def _prepare(self, seconds: float) -> None:
+        """Say who takes part, and who waits, in so many seconds."""
+        tables, parameters = len(self.f.tables), self.parameters
         for one in self.contestants:
             one.starved = False
         self.branching.starved = self.branching.tree is None and tables > parameters.branching.branched * seconds
-        large = remaining is not None and self.searching.first_round() > parameters.first_round * remaining
+        large = self.limit is not None and self.searching.first_round() > parameters.first_round * self.limit
         self.searching.waits = self._no_search if large else lambda: False
         if not self._all:
             race = self.race
             self.race = Race(self.contestants, race.labels, race.cost, race.bound, told=self.told)
             self.race.prover, self._all = race.prover, True
-        kept = 0.0 if remaining is None else min(parameters.certifying * tables, remaining / 4)
-        self._run(stopping.child(None if remaining is None else remaining - kept))
 
     def _no_search(self) -> bool:
-        """Whether a search that takes much of the time is of no use: message passing still finds more, or almost all."""
+        """Whether a search that takes much of the time is of no use: message passing gains more, or leaves little."""
         race = self.race
         hard = race.cost - race.bound > self.parameters.hard * (race.cost - self.least)
         return not (self.passing.rests and hard)
@@ -106,7 +112,6 @@ class HardComponent:
         self._running = True
         self.race.run(stopping)
         self._running = False
-        self.passing.certify()
 
     @property
     def labels(self) -> Labels:
@@ -133,11 +138,16 @@ class HardComponent:
         return self.race.proven
 
     @property
+    def starved(self) -> bool:
+        """Whether somebody could do more with more time."""
+        return any(one.starved for one in self.contestants)
+
+    @property
     def how(self) -> str:
         """What gave the result, for a message."""
-        return f"by {self.race.prover}" if self.proven else "by bound and local search"
+        return f"by {self.race.prover or 'least entries'}" if self.proven else "by bound and local search"
 
     @property
     def open_share(self) -> float:
-        """The gap, as a share of what it was before anything was known."""
-        return (self.cost - self.bound) / max(self.cost - self.least, 1e-300)
+        """The gap, up to rounding, as a share of what it was before anything was known."""
+        return (self.cost - self.race.bound) / max(self.cost - self.least, 1e-300)

@@ -1,4 +1,4 @@
-"""What is known of a factor graph that `auto` solves part by part. Asking changes nothing, so anybody may ask at any time.
+"""What is known of a factor graph that `auto` solves part by part. Asking changes nothing, and is possible at any time.
 
 A factor graph is `Whole`: its leaves are eliminated, and what is left falls into components. Of a component, either
 optimal labels are `Known`; or it is `Reduced` to a smaller factor graph; or it is still `Open`.

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TextIO
 
-from graphpart.display.facts import number
+from graphpart.display.facts import number, percent
 
 __all__ = ["Callback", "Display", "Progress", "on_terminal", "showing", "state_text"]
 
@@ -80,7 +80,7 @@ def state_text(cost: float, bound: float) -> str:
     if math.isfinite(bound):
         parts.append(f"bound {number(float(bound))}")
         if parts[1:] and cost:
-            parts.append(f"gap {100 * max(0.0, (cost - bound) / abs(cost)):.3g}%")
+            parts.append(f"gap {percent(max(0.0, (cost - bound) / abs(cost)))}")
     return "  ".join(parts)
 
 

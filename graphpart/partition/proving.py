@@ -52,6 +52,8 @@ def exact(
 ) -> PartitionResult:
     """Solve a problem to proven optimality by branch and cut.
 
+    Also known as ``branch-and-cut``.
+
     Parameters
     ----------
     problem : SetPartition or networkx.Graph

@@ -15,7 +15,7 @@ from graphpart.crf.branch_and_bound.contestant import BranchingParameters
 from graphpart.crf.problem.derive import merge
 from graphpart.crf.problem.labeling import trivial_bound
 
-AUTO = import_module("graphpart.crf.auto")
+AUTO = import_module("graphpart.crf.choosing")
 HARD = import_module("graphpart.crf.hard_component")
 CONTESTANTS = import_module("graphpart.crf.contestants")
 
@@ -130,7 +130,7 @@ def test_asking_for_what_is_known_changes_nothing(monkeypatch):
     first = root.labels, root.cost, root.bound, root.roundings
     second = root.labels, root.cost, root.bound, root.roundings
     assert (first[0] == second[0]).all() and first[1:] == second[1:]
-    assert ((first[0] == r.labels).all() and solvers[0].bound == r.lower_bound) or r.status == gp.Status.OPTIMAL
+    assert (first[0] == r.labels).all() and (solvers[0].bound == r.lower_bound or r.status == gp.Status.OPTIMAL)
 
 
 def test_history_is_of_the_whole_energy():

@@ -295,7 +295,7 @@ def cluster():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit="1GB", dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, memory_limit="1GB", dashboard_address=":0", silence_logs=50
         ) as made,
         distributed.Client(made) as client,
     ):
@@ -321,9 +321,10 @@ def test_workers_that_are_killed_change_nothing(cluster, problem):
 
     def kill():
         while not ended.wait(0.6) and len(killed) < 4:
-            pids = cluster.run(os.getpid)
+            # asked of the processes' parent: workers that have just died would not answer
+            pids = sorted(nanny.pid for nanny in cluster.cluster.workers.values() if nanny.pid)
             if pids:
-                pid = sorted(pids.values())[len(killed) % len(pids)]
+                pid = pids[len(killed) % len(pids)]
                 killed.append(pid)
                 os.kill(pid, signal.SIGKILL)
 

@@ -11,7 +11,7 @@ import pytest
 import graphpart as gp
 from graphpart.learn import ConditionalRandomField, Structure, chain, grid
 from graphpart.learn.frank_wolfe import block_frank_wolfe
-from graphpart.learn.random_fields import _forest, max_margin
+from graphpart.learn.random_fields import _losses, max_margin
 from graphpart.learn.random_fields.objective import Likelihood, Pseudolikelihood, expectations
 from graphpart.learn.random_fields.structures import pack
 from graphpart.learn.random_fields.templates import Template, tie_of
@@ -115,7 +115,7 @@ def test_both_ways_to_sum_agree_where_both_can():
         template, data, _, theta = random_model(rng, forest=True)
         scores, numbers = template.scores(data, theta)
         out = []
-        for function, change in ((_forest.sum_product, np.exp), (_forest.sum_product_log, np.array)):
+        for function, change in ((_losses.sum_product, np.exp), (_losses.sum_product_log, np.array)):
             p, expected = change(scores), np.zeros_like(numbers)
             log_z = function(p, change(numbers), template.tie, data.pairs, *data.forest, expected, True)
             out.append((log_z, p, expected))
@@ -132,7 +132,7 @@ def test_schedule_finds_cycles_and_roots():
         s = random_structure(rng, n, 1, 0, forest=bool(rng.integers(2)))
         G = nx.MultiGraph(s.pairs.tolist())
         G.add_nodes_from(range(n))
-        found = _forest.schedule(n, s.pairs)
+        found = _losses.schedule(n, s.pairs)
         assert (found is not None) == nx.is_forest(G)
         if found is not None:
             edge, child, parent, roots = found

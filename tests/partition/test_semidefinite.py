@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.partition.bounds import _cuts, _projection
+from graphpart.partition.bounds import _cuts, _primal_dual
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.bounds.semidefinite import Semidefinite, factor, project, whole_numbers
@@ -197,7 +197,7 @@ def test_sweeps_end_at_the_projection():
         point, multipliers, rest = given.copy(), np.zeros(len(rows)), np.zeros(len(rows), np.uint8)
         lower, upper = np.zeros(m), (rng.random(m) < 0.9).astype(float)
         for _ in range(2000):
-            _projection.sweep(
+            _primal_dual.project(
                 rows.starts,
                 rows.middles,
                 rows.pairs,

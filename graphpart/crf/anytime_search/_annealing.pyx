@@ -1,16 +1,17 @@
 """Kernel of simulated annealing over changes of one label.
 
 For each variable v and label y, ``local[v, y]`` is the sum of the entries of all tables of v if v had the label y and
-nothing else changed. A sweep looks at every variable once: with the temperature times an exponential variate as
-threshold, it takes a random one of those labels that raise the energy by at most this threshold; so a change by d
-is accepted with probability proportional to exp(-d / temperature). A change updates the sums of all variables around.
-Each variable remembers its cheapest change until a sum of it changes; as long as the threshold stays below, it need not
-be looked at.
+nothing else changed. A sweep examines every variable once. The threshold is the temperature times an exponential
+variate. The variable takes a random one of the labels that raise the energy by at most the threshold; so a change by d
+is accepted with probability proportional to exp(-d / temperature). A change updates the sums of all neighbouring
+variables. Each variable remembers its cheapest change until one of its sums changes; as long as the threshold is below,
+the variable is skipped.
 
-Where all variables are binary and all factors pairs, one number for each variable and each pair is enough: what label 1
-costs more than label 0, and how much of this a neighbour's label changes.
+If all variables are binary and all factors are pairs, one number for each variable and each pair is enough: the cost of
+label 1 less that of label 0, and the change of this difference by the label of a neighbour.
 
-A forbidden entry costs `weight`: less than in other kernels, so that the search may pass through what is forbidden.
+A forbidden entry costs `weight`, which is less than in other kernels, so that the search may pass through forbidden
+labelings.
 """
 
 import numpy as np

@@ -41,3 +41,31 @@ class Blocks:
         cost: float,
         stopping: Stopping,
     ) -> tuple[I32, float]: ...
+
+def energy(
+    domains: I32,
+    first: I64,
+    unary: F64,
+    scope_start: I64,
+    scope: I32,
+    table_start: I64,
+    tables: F64,
+    penalty: float,
+    labels: I32,
+) -> tuple[float, int]: ...
+def best_of_regions(
+    domains: I32,
+    first: I64,
+    unary: F64,
+    scope_start: I64,
+    scope: I32,
+    table_start: I64,
+    tables: F64,
+    rows: I64,
+    factors: I32,
+    near_start: I64,
+    near: I32,
+    penalty: float,
+    one: I32,
+    other: I32,
+) -> tuple[I32, float]: ...

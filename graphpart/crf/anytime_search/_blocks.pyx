@@ -1,24 +1,28 @@
-"""Kernel of blocks: many variables get the labels that are best together, given the labels of all others.
+"""Kernel of blocks: exact minimisation over many variables, given the labels of all others.
 
-A block begins as a set of variables: all, or those around a random one. One after the other, the variable whose
-elimination makes the smallest table is eliminated (see `bucket_elimination/`). Where even that table would have more
-entries than allowed, other variables leave the block and keep their labels, until it has not: those that would
-make the largest tables themselves (cutset conditioning with bounded width, Dechter 1990; Bidyuk & Dechter 2007). With
-tables for two variables only, a block is a forest (Hamze & de Freitas 2004); with larger ones, strips and balls of a
-grid, or stars of any number of leaves with several centres.
+A block begins as a set of variables: all variables, or those around a random one. Again and again, the variable whose
+elimination makes the smallest table is eliminated (see `bucket_elimination/`). If even this table would have more
+entries than allowed, other variables leave the block and keep their labels, until the table is small enough; the
+variables that leave are those that would make the largest tables themselves (cutset conditioning with bounded width,
+Dechter 1990; Bidyuk & Dechter 2007). With tables of two variables only, a block is a forest (Hamze & de Freitas 2004).
+With larger tables, blocks are strips and balls of a grid, or stars with several centres and any number of leaves.
 
-Then the tables are summed and minimised in that order, and labels are read off against it, by looking at the same
-tables again, random ones of equals. Axes of a table are in the order of elimination, so that what a message adds for
-one label of the variable is one stretch of memory.
+Then the tables are summed and minimised in this order. Labels are found in the opposite order, by reading the same
+tables again; of labels of equal cost, one is drawn at random. The axes of a table are in the order of elimination, so
+that the entries of a message for one label of the variable are contiguous in memory.
 
-Exact minima may be perturbed by random numbers added to the cost of each label: that is sampling, nearly, at the
-temperature that they have (perturb and MAP, Papandreou & Yuille 2011).
+Random numbers may be added to the cost of each label. Exact minimisation is then nearly sampling at the temperature of
+these numbers (perturb and MAP, Papandreou & Yuille 2011).
 
 A forbidden entry counts as `penalty`.
+
+Of two labelings, `best_of_regions` takes the better one in each connected component of variables that have different
+labels and share factors: each factor meets one component at most, so what is better in one does not depend on the others.
 """
 
 import numpy as np
 
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
 from graphpart.crf.anytime_search._block_plan cimport KEYS, LIVE, OUT, State, grow, plan
@@ -26,6 +30,8 @@ from graphpart.crf.anytime_search._block_tables cimport collect, descend, settle
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
+
+# --------------------------------------------------------------------------------------------------------------- blocks
 
 cdef class Blocks:
     """Blocks of one model, for one thread.
@@ -206,3 +212,95 @@ cdef class Blocks:
                 else:
                     delta += after - before
         return np.array(self.label[:n]), delta
+
+
+# -------------------------------------------------------------------------------------------------------------- regions
+
+cdef inline double selected(
+    const element_t[::1] domains, const offset_t[::1] scope_start, const element_t[::1] scope,
+    const offset_t[::1] table_start, const cost_t[::1] tables, Py_ssize_t f, const element_t* label, double penalty,
+    Py_ssize_t* forbidden,
+) noexcept nogil:
+    cdef offset_t i, at = 0, step = 1
+    cdef double x
+    for i in range(scope_start[f + 1] - 1, scope_start[f] - 1, -1):
+        at += step * label[scope[i]]
+        step *= domains[scope[i]]
+    x = tables[table_start[f] + at]
+    if x == INFINITY:
+        forbidden[0] += 1
+        return penalty
+    return x
+
+
+def energy(
+    const element_t[::1] domains, const offset_t[::1] first, const cost_t[::1] unary, const offset_t[::1] scope_start,
+    const element_t[::1] scope, const offset_t[::1] table_start, const cost_t[::1] tables, double penalty,
+    const element_t[::1] labels,
+):
+    """(energy without the constant, forbidden entries): each of these costs the penalty."""
+    cdef Py_ssize_t v, f, forbidden = 0
+    cdef double total = 0.0
+    if labels.shape[0] == 0:
+        return 0.0, 0
+    with nogil:
+        for v in range(domains.shape[0]):
+            total += unary[first[v] + labels[v]]
+            forbidden += unary[first[v] + labels[v]] >= penalty
+        for f in range(scope_start.shape[0] - 1):
+            if scope_start[f + 1] - scope_start[f] > 1:
+                total += selected(
+                    domains, scope_start, scope, table_start, tables, f, &labels[0], penalty, &forbidden
+                )
+    return total, forbidden
+
+
+def best_of_regions(
+    const element_t[::1] domains, const offset_t[::1] first, const cost_t[::1] unary, const offset_t[::1] scope_start,
+    const element_t[::1] scope, const offset_t[::1] table_start, const cost_t[::1] tables, const offset_t[::1] rows,
+    const element_t[::1] factors, const offset_t[::1] near_start, const element_t[::1] near, double penalty,
+    const element_t[::1] one, const element_t[::1] other,
+):
+    """Labels of `one`, with those of `other` in the regions where these are better; and by how much in all."""
+    cdef Py_ssize_t n = domains.shape[0], v, at, end, begin, forbidden = 0
+    cdef offset_t i, f
+    cdef element_t u
+    cdef double delta, total = 0.0
+    out = np.array(one)
+    if n == 0:
+        return out, 0.0
+    cdef element_t[::1] label = out
+    cdef element_t[::1] region = np.empty(n, np.int32)
+    cdef char[::1] seen = np.zeros(n, np.int8)
+    cdef char[::1] counted = np.zeros(scope_start.shape[0], np.int8)
+    with nogil:
+        for v in range(n):
+            if seen[v] or one[v] == other[v]:
+                continue
+            region[0] = <element_t>v
+            seen[v] = True
+            at, end = 0, 1
+            delta = 0.0
+            while at < end:
+                u = region[at]
+                at += 1
+                delta += unary[first[u] + other[u]] - unary[first[u] + one[u]]
+                for i in range(rows[u], rows[u + 1]):
+                    f = factors[i]
+                    if not counted[f]:
+                        counted[f] = True
+                        delta += selected(
+                            domains, scope_start, scope, table_start, tables, f, &other[0], penalty, &forbidden
+                        ) - selected(
+                            domains, scope_start, scope, table_start, tables, f, &one[0], penalty, &forbidden
+                        )
+                for i in range(near_start[u], near_start[u + 1]):
+                    if not seen[near[i]] and one[near[i]] != other[near[i]]:
+                        seen[near[i]] = True
+                        region[end] = near[i]
+                        end += 1
+            if delta < 0.0:
+                total += delta
+                for at in range(end):
+                    label[region[at]] = other[region[at]]
+    return out, total

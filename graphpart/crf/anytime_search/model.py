@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.anytime_search import _regions
+from graphpart.crf.anytime_search import _blocks
 from graphpart.crf.anytime_search._annealing import Annealing
 from graphpart.crf.anytime_search._blocks import Blocks
 from graphpart.crf.problem import FactorGraph
@@ -113,7 +113,7 @@ class Model:
         """The penalised energy of labels, and the number of forbidden entries that they select."""
         _, scope_start, scope, table_start, tables = self.f._flat()
         arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
-        energy: tuple[float, int] = _regions.energy(*arrays, self.penalty, labels)
+        energy: tuple[float, int] = _blocks.energy(*arrays, self.penalty, labels)
         return energy
 
     def best_of_regions(self, one: Labels, other: Labels) -> Labels:
@@ -121,7 +121,7 @@ class Model:
         _, scope_start, scope, table_start, tables = self.f._flat()
         arrays = (self.domains, self.first, self.unary, scope_start, scope, table_start, tables)
         graph = (self.rows, self.factors, self.near_start, self.near)
-        labels: Labels = _regions.best_of_regions(*arrays, *graph, self.penalty, one, other)[0]
+        labels: Labels = _blocks.best_of_regions(*arrays, *graph, self.penalty, one, other)[0]
         return labels
 
     def annealing(self) -> Annealing:
@@ -166,6 +166,10 @@ def _neighbours(
 
 def _scaled(f: FactorGraph) -> FactorGraph:
     """The factor graph with costs times a power of 2, if they are too large or small for sums or random numbers."""
+    if not f.has_forbidden and f.m:
+        largest = max(-float(f.tables.min()), float(f.tables.max()))
+        if largest > SMALLEST_TOTAL and largest * len(f.tables) < LARGEST_TOTAL:
+            return f
     finite = np.abs(f.tables[np.isfinite(f.tables)])
     total = float(finite.sum())
     if not total or SMALLEST_TOTAL < total < LARGEST_TOTAL:

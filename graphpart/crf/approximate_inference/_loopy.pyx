@@ -1,4 +1,4 @@
-"""Passes of reweighted sum-product messages over all factors, what they say of log Z, and forests of factors.
+"""Passes of reweighted sum-product messages over all factors, the estimate of log Z, and forests of factors.
 
 With weights r_f of factors, messages m_{f->i} in logarithms and ``B_i = -(unary energies) + sum over f of r_f m_{f->i}``,
 

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from graphpart.crf.binary_quadratic.next_flip cimport next_flip
+from graphpart.crf.binary_quadratic.flips cimport GP_BLOCK, next_flip, sweeps_of
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.stopping cimport Stopping
@@ -24,17 +24,6 @@ cdef extern from "<stdint.h>":
 
 cdef extern from *:
     """
-    #define GP_FLIPS 16   /* variables looked at together when annealing */
-    #define GP_BLOCK 32   /* variables of which the least gain is kept */
-
-    /* Whether a block has a variable that flips; thresholds stay below 2**31. */
-    GP_CLONES
-    static int32_t gp_any_flips(const int32_t *GP_RESTRICT gain, const float *GP_RESTRICT variates, float heat) {
-        int32_t any = 0, k;
-        for (k = 0; k < GP_FLIPS; k++) any |= gain[k] <= (int32_t)(heat * variates[k]);
-        return any;
-    }
-
     /* The sum of a row over variables with label 1. */
     #define GP_SUM(NAME, ENTRY)                                                                                  \\
     GP_CLONES                                                                                                    \\
@@ -93,7 +82,6 @@ cdef extern from *:
     GP_STEP(gp_step_16, int16_t)
     GP_STEP(gp_step_32, int32_t)
     """
-    int32_t any_flips "gp_any_flips" (const int32_t* gain, const float* variates, float heat) noexcept nogil
     int32_t sum_16 "gp_sum_16" (Py_ssize_t n, const int16_t* row, const int8_t* spins) noexcept nogil
     int32_t sum_32 "gp_sum_32" (Py_ssize_t n, const int32_t* row, const int8_t* spins) noexcept nogil
     void add_16 "gp_add_16" (
@@ -110,11 +98,7 @@ cdef extern from *:
         Py_ssize_t n, const int32_t* row, const int8_t* spins, int32_t spin, int32_t* gain, const int32_t* until,
         int32_t now, int32_t* least_free, int32_t* least
     ) noexcept nogil
-    enum:
-        GP_FLIPS
-        GP_BLOCK
 
-cdef double HOTTEST = 2.0**27  # variates stay below 2**4
 
 
 cdef int64_t fill_gains(
@@ -136,14 +120,27 @@ cdef int64_t fill_gains(
     return twice // 2
 
 
-cdef inline void flip(Py_ssize_t n, const entry_t* matrix, int32_t* gains, int8_t* spins, Py_ssize_t k) noexcept nogil:
-    cdef int32_t gain = gains[k]
-    if entry_t is int16_t:
-        add_16(n, matrix + k * n, spins, spins[k], gains)
-    else:
-        add_32(n, matrix + k * n, spins, spins[k], gains)
-    gains[k] = -gain
-    spins[k] = -spins[k]
+cdef struct Form:
+    Py_ssize_t n
+    const void* rows
+    int32_t* gains
+    int8_t* spins
+
+
+cdef void flip_16(void* form, Py_ssize_t k) noexcept nogil:
+    cdef Form* f = <Form*>form
+    cdef int32_t gain = f.gains[k]
+    add_16(f.n, <const int16_t*>f.rows + k * f.n, f.spins, f.spins[k], f.gains)
+    f.gains[k] = -gain
+    f.spins[k] = -f.spins[k]
+
+
+cdef void flip_32(void* form, Py_ssize_t k) noexcept nogil:
+    cdef Form* f = <Form*>form
+    cdef int32_t gain = f.gains[k]
+    add_32(f.n, <const int32_t*>f.rows + k * f.n, f.spins, f.spins[k], f.gains)
+    f.gains[k] = -gain
+    f.spins[k] = -f.spins[k]
 
 
 def energy_and_gains(const entry_t[:, ::1] matrix, const int32_t[::1] linear, const int8_t[::1] spins):
@@ -166,59 +163,20 @@ def anneal(
     Stopping stopping,
 ):
     """See `_sparse.anneal`."""
-    cdef Py_ssize_t n = linear.shape[0], i, b, k
-    cdef long long t, sweeps = temperatures.shape[0]
-    cdef uint64_t random = seed, mask = variates.shape[0] - GP_FLIPS, at = 0
+    cdef Py_ssize_t n = linear.shape[0]
     cdef int32_t[::1] gains = np.empty(n, np.int32)
     cdef int8_t[::1] found = np.empty(n, np.int8)
-    cdef int64_t energy, best
-    cdef float heat
-    cdef bint ended = False, moved
+    cdef Form f
+    cdef int64_t best
     if n == 0:
         return 0
-    cdef int32_t* d = &gains[0]
-    cdef int8_t* s = &spins[0]
-    cdef const entry_t* rows = &matrix[0, 0]
-    cdef const float* v = &variates[0]
+    f.n, f.rows, f.gains, f.spins = n, &matrix[0, 0], &gains[0], &spins[0]
     with nogil:
-        energy = fill_gains(matrix, linear, spins, gains)
-        best = energy
-        found[:] = spins
-        for t in range(sweeps):
-            heat = <float>min(temperatures[t], HOTTEST)
-            for i in range((n + GP_FLIPS - 1) // GP_FLIPS):
-                b = i * GP_FLIPS
-                if b % 4096 == 0:
-                    at = random_below(&random, variates.shape[0])
-                if b % 64 == 0 and stopping.poll(INFINITY):
-                    ended = True
-                    break
-                at = (at + GP_FLIPS) & mask
-                if b + GP_FLIPS <= n and not any_flips(d + b, v + at, heat):
-                    continue
-                for k in range(b, min(b + GP_FLIPS, n)):
-                    if d[k] <= <int32_t>(heat * v[at + k - b]):
-                        energy += d[k]
-                        flip(n, rows, d, s, k)
-            if ended:
-                break
-            if energy < best:
-                best = energy
-                memcpy(&found[0], s, n)
-        moved = not ended
-        while moved:
-            moved = False
-            for k in range(n):
-                if d[k] < 0:
-                    energy += d[k]
-                    flip(n, rows, d, s, k)
-                    moved = True
-            if stopping.poll(INFINITY):
-                break
-        if energy < best:
-            best = energy
+        best = fill_gains(matrix, linear, spins, gains)
+        if entry_t is int16_t:
+            best = sweeps_of(n, f.gains, f.spins, &found[0], best, temperatures, variates, seed, 64, flip_16, &f, stopping)
         else:
-            memcpy(s, &found[0], n)
+            best = sweeps_of(n, f.gains, f.spins, &found[0], best, temperatures, variates, seed, 64, flip_32, &f, stopping)
     return best
 
 
@@ -264,7 +222,7 @@ def tabu(
             since += 1
             if stopping.poll(INFINITY):
                 break
-            k = next_flip(n, GP_BLOCK, d, free, least, tabu_until, now, tenure < moves, best - energy, &random)
+            k = next_flip(n, d, free, least, tabu_until, now, tenure < moves, best - energy, &random)
             if k < 0:
                 break  # all are tabu
             gain = d[k]

@@ -6,12 +6,14 @@ are of integers, hence exact in any order.
 
 `anneal` is simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983): in each sweep, variables in order flip where the
 gain is at most the temperature times an exponential variate, that is with the probability of Metropolis et al. (1953).
-A block of variables is looked at together first; in the cold most have none that flips. Then it descends.
+Blocks of variables are tested together first, since at low temperatures most blocks have no variable that flips. A
+descent follows.
 
 `tabu` is one-flip tabu search (Glover 1989; Palubeckis 2006): the flip of least gain among variables that have not
-flipped for some moves, or any that leads below the best energy so far. Least gains are kept for blocks of variables, and
-only blocks in which a gain or the tabu status has changed are looked at anew. With all but some variables tabu for
-ever, and no repetition, the same moves relink paths between two labelings (Wang, Lü, Glover & Hao 2012).
+flipped for some moves, or any that leads below the best energy so far. The least gain of each block of variables is
+kept, and is recomputed only for blocks in which a gain or the tabu status has changed. If all variables are tabu except
+those in which two labelings differ, and no variable flips twice, the same moves are path relinking between the two
+labelings (Wang, Lü, Glover & Hao 2012).
 """
 
 from libc.math cimport INFINITY
@@ -20,7 +22,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from graphpart.crf.binary_quadratic.next_flip cimport next_flip
+from graphpart.crf.binary_quadratic.flips cimport GP_BLOCK, next_flip, sweeps_of
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.types cimport element_t, offset_t
@@ -36,16 +38,6 @@ cdef extern from "<stdint.h>":
 # The loops over blocks, in C for the sake of GP_CLONES.
 cdef extern from *:
     """
-    #define GP_FLIPS 16   /* variables looked at together when annealing */
-    #define GP_BLOCK 32   /* variables of which the least gain is kept */
-
-    /* Whether a block has a variable that flips; thresholds stay below 2**31. */
-    GP_CLONES
-    static int32_t gp_any_flips_32(const int32_t *GP_RESTRICT gain, const float *GP_RESTRICT variates, float heat) {
-        int32_t any = 0, k;
-        for (k = 0; k < GP_FLIPS; k++) any |= gain[k] <= (int32_t)(heat * variates[k]);
-        return any;
-    }
     /* The least gain in a block, of variables that are free at this time and of all. */
     GP_CLONES
     static void gp_least_32(const int32_t *GP_RESTRICT gain, const int32_t *GP_RESTRICT until, int32_t now,
@@ -80,19 +72,14 @@ cdef extern from *:
         *least = all;
     }
     """
-    int32_t any_flips_32 "gp_any_flips_32" (const int32_t* gain, const float* variates, float heat) noexcept nogil
     void least_32 "gp_least_32" (
         const int32_t* gain, const int32_t* until, int32_t now, int32_t count, int32_t* least_free, int32_t* least
     ) noexcept nogil
     void least_64 "gp_least_64" (
         const int64_t* gain, const int32_t* until, int32_t now, int32_t count, int64_t* least_free, int64_t* least
     ) noexcept nogil
-    enum:
-        GP_FLIPS
-        GP_BLOCK
 
 BLOCK = GP_BLOCK
-cdef double HOTTEST = 2.0**27  # variates stay below 2**4
 
 
 cdef int64_t fill_gains(
@@ -138,6 +125,25 @@ cdef inline void flip(
         gains[j] += couplings[e] * (s * spins[j])
 
 
+cdef struct Form:
+    const offset_t* starts
+    const element_t* neighbours
+    const void* couplings
+    void* gains
+    int8_t* spins
+
+
+# Inline, since calls would take a tenth of the time where rows are short.
+cdef inline void flip_32(void* form, Py_ssize_t k) noexcept nogil:
+    cdef Form* f = <Form*>form
+    flip(f.starts, f.neighbours, <const int32_t*>f.couplings, <int32_t*>f.gains, f.spins, k)
+
+
+cdef inline void flip_64(void* form, Py_ssize_t k) noexcept nogil:
+    cdef Form* f = <Form*>form
+    flip(f.starts, f.neighbours, <const int64_t*>f.couplings, <int64_t*>f.gains, f.spins, k)
+
+
 def energy_and_gains(
     const offset_t[::1] starts,
     const element_t[::1] neighbours,
@@ -169,69 +175,26 @@ def anneal(
 
     Looks for the best at the end of each sweep. The number of variates is a power of 2.
     """
-    cdef Py_ssize_t n = linear.shape[0], i, b, k
-    cdef long long t, sweeps = temperatures.shape[0]
-    cdef uint64_t random = seed, mask = variates.shape[0] - GP_FLIPS, at = 0
+    cdef Py_ssize_t n = linear.shape[0]
     cdef value_t[::1] gains = np.empty(n, np.int32 if value_t is int32_t else np.int64)
     cdef int8_t[::1] found = np.empty(n, np.int8)
-    cdef int64_t energy, best
-    cdef value_t threshold
-    cdef float heat
-    cdef double warm
-    cdef bint ended = False, moved
+    cdef Form f
+    cdef int64_t best
     if n == 0:
         return 0
-    cdef value_t* d = &gains[0]
-    cdef int8_t* s = &spins[0]
-    cdef const element_t* to = &neighbours[0] if neighbours.shape[0] else NULL
-    cdef const value_t* w = &couplings[0] if couplings.shape[0] else NULL
-    cdef const offset_t* first = &starts[0]
-    cdef const float* v = &variates[0]
+    f.starts, f.gains, f.spins = &starts[0], &gains[0], &spins[0]
+    f.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
+    f.couplings = &couplings[0] if couplings.shape[0] else NULL
     with nogil:
-        energy = fill_gains(starts, neighbours, couplings, linear, spins, gains)
-        best = energy
-        found[:] = spins
-        for t in range(sweeps):
-            warm = temperatures[t]
-            heat = <float>(warm if warm < HOTTEST else HOTTEST)
-            for i in range((n + GP_FLIPS - 1) // GP_FLIPS):
-                b = i * GP_FLIPS
-                if b % 4096 == 0:
-                    at = random_below(&random, variates.shape[0])
-                    if stopping.poll(INFINITY):
-                        ended = True
-                        break
-                at = (at + GP_FLIPS) & mask
-                if value_t is int32_t:
-                    if b + GP_FLIPS <= n and not any_flips_32(d + b, v + at, heat):
-                        continue
-                for k in range(b, min(b + GP_FLIPS, n)):
-                    if value_t is int32_t:
-                        threshold = <value_t>(heat * v[at + k - b])
-                    else:
-                        threshold = <value_t>(warm * v[at + k - b])
-                    if d[k] <= threshold:
-                        energy += d[k]
-                        flip(first, to, w, d, s, k)
-            if ended:
-                break
-            if energy < best:
-                best = energy
-                memcpy(&found[0], s, n)
-        moved = not ended
-        while moved:
-            moved = False
-            for k in range(n):
-                if d[k] < 0:
-                    energy += d[k]
-                    flip(first, to, w, d, s, k)
-                    moved = True
-            if stopping.poll(INFINITY):
-                break
-        if energy < best:
-            best = energy
+        best = fill_gains(starts, neighbours, couplings, linear, spins, gains)
+        if value_t is int32_t:
+            best = sweeps_of(
+                n, &gains[0], f.spins, &found[0], best, temperatures, variates, seed, 4096, flip_32, &f, stopping
+            )
         else:
-            memcpy(s, &found[0], n)
+            best = sweeps_of(
+                n, &gains[0], f.spins, &found[0], best, temperatures, variates, seed, 4096, flip_64, &f, stopping
+            )
     return best
 
 
@@ -299,7 +262,7 @@ def tabu(
             since += 1
             if stopping.poll(INFINITY):
                 break
-            k = next_flip(n, GP_BLOCK, d, free, least, tabu_until, now, tenure < moves, best - energy, &random)
+            k = next_flip(n, d, free, least, tabu_until, now, tenure < moves, best - energy, &random)
             if k < 0:
                 break  # all are tabu
             gain = d[k]

@@ -1,11 +1,12 @@
-"""Sequential reweighted message passing, made ready: the layout of messages, kinds of tables, triplets, weights.
+"""The preparation of sequential reweighted message passing: the layout of messages, kinds of tables, triplets, weights.
 
-A pair of variables u < v keeps one vector of messages: those to v once u has been visited, those to u once v has, in
-turn. The other end is implied, since a variable that is visited sends all the same. Pairs are sorted by u, so that the
-pairs to later variables of u stand together. Factors of at least three variables keep the messages to each of them, and
-so do **tight** pairs, which are part of triplets; their tables hold what triplets sent to them.
+A pair of variables u < v has one vector of messages: after a visit of u, these are the messages to v; after a visit of
+v, those to u. The messages to the other variable need not be stored, since a visited variable sends the same share to
+all factors. Pairs are sorted by u, so that the pairs of u with later variables are contiguous. Factors of at least
+three variables store the messages to each of their variables, and so do **tight** pairs, which are part of triplets;
+the tables of tight pairs include the amounts that triplets sent to them.
 
-The passes are in `_message_passing`, rounding and what leaves and enters are in `_rounding`.
+The passes are in `_message_passing`; rounding, and import and export of messages, are in `_rounding`.
 """
 
 import numpy as np

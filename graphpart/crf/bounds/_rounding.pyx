@@ -1,4 +1,4 @@
-"""Rounding of messages to labelings, and the messages as certificates have them, out and in."""
+"""Rounding of messages to labelings, and export and import of messages in the layout of certificates."""
 
 import numpy as np
 

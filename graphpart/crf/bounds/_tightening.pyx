@@ -1,4 +1,4 @@
-"""Kernels that look for cycles on which the present messages are not consistent, and say what each would gain."""
+"""Kernels that find cycles on which the present messages are not consistent, and the rise of the bound by each."""
 
 import numpy as np
 

@@ -40,6 +40,7 @@ WINDOW = 10  # iterations over which the rise of the bound is looked at
 LITTLE = 0.01  # share of the gap; after a rise by less over a window the bound is tightened
 LEAST = 0.001  # or, where nothing is left to add, after a rise by less the run ends
 TOLERANCE = 2.0**-36  # gap relative to the sum of absolute entries of a labeling that counts as closed
+CERTIFYING = 5e-8  # seconds for each entry of all tables, to make the certificate; a quarter of the time at most
 DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then after every so many
 
 
@@ -67,7 +68,7 @@ def message_passing(
     tightening : bool
         Whether to add violated cycles as larger factors once the bound hardly rises any more.
     time_limit : float, optional
-        Seconds. Making the certificate takes additional time.
+        Seconds. Up to a quarter of them are for making the certificate.
     max_iterations : int, optional
         Iterations, each of a pass forward and one in reverse.
     target : float, optional
@@ -110,9 +111,16 @@ def message_passing(
     f = as_factor_graph(problem)
     start = None if initial is None else start_of(f, initial)
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    ascent = Ascent(f, stopping, start, tightening)
+    kept = None  # time for the certificate
+    if stopping.remaining is not None:
+        kept = max(stopping.remaining - CERTIFYING * len(f.tables), 0.75 * stopping.remaining)
+    inner = stopping.child(kept, iterations=stopping.max_iterations)
+    ascent = Ascent(f, inner, start, tightening)
     ascent.whole = True
     why = ascent.run()
+    stopping.iterations = inner.iterations
+    if inner.reason is not None and stopping.reason is None:
+        stopping.stop(inner.reason)
     certificate = ascent.certificate("message-passing")
     # The bound of the certificate was rounded down at every step: what remains of a closed gap is rounding.
     closed = ascent.cost - certificate.bound <= ascent.tolerance

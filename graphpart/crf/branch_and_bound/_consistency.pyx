@@ -1,20 +1,20 @@
-"""Soft local consistency: costs move between factors and labels until the bound rises no more.
+"""Soft local consistency: costs are moved between factors and labels until the bound does not rise any more.
 
-Node consistency leaves out labels that cost too much beside the bound. Soft arc consistency has each factor send the
-least cost of each label to that label; the directional one lets the labels of variables of higher rank pay first; the
-existential one sees to it that each variable has a label that costs nothing, in itself and with some labels of its
-neighbours, and the bound rises where there is none (Larrosa & Schiex 2003; de Givry, Heras, Zytnicki & Larrosa 2005).
-In the end, variables with at most two neighbours are eliminated (Larrosa 2000): two of them get a factor of their own.
+Node consistency leaves out a label if its cost plus the bound reaches the best known energy. In soft arc consistency,
+each factor sends to each label the least cost of its entries with this label. In directional arc consistency, the
+labels of variables of higher rank send their costs to the factor first. In existential arc consistency, each variable
+has a label that costs nothing, by itself and with some label of each neighbour; if there is none, the bound is raised
+(Larrosa & Schiex 2003; de Givry, Heras, Zytnicki & Larrosa 2005). In the end, variables with at most two neighbours are
+eliminated (Larrosa 2000): two neighbours get a factor over both.
 """
 
 from libc.stdint cimport int32_t, int64_t
 
 from graphpart.crf.branch_and_bound._store cimport (
-    NARY, Store, View, add_unary, clear, cost_of, entry, forbid, is_live, queue_ac, queue_dac, queue_eac, queue_nc,
-    queue_out, remove, save, send, turn, view_of,
+    NARY, Store, View, add_unary, clear, cost_of, eliminate, entry, forbid, is_live, join, queue_ac, queue_dac, queue_eac,
+    queue_nc, queue_out, remove, save, send, turn, view_of,
 )
 from graphpart.crf.branch_and_bound._factors cimport first_of, has_support, project
-from graphpart.crf.branch_and_bound._elimination cimport eliminate, join
 from graphpart.stopping cimport Stopping
 
 cdef enum:

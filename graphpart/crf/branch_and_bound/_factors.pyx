@@ -1,7 +1,8 @@
-"""What single factors send to the labels of their variables.
+"""The amounts that single factors send to the labels of their variables.
 
-A factor of which two variables have several labels is a matrix, whatever its other variables are. For each label the
-partner that was the cheapest is remembered: as long as it costs nothing, its row need not be read again.
+If two variables of a factor have several labels left, the factor is a matrix, whatever its other variables are. For
+each label, the cheapest label of the other variable is remembered: as long as this entry is 0, the row need not be read
+again.
 """
 
 from libc.stdint cimport int32_t, int64_t

@@ -1,12 +1,14 @@
 """Hybrid best-first search: depth first up to a number of conflicts, then on from the open node with the least bound.
 
-A node is a list of decisions, each that a variable has a label or has not. The best open node is searched depth first;
-after so many conflicts all that is left of it becomes open nodes. That number doubles or halves such that the time for
-going back to open nodes stays a small share of the whole (Allouche, de Givry, Katsirelos, Schiex & Zytnicki 2015). The
-least bound of all open nodes is a lower bound at any time.
+A node is a list of decisions, each of which says that a variable has a label, or does not have it. The open node with
+the least bound is searched depth first. After a number of conflicts, the unsearched parts of this node become open
+nodes. The number of conflicts is doubled or halved such that returning to open nodes takes a small share of the time
+(Allouche, de Givry, Katsirelos, Schiex & Zytnicki 2015). The least bound of all open nodes is a lower bound at any
+time.
 
-The next variable is that of the last conflict if it still has several labels (Lecoutre, Sais, Tabary & Vidal 2009), else
-the one with the fewest labels for its weight; its label is that of the best labeling, or else the cheapest.
+The next variable is that of the last conflict if it still has several labels (Lecoutre, Sais, Tabary & Vidal 2009),
+else the one with the smallest ratio of number of labels to weight. Its label is that of the best labeling, or else the
+cheapest one.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -16,8 +18,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from graphpart.crf.branch_and_bound._consistency cimport CONFLICT, CONSISTENT, STOPPED, Outcome, first_amounts, propagate, queue_all
-from graphpart.crf.branch_and_bound._elimination cimport last_labels
-from graphpart.crf.branch_and_bound._store cimport Store, allocate, clear, is_live, release, remove, undo
+from graphpart.crf.branch_and_bound._store cimport Store, allocate, clear, is_live, last_labels, release, remove, undo
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
 from graphpart.stopping cimport Stopping

@@ -232,3 +232,6 @@ cdef void allocate(
     const int64_t[::1] table_start, int64_t[::1] tables, int64_t[::1] unary, int64_t[::1] delta,
     const int32_t[::1] rank, int64_t most_arena) except *
 cdef void release(Store* s) noexcept
+cdef void eliminate(Store* s, int x) noexcept nogil
+cdef int join(Store* s, int f) noexcept nogil
+cdef void last_labels(Store* s, int32_t* labels) noexcept nogil

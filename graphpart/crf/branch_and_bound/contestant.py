@@ -22,12 +22,12 @@ class BranchingParameters:
     """What branch and bound may take."""
 
     shrinking: float = 2e-7  #: seconds for each entry of all tables, to prepare the search
-    preparation: float = 0.1  #: share of the time that is left for message passing before
-    first_nodes: float = 0.05  #: share of the time that is left for the first nodes
+    preparation: float = 0.05  #: share of the time that is left for message passing before
+    first_nodes: float = 0.02  #: share of the time that is left for the first nodes
     renewing: float = 0.4  #: share of the time that is left, in parts of which a better bound at the root is looked for
     nodes: int = 20_000  #: where there is no time limit, at most,
     branched_in_all: float = 2.0**32  #: and this many entries of all tables times nodes
-    branched: float = 2.0**17  #: entries of all tables for each second that is left, up to which it is tried
+    branched: float = 2.0**18  #: entries of all tables for each second that is left, up to which it is tried
 
 
 class Branching(Contestant):

@@ -128,9 +128,8 @@ class BranchAndBound:
         if small.constant >= FORBIDDEN:
             raise InfeasibleProblem("every labeling is forbidden: elimination of variables leaves none")
         self._flat = flat_of(p)
-        ascent = Ascent(
-            p, stopping.child(iterations=stopping.max_iterations, plus=math.inf), self._inside(self.labels), False
-        )
+        inner = stopping.child(iterations=stopping.max_iterations, plus=math.inf)  # in units, and of fewer variables
+        ascent = Ascent(p, inner, self._inside(self.labels), tightening=False)
         ascent.run()
         self._take(self._outside(ascent.labels))
         messages, _ = ascent.passes.messages()

@@ -1,4 +1,4 @@
-"""What the kernels of elimination share: a plan as C pointers, and the memory that walking over a node takes."""
+"""Code that the kernels of elimination share: a plan as C pointers, and the memory for going through a node."""
 
 import numpy as np
 

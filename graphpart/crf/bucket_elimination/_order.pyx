@@ -313,7 +313,7 @@ cdef bint set_up(Graph* g, const offset_t* start, const element_t* neighbour) no
         return False
     if not hash_set_reserve(&g.pairs, start[n] // 2 + start[n] // 4 + 8):
         return False
-    if start[n]:
+    if start[n]:  # else `neighbour` may be null, which memcpy must not be given
         memcpy(g.pool, neighbour, start[n] * sizeof(element_t))
     for v in range(n):
         g.start[v] = start[v]

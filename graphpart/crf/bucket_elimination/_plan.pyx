@@ -1,20 +1,22 @@
-"""Kernel of plans: which tables are summed where.
+"""Kernels of plans: which tables are summed where, and in which order, before there are any numbers.
 
 A bucket holds the tables whose first variable in the order of elimination is the same. Its tables are summed and the
 variable is minimised out, which leaves a table over the other variables, the message, for the bucket of the first of
 these (Dechter 1999). Where a message would have more entries than allowed, the bucket is divided into mini-buckets
 (Dechter & Rish 2003): tables, largest first, go into the first mini-bucket that they fit. Each bucket or mini-bucket is
-one node of a forest, its message being used by its parent.
+one node of a forest, its message being used by its parent. `schedule` says in which order nodes are done, and where in
+memory their messages stand.
 """
 
 import numpy as np
 
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, qsort
+from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy
 
 from graphpart.kernels.growing cimport grow
 from graphpart.kernels.types cimport element_t, offset_t
+
 
 cdef offset_t TOO_LARGE = <offset_t>1 << 62
 
@@ -31,7 +33,7 @@ cdef struct Rows:       # compressed rows that grow
 
 cdef struct Sized:
     offset_t size
-    element_t table     # a factor, or ~node
+    element_t table     # a factor, or ~node; in a schedule a node
     element_t place     # in the bucket, for ties
 
 
@@ -341,3 +343,89 @@ cdef fill_in(Maker* maker, offset_t[::1] size, element_t[::1] parent):
         for j in range(maker.tables.start[i], maker.tables.start[i + 1]):
             if maker.tables.value[j] < 0:
                 parent[~maker.tables.value[j]] = <element_t>i
+
+
+cdef inline offset_t stored(const offset_t* size, element_t parent, element_t node) noexcept nogil:
+    """Entries of a message in memory: a root has none."""
+    return size[node] if parent >= 0 else 0
+
+
+def schedule(const element_t[::1] parent, const offset_t[::1] size):
+    """(order of nodes, place of each message, entries needed): children before parents, with little memory at any time.
+
+    Subtrees follow each other, among siblings that with the most memory beyond its own message first (Liu 1986). So
+    the messages that a node uses are always the last ones made on its level. Those of even levels are a stack from the left
+    end of one array, those of odd levels one from its right end.
+    """
+    cdef Py_ssize_t count = parent.shape[0], i, j, k, t = 0
+    cdef offset_t held, most, left = 0, right = 0, highest = 0
+    cdef element_t node, child, depth, down
+    order_array, place_array = np.empty(count, np.int32), np.zeros(count, np.int64)
+    cdef element_t[::1] order = order_array
+    cdef offset_t[::1] place = place_array
+    cdef offset_t[::1] begin = np.zeros(count + 3, np.int64), peak = np.zeros(count + 1, np.int64)
+    cdef element_t[::1] children = np.empty(count + 1, np.int32), stack = np.empty(count + 1, np.int32)
+    cdef offset_t[::1] done = np.zeros(count + 1, np.int64)
+    cdef Sized* sibling = <Sized*>malloc((count + 1) * sizeof(Sized))
+    if sibling == NULL:
+        raise MemoryError
+    with nogil:
+        # Rows of children; that of the roots is the last one.
+        for i in range(count):
+            begin[(parent[i] if parent[i] >= 0 else count) + 2] += 1
+        for i in range(1, count + 3):
+            begin[i] += begin[i - 1]
+        for i in range(count):
+            j = parent[i] if parent[i] >= 0 else count
+            children[begin[j + 1]] = <element_t>i
+            begin[j + 1] += 1
+        for i in range(count + 1):
+            k = begin[i + 1] - begin[i]
+            if k > 1:
+                for j in range(k):
+                    child = children[begin[i] + j]
+                    sibling[j].table = child
+                    sibling[j].place = <element_t>j
+                    sibling[j].size = peak[child] - stored(&size[0], parent[child], child)
+                qsort(sibling, k, sizeof(Sized), &larger_first)
+                for j in range(k):
+                    children[begin[i] + j] = sibling[j].table
+            held = most = 0
+            for j in range(begin[i], begin[i + 1]):
+                child = children[j]
+                most = max(most, held + peak[child])
+                held += stored(&size[0], parent[child], child)
+            if i < count:
+                peak[i] = max(most, held + stored(&size[0], parent[i], <element_t>i))
+            else:
+                highest = most
+        depth = 0
+        stack[0] = <element_t>count
+        done[0] = 0
+        while True:
+            node = stack[depth]
+            if begin[node] + done[depth] < begin[node + 1]:
+                child = children[begin[node] + done[depth]]
+                done[depth] += 1
+                depth += 1
+                stack[depth] = child
+                done[depth] = 0
+                continue
+            if depth == 0:
+                break
+            order[t] = node
+            t += 1
+            if depth & 1:
+                right += stored(&size[0], parent[node], node)
+                place[node] = highest - right
+            else:
+                place[node] = left
+                left += stored(&size[0], parent[node], node)
+            for j in range(begin[node], begin[node + 1]):
+                if depth & 1:
+                    left -= size[children[j]]
+                else:
+                    right -= size[children[j]]
+            depth -= 1
+    free(sibling)
+    return order_array, place_array, highest

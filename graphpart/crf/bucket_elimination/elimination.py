@@ -191,14 +191,17 @@ def eliminated(f: FactorGraph, found: EliminationOrder, stopping: Stopping) -> F
 def relaxed(f: FactorGraph, found: EliminationOrder, limit: int, stopping: Stopping) -> Incumbent:
     """Run small mini-buckets first, which give a labeling and a bound quickly, then the largest that fit."""
     best = _nothing_yet(f)
-    for plan in _relaxations(f, found.indices, limit):
+    for plan in _relaxations(f, found.indices, limit, stopping):
         if not best.improve(f, plan, stopping) or stopping.check(best.cost):
             break
     return best
 
 
-def _relaxations(f: FactorGraph, order: NDArray[np.int32], limit: int) -> list[Plan]:
-    """Plans of small mini-buckets and of the largest that fit the limit: all, one, or none."""
+def _relaxations(f: FactorGraph, order: NDArray[np.int32], limit: int, stopping: Stopping) -> list[Plan]:
+    """Plans of small mini-buckets and of the largest that fit the limit: all, one, or none.
+
+    Once time is over, the plans so far have to do.
+    """
 
     def fits(size: int) -> Plan | None:
         plan = make_plan(f, order, size)
@@ -208,7 +211,7 @@ def _relaxations(f: FactorGraph, order: NDArray[np.int32], limit: int) -> list[P
     first = fits(FIRST)
     low, high = (10, 62) if first is not None else (0, 10)
     best = first
-    while high - low > 1:  # a message of 2^low entries fits, one of 2^high does not
+    while high - low > 1 and not stopping.check(math.inf):  # a message of 2^low entries fits, one of 2^high does not
         middle = (low + high) // 2
         plan = fits(2**middle)
         if plan is None:

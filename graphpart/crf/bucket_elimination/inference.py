@@ -2,7 +2,7 @@
 
 The pass towards the roots is that of `elimination`, over (min, +), or over (+, *) in the log domain; all messages are
 kept. In a second pass, from the roots back, each bucket receives what the rest of the factor graph contributes to the
-labelings of its separator (Lauritzen & Spiegelhalter 1988; Shafer & Shenoy 1990; Dechter 1999); see `_distribute`.
+labelings of its separator (Lauritzen & Spiegelhalter 1988; Shafer & Shenoy 1990; Dechter 1999); see `_messages`.
 Samples are drawn against the order of elimination, each label given those before (Dawid 1992).
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _descend, _distribute
+from graphpart.crf.bucket_elimination import _descend, _messages
 from graphpart.crf.bucket_elimination.order import order_of
 from graphpart.crf.bucket_elimination.plan import Messages, Plan, collect, memory_of, text_of
 from graphpart.crf.exact_solvers.min_sum import Marginals
@@ -295,7 +295,7 @@ def _collect(f: FactorGraph, plan: Plan, stopping: Stopping, what: str, *, soft:
 def _distribute_all(
     f: FactorGraph, plan: Plan, messages: Messages, stopping: Stopping, what: str, *, soft: bool
 ) -> NDArray[np.float64]:
-    values = _distribute.distribute(
+    values = _messages.distribute(
         f._flat(), plan, messages.values, messages.taken, np.empty(plan.scratch), places(f), soft, stopping
     )
     if values is None:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.bucket_elimination import _blocks, _collect, _plan, _schedule
+from graphpart.crf.bucket_elimination import _blocks, _messages, _plan
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.labeling import forbidden_by
 from graphpart.errors import InfeasibleProblem, InvalidOption
@@ -106,14 +106,14 @@ class Plan:
     def scheduled(self) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
         """(order of nodes, places of messages, entries needed) for minimising."""
         if self.countable:
-            return _schedule.schedule(self.parent, self.size)
+            return _plan.schedule(self.parent, self.size)
         # Nobody will run this: in units of 2^24 entries the sums cannot overflow.
-        order, place, entries = _schedule.schedule(self.parent, self.size >> 24)
+        order, place, entries = _plan.schedule(self.parent, self.size >> 24)
         return order, place, entries << 24
 
     @cached_property
     def choice_start(self) -> NDArray[np.int64]:
-        return _collect.choice_bytes(self.domains, self.variable, self.size)
+        return _messages.choice_bytes(self.domains, self.variable, self.size)
 
     @property
     def bytes_to_minimise(self) -> int:
@@ -211,7 +211,7 @@ def collect(f: FactorGraph, plan: Plan, stopping: Stopping, *, keep: bool, soft:
     values = np.empty(entries)
     read = plan if keep else _Placed(plan, place)
     normalise = magnitude(f) < SAFE
-    taken, done, failed = _collect.collect(
+    taken, done, failed = _messages.collect(
         problem_of(f), read, order, values, choice_start, choices, soft, normalise, stopping
     )
     if failed >= 0:

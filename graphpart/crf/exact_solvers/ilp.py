@@ -105,7 +105,7 @@ def ilp(
     chosen = milp.pick_solver(solver, solver_options)
     trivial_bound(f)
     labels = np.zeros(f.n, np.int32) if initial is None else start_of(f, initial)
-    labels, cost = improve(f, labels, stopping.child())
+    labels, _ = improve(f, labels, stopping.child())
     simple = f.simplify()
     parts = sorted(split(simple, simple.components()), key=lambda one: len(one[1].tables))
     bounds, proven = [trivial_bound(part) for _, part in parts], True

@@ -132,9 +132,8 @@ def expanded(
 
 def random_expansions(f: FactorGraph, moves: Moves, labels: NDArray[np.int32], rng: np.random.Generator) -> Expansions:
     """Expansions in random order, with prepared moves, that start from labels and have not begun yet."""
-    return Expansions(
-        f, moves, labels, _rounds(list(range(int(f.domains.max(initial=0)))), "random", False, rng), False
-    )
+    every = list(range(int(f.domains.max(initial=0))))
+    return Expansions(f, moves, labels, _rounds(every, "random", False, rng), False)
 
 
 class Expansions:

@@ -16,7 +16,7 @@ Labels = NDArray[np.int32]
 
 
 class Contestant:
-    """What all contestants on one factor graph have in common; see `Contestant` in `common/race.py` for what is missing.
+    """What all contestants on one factor graph have in common; for what is missing see `common/race.py`.
 
     Attributes
     ----------

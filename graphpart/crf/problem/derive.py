@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group, places_within
-from graphpart.crf.problem import _derive
+from graphpart.crf.problem import _structure
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 
@@ -35,7 +35,7 @@ def condition(f: Graph, evidence: Mapping[Hashable, int]) -> Graph:
 def condition_on(f: Graph, given: NDArray[np.int32]) -> Graph:
     """Condition on an array of n labels, with -1 for variables that remain."""
     free = given < 0
-    start, scope, tables, constant, bad = _derive.condition(
+    start, scope, tables, constant, bad = _structure.condition(
         f.domains, f.scope_start, f.scope, f.table_start, f.tables, given
     )
     if bad >= 0:
@@ -58,7 +58,7 @@ def condition_on(f: Graph, given: NDArray[np.int32]) -> Graph:
 def simplify(f: Graph) -> Graph:
     """See `FactorGraph.simplify`."""
     start, scope, table_start, tables = _merged(f, 1) or f._flat()[1:]
-    return _like(f, *_derive.absorb_unary(f.domains, start, scope, table_start, tables))
+    return _like(f, *_structure.absorb_unary(f.domains, start, scope, table_start, tables))
 
 
 def merge(f: Graph) -> Graph:
@@ -122,6 +122,8 @@ def split(f: Graph, labels: NDArray[np.int32]) -> list[tuple[NDArray[np.int64], 
     O(size of all tables + number of components).
     """
     count = int(labels.max()) + 1 if f.n else 0
+    if count == 1 and not f.constant:
+        return [(np.arange(f.n), f)]
     variables, first_variable = group(labels, count)
     factors, first_factor = group(labels[f.scope[f.scope_start[:-1]]], count)
     place = places_within(variables, first_variable)

@@ -19,6 +19,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Found", "LabelVectors", "check_allowed", "finish", "forbidden_by", "least_entries", "trivial_bound"]
 
 STEP, EXACT = 2.0**-20, 2.0**32  # sums of multiples of the step are exact up to there
+FIRST = 1000  # terms that are looked at first: mostly one of them is no multiple
 
 
 class Found(NamedTuple):
@@ -71,7 +72,8 @@ def check_allowed(f: FactorGraph, labels: NDArray[np.int32]) -> None:
 
 def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:
     """(smallest entry of each table, their sum); InfeasibleProblem if one is inf, naming the factor."""
-    least, total = _structure.minima(f.table_start, f.tables)
+    least, total = f._cache.get("minima") or _structure.minima(f.table_start, f.tables)
+    f._cache["minima"] = least, total
     if total == math.inf:
         i = int(np.flatnonzero(np.isposinf(least))[0])
         raise InfeasibleProblem(f"factor {i} over {forbidden_by(f, i)} forbids every labeling")
@@ -85,7 +87,8 @@ def trivial_bound(f: FactorGraph) -> float:
     """
     least, total = least_entries(f)
     absolute = abs(f.constant) + float(np.abs(least).sum())
-    if absolute < EXACT and not np.fmod(least, STEP).any() and not math.fmod(f.constant, STEP):
+    likely = absolute < EXACT and not math.fmod(f.constant, STEP) and not np.fmod(least[:FIRST], STEP).any()
+    if likely and not np.fmod(least, STEP).any():
         return f.constant + total
     slack = 2.0**-51 * (abs(f.constant) + abs(total)) + 2.0**-74 * absolute
     return math.nextafter(f.constant + total - slack, -math.inf)

@@ -1,7 +1,7 @@
-"""Kernels of the improving mapping: what labels cost more than those they are mapped to, and where that may be negative.
+"""Kernels of the improving mapping: the costs of labels less those of their images, and where these may be negative.
 
-Labels of a variable that are mapped are numbered from 1; all that stay as they are share number 0, with the least of
-their entries. Variables without a mapped label are left out.
+The mapped labels of a variable are numbered from 1; all other labels share the number 0, with the least of their
+entries. Variables without a mapped label are left out.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Conditional random fields: parameters of factor templates learned from labelled structures.
 
 `structures` defines the input, `templates` the shared parameters, `objective` the likelihood and the pseudolikelihood
-of labels with their gradients (kernels `_forest`, `_pseudolikelihood`), which `descent` minimises. `max_margin` trains
+of labels with their gradients (kernel `_losses`), which `descent` minimises. `max_margin` trains
 by `frank_wolfe` and the solvers of `inference`. `model` has the public class, `files` writes and reads it, and `labels`
 turns labels of any type into indices.
 """

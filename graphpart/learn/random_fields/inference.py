@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.auto import auto
 from graphpart.crf.bounds.message_passing import message_passing
+from graphpart.crf.choosing import auto
 from graphpart.crf.exact_solvers.min_sum import min_sum
 from graphpart.crf.graph_cuts.expansion import expansion
 from graphpart.crf.graph_cuts.graph_cut import graph_cut

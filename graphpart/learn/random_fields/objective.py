@@ -3,7 +3,7 @@
     phi(theta) = - sum over structures of log P(y | x; theta)  +  ||theta||^2 / (2 sigma^2)
 
 in natural logarithms (Lafferty, McCallum & Pereira 2001). Its gradient is the expected attributes minus those of the
-labels. Exact expectations are computed by messages on forests (`_forest`), or by elimination if there are cycles and
+labels. Exact expectations are computed by messages on forests (`_losses`), or by elimination if there are cycles and
 the width is small. The pseudolikelihood (Besag 1975), a product of the probabilities of each label given its
 neighbours, needs neither. Both functions are convex.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from graphpart.crf.bucket_elimination import elimination_order, marginals
 from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
-from graphpart.learn.random_fields import _forest, _pseudolikelihood
+from graphpart.learn.random_fields import _losses
 from graphpart.learn.random_fields.structures import Packed
 from graphpart.learn.random_fields.templates import Template
 
@@ -67,7 +67,7 @@ class Pseudolikelihood:
         """phi and its gradient."""
         scores, numbers = self.template.scores(self.data, theta)
         derivative = np.empty_like(numbers)
-        loss = _pseudolikelihood.losses(
+        loss = _losses.losses(
             scores, numbers, self.template.tie, self.data.pairs, *self.incidence, self.labels, derivative
         )
         gradient = self.template.gradient(self.data, scores, derivative)
@@ -85,7 +85,7 @@ def expectations(
     if data.forest is None:
         return _by_elimination(template, data, scores, numbers, order)
     expected = np.zeros_like(numbers)
-    log_z, spread = _forest.shift(scores)
+    log_z, spread = _losses.shift(scores)
     if len(numbers) == 1:
         high = float(numbers[0, template.tie].max(initial=-math.inf))
         range_of_pair = high - float(numbers[0, template.tie].min(initial=math.inf)) if template.labels else 0.0
@@ -108,9 +108,9 @@ def expectations(
         with np.errstate(over="ignore"):
             np.exp(scores, out=scores)
             np.exp(np.minimum(shifted, 0.0, out=shifted), out=shifted)
-        log_z += _forest.sum_product(scores, shifted, *graph)
+        log_z += _losses.sum_product(scores, shifted, *graph)
     else:
-        log_z += _forest.sum_product_log(scores, shifted, *graph)
+        log_z += _losses.sum_product_log(scores, shifted, *graph)
     return log_z, scores, expected
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidProblem
-from graphpart.learn.random_fields import _forest, _pseudolikelihood
+from graphpart.learn.random_fields import _losses
 
 __all__ = ["Packed", "Structure", "chain", "grid", "pack"]
 
@@ -178,12 +178,12 @@ class Packed:
     @cached_property
     def forest(self) -> tuple[Pairs, Pairs, Pairs, Pairs] | None:
         """The order in which messages go to the roots, and the roots; None if there are cycles."""
-        return _forest.schedule(self.n, self.pairs)
+        return _losses.schedule(self.n, self.pairs)
 
     @cached_property
     def incidence(self) -> tuple[NDArray[np.int64], Pairs]:
         """The pairs of each variable."""
-        return _pseudolikelihood.incidence(self.n, self.pairs)
+        return _losses.incidence(self.n, self.pairs)
 
     def split(self, rows: NDArray[Any]) -> list[NDArray[Any]]:
         """Rows of all variables as one array for each structure."""

@@ -1,13 +1,13 @@
 """Kernel of simulated annealing over moves of one element, on compressed rows of stored pairs.
 
-A sweep looks at every element once: with the temperature times an exponential variate as threshold, it moves to a
-random one of those subsets, linked to it by a stored pair or empty, that change the cost by at most this threshold;
-so a move that costs d is accepted with probability proportional to exp(-d / temperature). Each element remembers the
-change of cost by its best move until a neighbour moves; as long as the threshold stays below, it need not be looked
-at. At low temperatures this skips nearly all elements.
+A sweep examines every element once. The threshold is the temperature times an exponential variate. Of the subsets that
+a stored pair links to the element, and the empty set, the element moves to a random one for which the cost changes by
+at most the threshold; so a move that costs d is accepted with probability proportional to exp(-d / temperature). Each
+element remembers the change of cost by its best move until a neighbour moves; as long as the threshold is below, the
+element is skipped. At low temperatures nearly all elements are skipped.
 
-With a background, what an element pays in its own subset is computed anew from the sums of weights each time, so that
-only what it would pay elsewhere may have changed since it was looked at; the descent at the end looks at all.
+With a background, the cost of an element in its own subset is recomputed from the sums of weights each time. So only
+its cost in other subsets may be out of date when an element is skipped; the descent at the end examines all elements.
 """
 
 import numpy as np

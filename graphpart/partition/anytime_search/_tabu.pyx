@@ -1,10 +1,11 @@
 """Kernel of tabu search over moves of one element, on a small matrix of integer costs.
 
 An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A step makes
-the best move that is allowed, to any subset or the empty set, whatever its sign; ties are broken at random, so that
-plateaus are walked on. An element may not go back to the subset that it left for some steps, unless that leads to a
-new best partition. (Swaps, and chains in which one element makes room for another, are two and more such steps.) After
-so many steps without a new best one, some elements of the best partition move at random, and the search goes on there.
+the best allowed move, to any subset or the empty set, also if it raises the cost; ties are broken at random, so that
+the search moves across plateaus. For some steps, an element may not move back to the subset that it left, unless this
+gives a new best partition. (Swaps, and chains in which one element makes room for another, are two or more such steps.)
+After a number of steps without a new best partition, some elements of the best partition move at random, and the search
+continues from there.
 """
 
 import numpy as np

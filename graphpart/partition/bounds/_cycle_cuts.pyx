@@ -1,8 +1,14 @@
-"""Kernel that finds violated cycle inequalities where only some pairs are variables, along shortest paths.
+"""Kernels that find violated cycle inequalities where only some pairs are variables, along shortest paths.
 
-A pair has the length ``1 - y``. The inequality of a cycle, closed by a pair e, is violated iff the path of the others is
-shorter than e. From each element, Dijkstra's algorithm goes no further than the longest pair that closes a cycle there,
-and ends once all these pairs are decided; work is in proportion to what is reached, not to n.
+A pair has the length ``1 - y``. The inequality of a cycle, closed by a pair e, is violated iff the path of the other
+pairs is shorter than e. From each element, `cycles` runs Dijkstra's algorithm no further than the longest pair that
+closes a cycle there, and ends when all these pairs are decided. The work is in proportion to the elements that are
+reached, not to n.
+
+`far_cycles` finds long cycles. Elements that are joined at no length form clusters, and Dijkstra's algorithm goes from
+cluster to cluster, once for all pairs that close cycles at a cluster. Within a cluster every path has no length; the
+one with the fewest pairs is taken, found breadth first from its end. So long paths take little time, whatever the
+number of elements in a cluster.
 """
 
 import numpy as np
@@ -13,7 +19,8 @@ from graphpart.kernels.heap cimport Keyed, Nearest, nearest_offer, nearest_pop
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.stopping cimport Stopping
 
-cdef double HOP = 1e-7      # added to every length: of paths of the same length, one with few pairs is found
+
+cdef double HOP = 1e-7      # added to every length: of paths of the same length, one with few pairs or clusters is found
 
 
 def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const double[::1] lengths,
@@ -99,5 +106,147 @@ def cycles(const offset_t[::1] starts, const element_t[::1] neighbours, const do
                 x = touched[i]
                 distance[x], settled[x], place[x] = INFINITY, 0, -1
             h.size = 0
-    joined = np.concatenate(elements) if elements else np.zeros(0, np.int32)
-    return np.array(begins, np.int64), joined, np.array(amounts, np.float64), np.array(violated, np.int64)
+    return np.array(begins, np.int64), _joined(elements), np.array(amounts, np.float64), np.array(violated, np.int64)
+
+
+cdef struct Within:
+    const offset_t* starts
+    const element_t* neighbours
+    element_t* before
+    element_t* queue
+    offset_t* seen              # when an element was last reached
+    offset_t now, work
+
+
+cdef Py_ssize_t trace(Within* w, element_t first, element_t last, element_t* path, Py_ssize_t size) noexcept nogil:
+    """Append a shortest path within a cluster, from the first to the last element; the new size."""
+    cdef Py_ssize_t head = 0, tail = 1, i
+    cdef element_t x = last, z
+    w.now += 1
+    w.queue[0] = last
+    w.seen[last] = w.now
+    while x != first and head < tail:
+        x = w.queue[head]
+        head += 1
+        w.work += w.starts[x + 1] - w.starts[x] + 1
+        for i in range(w.starts[x], w.starts[x + 1]):
+            z = w.neighbours[i]
+            if w.seen[z] != w.now:
+                w.seen[z] = w.now
+                w.before[z] = x
+                w.queue[tail] = z
+                tail += 1
+                if z == first:
+                    x = z
+                    break
+    while True:
+        path[size] = x
+        size += 1
+        if x == last:
+            return size
+        x = w.before[x]
+
+
+def far_cycles(const element_t[::1] cluster, const offset_t[::1] within, const element_t[::1] beside,
+               const offset_t[::1] starts, const element_t[::1] neighbours, const double[::1] lengths,
+               const element_t[::1] tails, const element_t[::1] heads,
+               const offset_t[::1] closing, const element_t[::1] near, const element_t[::1] far,
+               const double[::1] longest, double tolerance, Py_ssize_t begin, Py_ssize_t limit, offset_t work,
+               Stopping stopping):
+    """Cycles that are violated by more than `tolerance`, one for each pair that closes any, as far as limits allow.
+
+    Elements of a cluster hang together by pairs of no length, those of a to ``beside[within[a]:within[a + 1]]``.
+    Cluster k is linked to others by arcs ``starts[k]`` to ``starts[k + 1]``: from element ``tails[i]`` in it to
+    ``heads[i]`` in cluster ``neighbours[i]``. Cycles are closed by pairs ``{near[i], far[i]}`` of length ``longest[i]``,
+    the first in cluster k for i from ``closing[k]`` to ``closing[k + 1]``; both may be in it. Clusters take their turn
+    from `begin` on, until all had it, `limit` cycles are found, or so many pairs are looked at.
+    Returns (starts, elements from one end of the closing pair to the other, violations, whose turn it would be).
+    """
+    cdef Py_ssize_t count = starts.shape[0] - 1, n = cluster.shape[0], turn, i, reached, targets, size, arc, at
+    cdef element_t a, x, z, c
+    cdef double bound, key
+    cdef Nearest h
+    cdef Within w
+    cdef unsigned char[::1] heap = np.empty((count + 1) * sizeof(Keyed), np.uint8)
+    cdef element_t[::1] place = np.full(count + 1, -1, np.int32)
+    cdef double[::1] distance = np.full(count + 1, INFINITY)
+    cdef offset_t[::1] before = np.empty(count + 1, np.int64)
+    cdef element_t[::1] origin = np.empty(count + 1, np.int32), touched = np.empty(count + 1, np.int32)
+    cdef offset_t[::1] wanted = np.zeros(count + 1, np.int64)
+    cdef unsigned char[::1] settled = np.zeros(count + 1, np.uint8)
+    cdef element_t[::1] parent = np.empty(n + 1, np.int32), queue = np.empty(n + 1, np.int32)
+    cdef offset_t[::1] seen = np.zeros(n + 1, np.int64)
+    path = np.empty(n + 1, np.int32)
+    cdef element_t[::1] path_view = path
+    begins, elements, amounts = [0], [], []
+    h.first, h.place, h.size = <Keyed*>&heap[0], &place[0], 0
+    w.starts, w.before, w.queue, w.seen = &within[0], &parent[0], &queue[0], &seen[0]
+    w.neighbours = &beside[0] if beside.shape[0] else NULL
+    w.now, w.work = 0, 0
+    a = 0
+    for turn in range(count):
+        a = <element_t>((begin + turn) % count)
+        if closing[a] == closing[a + 1]:
+            continue
+        if len(amounts) >= limit or w.work > work or stopping.poll(INFINITY):
+            return np.array(begins, np.int64), _joined(elements), np.array(amounts, np.float64), a
+        with nogil:
+            bound, targets, reached = 0.0, 0, 1
+            for i in range(closing[a], closing[a + 1]):
+                c = cluster[far[i]]
+                if c != a:
+                    if longest[i] - tolerance > bound:
+                        bound = longest[i] - tolerance
+                    targets += not wanted[c]
+                    wanted[c] = 1
+            distance[a] = 0.0
+            touched[0] = a
+            nearest_offer(&h, 0.0, a)
+            while h.size and targets:
+                key = h.first.key
+                if key >= bound:
+                    break
+                x = nearest_pop(&h)
+                settled[x] = 1
+                if wanted[x]:
+                    wanted[x] = 0
+                    targets -= 1
+                w.work += starts[x + 1] - starts[x] + 1
+                for i in range(starts[x], starts[x + 1]):
+                    z = neighbours[i]
+                    if settled[z]:
+                        continue
+                    key = distance[x] + lengths[i] + HOP
+                    if key < distance[z] and key < bound:
+                        if distance[z] == INFINITY:
+                            touched[reached] = z
+                            reached += 1
+                        distance[z], before[z], origin[z] = key, i, x
+                        nearest_offer(&h, key, z)
+        settled[a] = 1  # also where no other cluster was wanted
+        for at in range(closing[a], closing[a + 1]):
+            c = cluster[far[at]]
+            wanted[c] = 0
+            if not settled[c] or distance[c] >= longest[at] - tolerance:
+                continue
+            with nogil:
+                size, x = 0, far[at]
+                while c != a:
+                    arc = before[c]
+                    size = trace(&w, x, heads[arc], &path_view[0], size)
+                    x, c = tails[arc], origin[c]
+                size = trace(&w, x, near[at], &path_view[0], size)
+            if size > 2:
+                elements.append(path[:size].copy())
+                begins.append(begins[len(begins) - 1] + size)
+                amounts.append(longest[at] - distance[cluster[far[at]]])
+        with nogil:
+            for i in range(reached):
+                x = touched[i]
+                distance[x], settled[x], place[x] = INFINITY, 0, -1
+            h.size = 0
+    return np.array(begins, np.int64), _joined(elements), np.array(amounts, np.float64), (begin + count) % max(count, 1)
+
+
+def _joined(elements):
+    return np.concatenate(elements) if elements else np.zeros(0, np.int32)

@@ -31,3 +31,16 @@ def reflect(
 def compressed(
     starts: Any, middles: Any, pairs: Any, place: Any, y: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
+def project(
+    starts: Any,
+    middles: Any,
+    pairs: Any,
+    rhs: Any,
+    row_steps: Any,
+    lower: Any,
+    upper: Any,
+    step: float,
+    point: Any,
+    prices: Any,
+    rest: Any,
+) -> None: ...

@@ -1,4 +1,4 @@
-"""Kernels over the inequalities of a relaxation, row by row on flat arrays: the primal-dual method, and sums.
+"""Kernels over the inequalities of a relaxation, row by row on flat arrays: sums, the primal-dual method, projection.
 
 Row k has the variables ``pairs[starts[k]:middles[k]]`` with sign +, those up to ``starts[k + 1]`` with sign -.
 """
@@ -13,7 +13,7 @@ from graphpart.stopping cimport Stopping
 
 
 cdef double ROOM = -0.05   # a row with multiplier 0 and more room than this is not looked at ...
-cdef int REST = 4          # ... in so many steps
+cdef int REST = 4          # ... in so many steps or sweeps
 
 
 def arrange(const offset_t[::1] starts, const element_t[::1] pairs, const signed char[::1] signs, const uint64_t[::1] words):
@@ -194,3 +194,45 @@ def compressed(const offset_t[::1] starts, const offset_t[::1] middles, const el
             new_starts[k + 1] = at
             taken[k] = sum
     return starts_array, middles_array, out_array[:at], taken_array
+
+
+cdef inline double clipped(double value, double low, double high) noexcept nogil:
+    value = low if value < low else value
+    return high if value > high else value
+
+
+def project(const offset_t[::1] starts, const offset_t[::1] middles, const element_t[::1] pairs, const double[::1] rhs,
+          const double[::1] row_steps, const double[::1] lower, const double[::1] upper, double step,
+          double[::1] point, double[::1] prices, unsigned char[::1] rest):
+    """One pass over the rows, in place.
+
+    `point` is what is to be projected, less ``step * prices`` times the rows; with its bounds as limits it is the
+    projection once no price changes.
+    """
+    cdef Py_ssize_t k, e
+    cdef offset_t i
+    cdef double value, change
+    with nogil:
+        for k in range(rhs.shape[0]):
+            if rest[k]:
+                rest[k] -= 1
+                continue
+            value = -rhs[k]
+            for i in range(starts[k], middles[k]):
+                e = pairs[i]
+                value += clipped(point[e], lower[e], upper[e])
+            for i in range(middles[k], starts[k + 1]):
+                e = pairs[i]
+                value -= clipped(point[e], lower[e], upper[e])
+            if prices[k] == 0 and value < ROOM:
+                rest[k] = REST
+                continue
+            change = row_steps[k] / step * value
+            change = change if prices[k] + change > 0 else -prices[k]
+            if change != 0:
+                prices[k] += change
+                change *= step
+                for i in range(starts[k], middles[k]):
+                    point[pairs[i]] -= change
+                for i in range(middles[k], starts[k + 1]):
+                    point[pairs[i]] += change

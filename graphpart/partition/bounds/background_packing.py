@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
-from graphpart.partition.bounds import _message_passing
-from graphpart.partition.bounds._background_packing import ImplicitPairs
+from graphpart.partition.bounds import _packing
+from graphpart.partition.bounds._implicit_packing import ImplicitPairs
 from graphpart.partition.bounds.cycle_packing import STAGES, pack_pairs
 from graphpart.partition.bounds.message_passing import ROUNDS
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
@@ -100,8 +100,7 @@ class ImplicitPacking:
             self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST_STAR, False, self.stopping)
         self.pairs.stars(rest, capacity[:m], order, 0.0, 2, 2, False, self.stopping)
         self.pairs.cycles(rest, REACH, self.stopping)
-        ends, elements, term_ends, terms, amounts = self.pairs.end()
-        starts = np.concatenate([[0], ends])
+        starts, elements, term_ends, terms, amounts = self.pairs.end()
         triangular = np.diff(starts) * (np.diff(starts) - 1) // 2 == np.diff(np.concatenate([[0], term_ends]))
         stars = triangular & (np.diff(starts) > 3)
         found = Inequalities(
@@ -121,7 +120,7 @@ class ImplicitPacking:
         """Redistribute capacities, if this raises the value."""
         capacity = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
         worth, shared = self._worth(), self.amounts.copy()
-        _message_passing.share(self._ends, self._terms, capacity, worth, shared, SWEEPS, self.stopping)
+        _packing.share(self._ends, self._terms, capacity, worth, shared, SWEEPS, self.stopping)
         if float((shared * worth).sum()) > self.value:
             self.amounts = shared
 

@@ -2,8 +2,8 @@
 
 The algorithm is that of `relaxation`, but only some pairs are variables. All other pairs repel, and their value is 0 as
 long as this satisfies all inequalities. If a point violates an inequality in which such a pair has the sign minus, the
-pair becomes a variable (pricing). The inequalities are those of stars, which include conflicted triangles, and those of
-cycles that listed pairs close. The relaxation starts from the result of message passing.
+pair becomes a variable (column generation). The inequalities are those of stars, which include conflicted triangles,
+and those of cycles that listed pairs close. The relaxation starts from the result of message passing.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.partition.bounds import _message_passing
+from graphpart.partition.bounds import _packing
 from graphpart.partition.bounds.cycle_packing import FEW, STAGES, pack, pack_matrix, pack_pairs
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition
@@ -71,7 +71,7 @@ def rounds_of_messages(
         pairs = np.searchsorted(keys, terms)
         capacity = np.abs(cost)
         shared = amounts.copy()
-        _message_passing.share(starts, pairs, capacity, worth, shared, SWEEPS, stopping)
+        _packing.share(starts, pairs, capacity, worth, shared, SWEEPS, stopping)
         if shared @ worth > before:
             amounts = shared
         load = np.bincount(pairs, np.repeat(amounts, np.diff(starts)), len(cost))

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
-from graphpart.partition.bounds import _cuts, _cycle_cuts, _far_cycles, _primal_dual
+from graphpart.partition.bounds import _cuts, _cycle_cuts, _primal_dual
 from graphpart.partition.bounds.message_passing import ROUNDS, pass_messages
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, WHEEL, Inequalities
@@ -330,7 +330,7 @@ class Relaxation:
         tails, heads = tails[arcs], heads[arcs]
         by_cluster, closing = group(cluster[self.u[cuts]], count)
         cuts = cuts[by_cluster]
-        begins, elements, amounts, self._turn = _far_cycles.far_cycles(
+        begins, elements, amounts, self._turn = _cycle_cuts.far_cycles(
             cluster, within, beside, starts, cluster[heads], length[across][arcs % max(1, len(across))], tails, heads,
             closing, self.u[cuts], self.v[cuts], length[cuts], tolerance - NOTHING,
             int(self._turn * count) % max(1, count), int(MOST_FAR * len(self.cost)) + 100,

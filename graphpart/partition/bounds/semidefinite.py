@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.blas import one_thread
-from graphpart.partition.bounds import _projection
+from graphpart.partition.bounds import _primal_dual
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import FINEST, LITTLE, PATIENCE, VIOLATED, Relaxation
 from graphpart.partition.certificates.inequalities import Inequalities
@@ -104,7 +104,9 @@ class Semidefinite:
             y = Y[r.u, r.v]
             start = y + added[r.u, r.v] - step * (r.given + pull)
             point = start.copy()
-            _projection.sweep(starts, middles, pairs, rhs, row_steps, r.lower, r.upper, step, point, multipliers, rest)
+            _primal_dual.project(
+                starts, middles, pairs, rhs, row_steps, r.lower, r.upper, step, point, multipliers, rest
+            )
             pull += (start - point) / step
             before, z = z, np.clip(point, r.lower, r.upper)
             M[r.u, r.v] += MOVE * (z - y)

@@ -36,6 +36,8 @@ def brute_force(
 ) -> PartitionResult:
     """Find a partition of least cost by enumeration.
 
+    Also known as ``enumeration``.
+
     Parameters
     ----------
     problem : SetPartition or networkx.Graph

@@ -74,6 +74,8 @@ def ilp(
 ) -> PartitionResult:
     """Solve a problem to proven optimality by integer programming.
 
+    Also known as ``integer-program`` or ``mip``.
+
     Parameters
     ----------
     problem : SetPartition or networkx.Graph

@@ -1,10 +1,10 @@
 """Kernels of greedy moving and of its Kernighan-Lin form, on compressed rows of stored pairs.
 
 All elements that may move wait in a heap, keyed by the change of cost that their best move makes. A move of element a
-changes this value for its neighbours only. It is not computed anew at once: a lower bound on it follows from the cost of
-the one pair, and an element is looked at again only when its bound comes first. A subset that no stored pair links
-to an element is as good for it as the empty set; it matters only to an element that is alone. All sums are exact, in fixed
-point (see kernels/fixed.pxd).
+changes this value for its neighbours only. It is not computed anew at once: a lower bound on it follows from the cost
+of the one pair, and an element is looked at again only when its bound comes first. A subset that no stored pair links
+to an element is as good for it as the empty set; it matters only to an element that is alone. All sums are exact, in
+fixed point (see kernels/fixed.pxd).
 
 A background that repels, as k > 0 terms (see kernels/terms.pxd), adds a product of sums of weights to the cost of an
 element to a subset, the same each time. Only subsets that a stored pair links to an element, and the empty set, can
@@ -28,6 +28,7 @@ from libc.stdlib cimport free, malloc
 from graphpart.kernels.bitset cimport Bitset, bitset_add, bitset_free, bitset_make, bitset_next, bitset_remove
 from graphpart.kernels.boxes cimport Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
 from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.terms cimport (
     TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_partners, terms_put, terms_slope,
@@ -94,65 +95,42 @@ cdef struct State:
 
 # -------------------------------------------------------------------------------------------------------------- heap
 
-cdef inline bint before(Waiting x, Waiting y) noexcept nogil:
+cdef inline bint before(void* context, const void* one, const void* other) noexcept nogil:
+    cdef const Waiting* x = <const Waiting*>one
+    cdef const Waiting* y = <const Waiting*>other
     return x.delta < y.delta or (x.delta == y.delta and x.element < y.element)
 
 
+cdef inline void note_place(void* context, const void* record, Py_ssize_t at) noexcept nogil:
+    (<State*>context).place[(<const Waiting*>record).element] = <element_t>at
+
+
+cdef inline Heap heap_of(State* s) noexcept nogil:
+    return Heap(s.heap, s.waiting, sizeof(Waiting), before, note_place, s)
+
+
 cdef void up(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
-    cdef Py_ssize_t parent
-    while at > 0:
-        parent = (at - 1) >> 2
-        if not before(item, s.heap[parent]):
-            break
-        s.heap[at] = s.heap[parent]
-        s.place[s.heap[at].element] = <element_t>at
-        at = parent
-    s.heap[at] = item
-    s.place[item.element] = <element_t>at
+    heap_rise(heap_of(s), at, &item)
 
 
 cdef void down(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
-    cdef Py_ssize_t child, first, k
-    while True:
-        child = 4 * at + 1
-        if child >= s.waiting:
-            break
-        first = child
-        for k in range(child + 1, min(child + 4, s.waiting)):
-            if before(s.heap[k], s.heap[first]):
-                first = k
-        if not before(s.heap[first], item):
-            break
-        s.heap[at] = s.heap[first]
-        s.place[s.heap[at].element] = <element_t>at
-        at = first
-    s.heap[at] = item
-    s.place[item.element] = <element_t>at
+    heap_sink(heap_of(s), at, &item)
 
 
-cdef void set_delta(State* s, element_t a, fixed_t delta) noexcept nogil:
-    cdef Py_ssize_t at = s.place[a]
-    cdef Waiting item
-    item.delta = delta
-    item.element = a
-    if before(item, s.heap[at]):
-        up(s, at, item)
-    else:
-        down(s, at, item)
+cdef void settle(State* s, Py_ssize_t at, Waiting item) noexcept nogil:
+    heap_settle(heap_of(s), at, &item)
+
+
+cdef inline void set_delta(State* s, element_t a, fixed_t delta) noexcept nogil:
+    settle(s, s.place[a], Waiting(delta, a))
 
 
 cdef void take_out(State* s, element_t a) noexcept nogil:
     cdef Py_ssize_t at = s.place[a]
-    cdef Waiting last
     s.place[a] = -1
     s.waiting -= 1
-    last = s.heap[s.waiting]
-    if at == s.waiting:
-        return
-    if at and before(last, s.heap[(at - 1) >> 2]):
-        up(s, at, last)
-    else:
-        down(s, at, last)
+    if at < s.waiting:
+        settle(s, at, s.heap[s.waiting])
 
 
 # ------------------------------------------------------------------------------------------------------------- terms

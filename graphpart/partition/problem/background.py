@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from graphpart.display import number
 from graphpart.errors import InvalidProblem
-from graphpart.kernels import _background
+from graphpart.kernels import _pairs
 from graphpart.partition.problem.inputs import frozen
 
 __all__ = ["SMALL", "Background", "background_of"]
@@ -151,7 +151,7 @@ class Background:
 
     def contract(self, labels: NDArray[np.int32], k: int) -> Background:
         """The background between subsets."""
-        return self._mapped(lambda x: _background.sums_by_label(x, labels, k))
+        return self._mapped(lambda x: _pairs.sums_by_label(x, labels, k))
 
     def restrict(self, elements: NDArray[np.integer[Any]]) -> Background:
         """The background between some elements."""

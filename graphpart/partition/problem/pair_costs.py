@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
-from graphpart.kernels import _background, _pairs
+from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
 
@@ -330,7 +330,7 @@ class PairCosts(Shown):
             if self.n and not 0 <= labels.min() <= labels.max() < self.n:
                 labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
             terms = self.background
-            return _background.cost_of_background(self.u, self.v, self.cost, labels, terms.beta, terms.vectors)
+            return _pairs.cost_of_pairs(self.u, self.v, self.cost, labels, terms.beta, terms.vectors)
         return float(_pairs.cost_of_pairs(self.u, self.v, self.cost, labels))
 
     def objective(self, cost: float) -> float:

@@ -22,3 +22,13 @@ def collect(
     normalise: bool,
     stopping: Stopping,
 ) -> tuple[F64, int, int]: ...
+def distribute(
+    problem: tuple[I32, I64, I32, I64, F64],
+    plan: Any,
+    messages: F64,
+    taken: F64,
+    scratch: F64,
+    first: I64,
+    soft: bool,
+    stopping: Stopping,
+) -> F64 | None: ...

@@ -1,74 +1,26 @@
 """Kernel of packing with a background: stars and cycles along listed pairs, closed by pairs that need not be listed.
 
-A pair that is not listed is made when an inequality first uses it: it gets a number, after those of the listed pairs,
-and its capacity is the background. Memory is in proportion to listed pairs and those that were made.
+The lists, and message passing, are those of `_packing`, but the search differs. There, a listed pair that repels closes
+a cycle, so paths are sought from both ends of each such pair. Here almost any two elements repel, so paths are sought
+from each element to all that are near. Stars are sought among the neighbours of an element, whose pairs are mostly not
+listed.
+
+A pair that is not listed is added when an inequality first uses it: it gets a number, after those of the listed pairs,
+and its capacity is the background. Memory is in proportion to the listed and the added pairs.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 
 from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.partition.bounds._packed cimport (
+    Numbers, Packed, Reals, add_number, add_real, array_of, packed_add, packed_arrays, packed_close, packed_free,
+)
 from graphpart.stopping cimport Stopping
 
-
-# ---------------------------------------------------------------------------------------------------- growing arrays
-
-cdef struct Numbers:
-    offset_t* items
-    Py_ssize_t size, room
-
-
-cdef struct Reals:
-    double* items
-    Py_ssize_t size, room
-
-
-cdef inline bint add_number(Numbers* list, offset_t item) noexcept nogil:
-    cdef void* larger
-    if list.size == list.room:
-        larger = realloc(list.items, (list.room * 3 // 2 + 1024) * sizeof(offset_t))
-        if larger == NULL:
-            return False
-        list.items, list.room = <offset_t*>larger, list.room * 3 // 2 + 1024
-    list.items[list.size] = item
-    list.size += 1
-    return True
-
-
-cdef inline bint add_real(Reals* list, double item) noexcept nogil:
-    cdef void* larger
-    if list.size == list.room:
-        larger = realloc(list.items, (list.room * 3 // 2 + 1024) * sizeof(double))
-        if larger == NULL:
-            return False
-        list.items, list.room = <double*>larger, list.room * 3 // 2 + 1024
-    list.items[list.size] = item
-    list.size += 1
-    return True
-
-
-cdef object numbers_of(Numbers* list, kind):
-    out = np.empty(list.size, np.int64)
-    cdef offset_t[::1] view = out
-    cdef Py_ssize_t i
-    for i in range(list.size):
-        view[i] = list.items[i]
-    return out if kind is np.int64 else out.astype(kind)
-
-
-cdef object reals_of(Reals* list):
-    out = np.empty(list.size)
-    cdef double[::1] view = out
-    cdef Py_ssize_t i
-    for i in range(list.size):
-        view[i] = list.items[i]
-    return out
-
-
-# ------------------------------------------------------------------------------------------------------------- pairs
 
 cdef class ImplicitPairs:
     """The pairs of a problem with a background: those that are listed, and those that were made.
@@ -93,8 +45,8 @@ cdef class ImplicitPairs:
     cdef offset_t* slots                # 1 + position among those that were made, 0 where there is none
     cdef Numbers keys                   # of those that were made
     cdef Reals left                     # what is left of their capacity
-    cdef Numbers ends, elements, terms, term_ends
-    cdef Reals amounts
+    cdef Packed packed
+    cdef Numbers terms, term_ends
     cdef bint failed
 
     def __cinit__(self, starts, neighbours, pairs, m, beta, x, y, single, most):
@@ -110,23 +62,23 @@ cdef class ImplicitPairs:
         free(self.slots)
         free(self.keys.items)
         free(self.left.items)
-        free(self.ends.items)
-        free(self.elements.items)
         free(self.terms.items)
         free(self.term_ends.items)
-        free(self.amounts.items)
+        packed_free(&self.packed)
 
     def made(self):
         """The keys ``a * n + b`` (a < b) of the pairs that were made, in the order of their numbers."""
-        return numbers_of(&self.keys, np.int64)
+        return array_of(self.keys.items, self.keys.size, np.int64)
 
     def costs(self):
         """The background of the pairs that were made."""
         out = np.empty(self.keys.size)
         cdef double[::1] view = out
+        cdef offset_t key
         cdef Py_ssize_t i
         for i in range(self.keys.size):
-            view[i] = self.background(<element_t>(self.keys.items[i] // self.n), <element_t>(self.keys.items[i] % self.n))
+            key = self.keys.items[i]
+            view[i] = self.background(<element_t>(key // self.n), <element_t>(key % self.n))
         return out
 
     cdef inline double background(self, element_t a, element_t b) noexcept nogil:
@@ -216,23 +168,25 @@ cdef class ImplicitPairs:
         self.failed |= not add_number(&self.terms, e)
 
     cdef inline void close(self, double amount) noexcept nogil:
-        self.failed |= not add_number(&self.ends, self.elements.size)
-        self.failed |= not add_number(&self.term_ends, self.terms.size)
-        self.failed |= not add_real(&self.amounts, amount)
+        packed_close(&self.packed, amount)
+        self.failed |= self.packed.failed or not add_number(&self.term_ends, self.terms.size)
 
     def begin(self, const double[::1] left):
         """What is left of the pairs that were made, and no inequalities yet."""
         cdef Py_ssize_t i
         for i in range(self.keys.size):
             self.left.items[i] = left[i]
-        self.ends.size = self.elements.size = self.terms.size = self.term_ends.size = self.amounts.size = 0
+        self.terms.size = self.term_ends.size = 0
+        self._clear()
+
+    cdef void _clear(self) noexcept nogil:
+        self.packed.size = self.packed.ends.size = self.packed.amounts.size = 0
 
     def end(self):
-        """(ends, elements, ends of terms, numbers of the pairs that are terms, amounts) of the inequalities."""
-        return (
-            numbers_of(&self.ends, np.int64), numbers_of(&self.elements, np.int32),
-            numbers_of(&self.term_ends, np.int64), numbers_of(&self.terms, np.int64), reals_of(&self.amounts),
-        )
+        """(starts, elements, ends of terms, numbers of the pairs that are terms, amounts) of the inequalities."""
+        starts, elements, amounts = packed_arrays(&self.packed)
+        term_ends = array_of(self.term_ends.items, self.term_ends.size, np.int64)
+        return starts, elements, term_ends, array_of(self.terms.items, self.terms.size, np.int64), amounts
 
     def stars(self, double[::1] rest, const double[::1] most_each, const element_t[::1] order, double threshold,
               Py_ssize_t least, Py_ssize_t largest, bint once, Stopping stopping):
@@ -241,7 +195,8 @@ cdef class ImplicitPairs:
         Centres come in an order. A star takes at most ``most_each[e]`` of a pair of its centre; if `once`, each pair is
         used once from each of its ends. `rest` is reduced to what is left of listed pairs.
         """
-        cdef Py_ssize_t n = self.n, at, around, count, kept, leaves, best, next_best, i, j, before = self.amounts.size
+        cdef Py_ssize_t n = self.n, at, around, count, kept, leaves, best, next_best, i, j
+        cdef Py_ssize_t before = self.packed.amounts.size
         cdef element_t centre
         cdef offset_t e
         cdef double amount, x
@@ -299,14 +254,14 @@ cdef class ImplicitPairs:
                     if leaves < least:
                         break
                     if leaves == 2:     # as a cycle
-                        self.failed |= not add_number(&self.elements, star[0])
-                        self.failed |= not add_number(&self.elements, centre)
-                        self.failed |= not add_number(&self.elements, star[1])
+                        packed_add(&self.packed, star[0])
+                        packed_add(&self.packed, centre)
+                        packed_add(&self.packed, star[1])
                     else:
-                        self.failed |= not add_number(&self.elements, centre)
+                        packed_add(&self.packed, centre)
                     for i in range(leaves):
                         if leaves > 2:
-                            self.failed |= not add_number(&self.elements, star[i])
+                            packed_add(&self.packed, star[i])
                         used[star[i]] = once
                         self.take(left, centre, star[i], amount)
                         for j in range(i):
@@ -316,14 +271,14 @@ cdef class ImplicitPairs:
                     used[self.neighbours[j]] = 0
         if self.failed:
             raise MemoryError()
-        return self.amounts.size - before
+        return self.packed.amounts.size - before
 
     def cycles(self, double[::1] rest, Py_ssize_t reach, Stopping stopping):
         """Pack cycles that a pair closes which repels, along shortest paths from each element to the `reach` nearest.
 
         The number of cycles. Cycles of three come first, then those of four, and so on.
         """
-        cdef Py_ssize_t n = self.n, first, last, i, j, level_end, length, before = self.amounts.size
+        cdef Py_ssize_t n = self.n, first, last, i, j, level_end, length, before = self.packed.amounts.size
         cdef element_t a, b, c
         cdef double amount, x
         cdef double* left = &rest[0] if rest.shape[0] else NULL
@@ -349,10 +304,10 @@ cdef class ImplicitPairs:
                         if amount > 0:
                             c = b
                             while c != a:
-                                self.failed |= not add_number(&self.elements, c)
+                                packed_add(&self.packed, c)
                                 self.take(left, c, parent[c], amount)
                                 c = parent[c]
-                            self.failed |= not add_number(&self.elements, a)
+                            packed_add(&self.packed, a)
                             self.take(left, a, b, amount)
                             self.close(amount)
                     if last >= reach:
@@ -365,7 +320,7 @@ cdef class ImplicitPairs:
                             last += 1
         if self.failed:
             raise MemoryError()
-        return self.amounts.size - before
+        return self.packed.amounts.size - before
 
     def numbers(self, const offset_t[::1] keys):
         """The numbers of the pairs with keys ``a * n + b``; those that are not there are made."""
@@ -401,10 +356,10 @@ cdef class ImplicitPairs:
         cdef double[::1] near_y = np.empty(n + 1), gain = np.empty(n + 1)
         cdef uint8_t[::1] covered = np.zeros(n + 1, np.uint8), inside = np.zeros(n + 1, np.uint8)
         cdef const double* point = &y[0] if y.shape[0] else NULL
-        self.ends.size = self.elements.size = self.amounts.size = 0
+        self._clear()
         with nogil:
             for centre in range(n):
-                if stopping.poll(INFINITY) or self.failed:
+                if stopping.poll(INFINITY) or self.packed.failed:
                     break
                 count = 0
                 for i in range(self.starts[centre], self.starts[centre + 1]):
@@ -431,13 +386,9 @@ cdef class ImplicitPairs:
                                 if gain[i] > most:
                                     most, best = gain[i], i
                     if value > tolerance and leaves > 1:
-                        self.failed |= not add_number(&self.elements, star[0] if leaves == 2 else centre)
-                        self.failed |= not add_number(&self.elements, centre if leaves == 2 else star[0])
+                        packed_add(&self.packed, star[0] if leaves == 2 else centre)
+                        packed_add(&self.packed, centre if leaves == 2 else star[0])
                         for i in range(1, leaves):
-                            self.failed |= not add_number(&self.elements, star[i])
-                        self.failed |= not add_number(&self.ends, self.elements.size)
-                        self.failed |= not add_real(&self.amounts, value)
-        if self.failed:
-            raise MemoryError()
-        starts = np.concatenate([[0], numbers_of(&self.ends, np.int64)])
-        return starts, numbers_of(&self.elements, np.int32), reals_of(&self.amounts)
+                            packed_add(&self.packed, star[i])
+                        packed_close(&self.packed, value)
+        return packed_arrays(&self.packed)

@@ -248,6 +248,7 @@ class _Solver:
             if self._affordable(one.part, MAPPING):
                 hard.begin(within.child(BEGINNING * seconds if self._limited else None))
                 if not hard.proven and hard.open_share <= MAPPED_GAP:
+                    hard.passing.certify()
                     self._map(one, hard, MAPPED * (within.remaining if within.remaining is not None else seconds))
             if one.rest is None:
                 hard.run(within)
@@ -258,6 +259,8 @@ class _Solver:
         for one in self.open:
             if one.rest is None:
                 self.proven &= one.hard is not None and one.hard.proven
+                if self._limited and one.hard is not None and one.hard.starved and not one.hard.proven:
+                    self.stopping.stop(Status.TIME_LIMIT)  # what cannot end in time was not begun
                 self.done["without time" if one.hard is None else one.hard.how] += 1
 
     def _map(self, one: Open, hard: HardComponent, seconds: float) -> None:

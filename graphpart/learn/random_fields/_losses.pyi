@@ -30,3 +30,14 @@ def sum_product_log(
     expected: Floats,
     back: bool,
 ) -> float: ...
+def incidence(n: int, pairs: Ints) -> tuple[NDArray[np.int64], Ints]: ...
+def losses(
+    scores: Floats,
+    pair_scores: Floats,
+    tie: Ints,
+    pairs: Ints,
+    start: NDArray[np.int64],
+    row: Ints,
+    labels: Ints,
+    derivative: Floats,
+) -> float: ...

@@ -54,6 +54,7 @@ MEMORY = 2**31  # bytes for them, or a quarter of what the machine has
 ORDER = 0.05  # share of the time that is left for an order of elimination,
 LONGEST = 1.0  # but so many seconds at most
 PREPARATION = 0.1  # share of the time that is left for message passing
+DIVIDING = 3e-8  # seconds for each entry of all tables, to divide a factor graph into components
 ORDERING = 2e-7  # seconds for each factor that an order needs at least
 SMALL = 2**22  # entries of all tables up to which changes of single labels are looked at best first, else one by one
 FIRST = 1000  # nodes of each component in its first turn, twice as many in each further one
@@ -160,6 +161,9 @@ class _Run:
         f, stopping = self.f, self.stopping
         if stopping.check(self.cost):
             return
+        if stopping.remaining is not None and len(f.tables) * DIVIDING > stopping.remaining:
+            stopping.stop(Status.TIME_LIMIT)  # what cannot end in time is not begun
+            return
         simple = merge(f)
         pieces = split(simple, _pieces(simple))
         self.parts = [_Part(variables, part, self.labels[variables]) for variables, part in pieces]
@@ -176,6 +180,8 @@ class _Run:
                     self.log()
             waiting = [part for part in waiting if not part.proven and not (part.search and part.search.starved)]
         self.proven = all(part.proven for part in self.parts)
+        if any(part.search is not None and part.search.starved for part in self.parts):
+            stopping.stop(Status.TIME_LIMIT)
 
     @property
     def nodes(self) -> int:
