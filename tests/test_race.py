@@ -126,7 +126,7 @@ def test_a_prover_that_finds_better_solutions_has_time_for_that():
 
 
 def test_next_to_nothing_found_lately_is_nothing():
-    """The search gains at first only; some turns later the proof, though far, has more than a tenth of the time."""
+    """The search gains at first only. Later the proof, though it is far, has more than a tenth of the time."""
     race = run([Made("search", falls=1.0, least=5.0), Made("proof", bound=-1e6, rises=1e-3, proves=True)])
     assert race.cost == 5.0 and race.spent()["proof"] > 15
 

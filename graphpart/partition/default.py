@@ -16,8 +16,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.local_search import improved
 from graphpart.common.rounds import check_seed_and_threads
@@ -28,8 +26,9 @@ from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration.brute_force import LARGEST
-from graphpart.partition.local_search.improve import fixed_point
+from graphpart.partition.local_search.improve import with_huge_costs_cut
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import explicit
 from graphpart.partition.problem.finish import finish, settled
 from graphpart.partition.races import Races, RacesParameters
@@ -100,27 +99,26 @@ def auto(
     check_seed_and_threads(seed, None)
     p = explicit(given) or given
     start = better_start(p, initial, checkpoint)
-    labels = _improved(p, p.blocks() if start is None else start, stopping, seed or 0)
+    contraction = Contraction(p)
+    q, constant = contraction.problem, contraction.constant
+
+    def improve(labels: Labels, _: float = 0.0) -> Labels:
+        return contraction.lift(_improved(q, contraction.project(labels), constant, stopping, seed or 0))
+
+    labels, cost = improved(p.blocks() if start is None else start, p.evaluate_labels, improve, stopping)
     if stopping.reason is not None:
-        return saved(
-            p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=trivial_bound(p)), checkpoint
-        )
-    blocks, q, constant = p.blocks(), p, 0.0
-    inner = labels
-    if len(p.must_join):
-        q, constant = p.contract(blocks), p.evaluate_labels(blocks)
-        inner = canonical(labels[np.unique(blocks, return_index=True)[1]])
+        bound = trivial_bound(p)
+        return saved(p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound), checkpoint)
     patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
     races = Races(
-        q, inner, True, constant, patience, PARAMETERS, seed or 0, None, checkpoint,
-        lambda labels, path: write_labels(labels[blocks], path, p),
+        q, contraction.project(labels), True, constant, patience, PARAMETERS, seed or 0, None, checkpoint,
+        lambda labels, path: write_labels(contraction.lift(labels), path, p),
     )  # fmt: skip
     races.run(stopping.remaining)
-    found = settled(p, races.labels[blocks], lambda pieces: _improved(p, pieces, stopping, seed or 0), stopping)
+    found = settled(p, contraction.lift(races.labels), improve, stopping)
     status = Status.OPTIMAL if races.proven else Status.LOCAL_OPTIMUM
     bound = math.inf if races.proven else constant + races.bound
-    known = labels, p.evaluate_labels(labels)
-    result = finish(p, found, stopping, "auto", status, lower_bound=bound, start=known)
+    result = finish(p, found, stopping, "auto", status, lower_bound=bound, start=(labels, cost))
     if races.proven:
         result = replace(result, status=status)  # whatever the reason was that the run ended for
     result = replace(result, message=f"{MESSAGES[result.status]} ({races.report()})")
@@ -129,17 +127,17 @@ def auto(
     return saved(p, result, checkpoint)
 
 
-def _improved(p: SetPartition, labels: Labels, stopping: Stopping, seed: int) -> Labels:
-    """What local search makes of labels."""
-    alone, start = int(labels.max(initial=-1)) == int(p.blocks().max(initial=-1)), StartParameters()
+def _improved(p: SetPartition, labels: Labels, constant: float, stopping: Stopping, seed: int) -> Labels:
+    """What local search makes of canonical labels of a problem without required joins."""
+    alone = int(labels.max(initial=-1)) + 1 == p.n
+    inner = stopping.child(plus=constant)
 
     def kernel(q: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-        return improved_start(q, labels, alone, stopping, seed, start)
+        return improved_start(q, labels, alone, stopping, seed, StartParameters())
 
-    def run(labels: Labels, _: float) -> Labels:
-        return fixed_point(p, labels, kernel, stopping)
-
-    return improved(labels, p.evaluate_labels, run, stopping)[0]
+    found = canonical(with_huge_costs_cut(p, labels, inner, kernel))
+    stopping.iterations += inner.iterations
+    return found
 
 
 def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> str:

@@ -172,7 +172,6 @@ def extend(
     bound = bound + contraction.constant
     stopping.iterations = solver.runs
     stopping.record(cost)
-    stopping.reraise()
     reason = stopping.reason or status
     info = {"old_labels": named} if named is not None else {}
     message = message_of(labels, numbers, shown, reason)
