@@ -35,7 +35,6 @@ def patient(problem, time_limit=None, callback=None):
 methods.patient = patient
 method = methods.Method("patient", "partition", "graphpart.methods:patient", "waits")
 methods.METHODS = (*methods.METHODS, method)
-methods._BY_NAME["partition", "patient"] = method
 import graphpart.cli.arguments
 graphpart.cli.arguments.METHODS = methods.METHODS
 sys.exit(main())

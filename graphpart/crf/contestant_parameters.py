@@ -19,7 +19,8 @@ class ContestantParameters:
     nominal: float = 20.0  #: seconds that stand for those that are left where there is no limit
     preparing: float = 1e-8  #: to prepare message passing
     iteration: float = 1.2e-8  #: for an iteration of it, until one was measured
-    certifying: float = 2e-8  #: for the bound in the end
+    certifying: float = 2e-8  #: for the bound in the end,
+    late: float = 0.1  #: which may take so many seconds beyond the limit
     tightening: float = 5e-8  #: to tighten it once
     passed: float = 2.0**29  #: entries of all iterations, about, where there is no time limit,
     slice: int = 10  #: iterations after which these are counted

@@ -88,7 +88,7 @@ class HardComponent:
         needed = parameters.certifying * len(self.f.tables)
         self._run(stopping.child(None if remaining is None else remaining - min(needed, remaining / 4)))
         remaining = stopping.remaining
-        if remaining is None or remaining >= needed / 2:  # else labels are what message passing was good for
+        if remaining is None or needed <= 2 * remaining + self.parameters.late:  # else only its labels are of use
             self.passing.certify()
 
     def _prepare(self, seconds: float) -> None:

@@ -536,6 +536,6 @@ def test_relaxations_fit():
     f = grid(9, 9, 3)
     order = elimination_order(f).indices
     for limit in (0, 5000, 50_000, 10**6):
-        plans = _relaxations(f, order, limit)
+        plans = _relaxations(f, order, limit, Stopping())
         assert all(plan.bytes_to_keep <= limit for plan in plans)
         assert plans or limit <= 5000

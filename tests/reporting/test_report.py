@@ -92,7 +92,7 @@ def test_same_result_same_bytes():
 
 def test_only_times_differ_between_runs():
     problem = planted_partition(30, 3, 1.0, seed=3).problem
-    same = {"seconds": 0.5, "history": ((0.1, -3.0),), "info": {}}
+    same = {"seconds": 0.5, "history": ((0.1, -3.0),), "bounds": (), "info": {}}
     pages = [page_of(problem, dataclasses.replace(gp.solve(problem), **same)) for _ in range(2)]
     assert pages[0] == pages[1]
 
