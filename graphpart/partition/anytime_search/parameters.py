@@ -121,7 +121,8 @@ class StartParameters:
     """Of the local search before the first round."""
 
     chains: float = 12.0  #: neighbours on average, up to which pairwise Kernighan-Lin is the stronger start
-    dense: int = 400  #: elements of a matrix, above which annealing takes the place of Kernighan-Lin
+    dense: int = 400  #: elements of a matrix, above which Kernighan-Lin has
+    share: float = 0.15  #: such a share of the time: annealing, which follows, gains more in as much time
     sequences: int = 3  #: iterations of Kernighan-Lin, which gain nearly all that it would
 
 
