@@ -85,7 +85,7 @@ def _function(where: str) -> Callable[..., Any]:
 
 
 LOCAL = frozenset({"initial", "max_iterations", "target"})
-ENUMERATED_ELEMENTS = 14  # of a set partition problem that brute force takes, at most
+ENUMERATED_ELEMENTS = 14  # of a set partition problem that brute force takes, at most: it takes a second at worst
 ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a factor graph
 
 METHODS: tuple[Method, ...] = (

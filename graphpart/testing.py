@@ -187,7 +187,7 @@ def _takes(solver: Solver, option: str) -> bool:
 def _check_initial(solver: Solver, p: SetPartition) -> None:
     if not _takes(solver, "initial"):
         return
-    for start in (p.blocks(), brute_force(p).labels if p.n <= 9 else p.blocks()):
+    for start in (p.must_join_classes(), brute_force(p).labels if p.n <= 9 else p.must_join_classes()):
         copy = start.copy()
         r = solver(p, initial=start)
         check_result(p, r)

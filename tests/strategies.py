@@ -101,7 +101,7 @@ def problem_and_start(draw: Any, *args: Any, **options: Any) -> tuple[gp.SetPart
 @st.composite
 def feasible_labels(draw: Any, p: gp.SetPartition) -> np.ndarray:
     """Labels, not always canonical, that satisfy the requirements of a problem."""
-    blocks = p.blocks()
+    blocks = p.must_join_classes()
     k = int(blocks.max()) + 1 if p.n else 0
     apart = {(int(a), int(b)) for a, b in blocks[p.must_cut]}
     label: list[int] = []

@@ -19,13 +19,14 @@ from typing import Any
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.local_search import improved
 from graphpart.common.rounds import check_seed_and_threads
+from graphpart.display import percent
 from graphpart.files.labels import write_labels
+from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.parameters import StartParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.enumeration.brute_force import LARGEST
 from graphpart.partition.local_search.improve import with_huge_costs_cut
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.contraction import Contraction
@@ -38,7 +39,7 @@ from graphpart.stopping import Stopping, interruptible
 __all__ = ["auto"]
 
 PATIENCE = 5.0  # seconds for search and proofs in all, without a time limit
-PARAMETERS = RacesParameters(enumerated=LARGEST, searched=30, pairs=100_000, sparse=400_000)
+PARAMETERS = RacesParameters(enumerated=ENUMERATED_ELEMENTS, searched=30, pairs=100_000, sparse=400_000)
 
 
 @interruptible
@@ -105,7 +106,7 @@ def auto(
     def improve(labels: Labels, _: float = 0.0) -> Labels:
         return contraction.lift(_improved(q, contraction.project(labels), constant, stopping, seed or 0))
 
-    labels, cost = improved(p.blocks() if start is None else start, p.evaluate_labels, improve, stopping)
+    labels, cost = improved(p.must_join_classes() if start is None else start, p.evaluate_labels, improve, stopping)
     if stopping.reason is not None:
         bound = trivial_bound(p)
         return saved(p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound), checkpoint)
@@ -143,7 +144,7 @@ def _improved(p: SetPartition, labels: Labels, constant: float, stopping: Stoppi
 def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> str:
     """How far the bound is away, what the time went into, and what would help."""
     share = (result.cost - result.lower_bound) / abs(result.cost) if result.cost else math.inf
-    away = f"the bound is {100 * share:.2g}% below" if share < 1.0 else "the bound says little"
+    away = f"the bound is {percent(share, 2)} below" if math.isfinite(share) else "the bound says little"
     searching, proving = races.seconds()
     more = 10 * max(1.0, PATIENCE if time_limit is None else time_limit)
     return (

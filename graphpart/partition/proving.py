@@ -21,6 +21,7 @@ from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
 from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import without_background
 from graphpart.partition.problem.finish import finish
 from graphpart.partition.problem.labels import start_of
@@ -103,22 +104,20 @@ def exact(
     if p.background is not None and (p.n <= DENSE_UP_TO or not p.background.repels):
         p = without_background(p, "exact")
     stopping = Stopping(time_limit, None, target, callback)
-    blocks = p.blocks()
-    start = blocks if initial is None else start_of(p, initial)
+    contraction = Contraction(p)
+    start = contraction.sets if initial is None else start_of(p, initial)
     cost = p.evaluate_labels(start)
     stopping.record(cost)
-    q, constant = p, 0.0
-    if len(p.must_join):
-        q, constant = p.contract(blocks), p.evaluate_labels(blocks)
-    labels, lift = canonical(start[np.unique(blocks, return_index=True)[1]]), blocks
+    q, constant, lift = contraction.problem, contraction.constant, contraction.sets
+    labels = contraction.project(start)
     improved = q.background is not None
     if improved:  # what is known beforehand, while nothing is listed
         inner = stopping.child(plus=constant)
         labels = start_with_background(q, labels, initial is None, inner, np.random.default_rng(0))
         small = reduced(q, inner)
-        mapped = canonical(labels[np.unique(small.persistency.labels, return_index=True)[1]])
-        q, constant, lift = small.problem, constant + small.constant, small.persistency.labels[blocks]
-        labels = start_with_background(q, mapped, False, stopping.child(plus=constant), np.random.default_rng(0))
+        labels = small.project(labels)
+        q, constant, lift = small.problem, constant + small.constant, small.persistency.labels[lift]
+        labels = start_with_background(q, labels, False, stopping.child(plus=constant), np.random.default_rng(0))
     races = Races(q, labels, improved, constant, stopping, PARAMETERS, 0, threads)
     races.run(stopping.remaining)
     bound = math.inf if races.proven else constant + races.bound

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.race import Contestant, Race, RaceParameters
 from graphpart.machine import processors
 from graphpart.partition.anytime_search.levels import has_small_subsets
@@ -304,7 +305,7 @@ class Races:
         if len(part.elements) == self.p.n:
             return labels.astype(np.int64)
         found = self._labels.copy()
-        first = np.unique(labels, return_index=True)[1]
+        first = first_of(labels)
         found[part.elements] = self.p.n + part.elements[first][labels]
         return canonical(found).astype(np.int64)
 

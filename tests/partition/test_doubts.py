@@ -104,7 +104,7 @@ def _linked(p: gp.SetPartition) -> np.ndarray:
 
 
 def _check_elements(p: gp.SetPartition, labels: np.ndarray, now: float, d: gp.partition.Doubts, slack: float) -> None:
-    linked, blocks = _linked(p), p.blocks()
+    linked, blocks = _linked(p), p.must_join_classes()
     k = int(labels.max(initial=-1)) + 1
     assert sorted(d.elements["element"].tolist()) == list(range(p.n))
     for a, to, doubt in rows(d.elements, "element", "to", "doubt"):

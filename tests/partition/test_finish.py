@@ -28,7 +28,7 @@ def pieces_of(p, labels):
 
 def feasible(p, rng):
     """Random labels of few subsets that satisfy all requirements."""
-    blocks = p.blocks()
+    blocks = p.must_join_classes()
     q = p.contract(blocks)
     for _ in range(20):
         labels = rng.integers(0, 2, q.n)[blocks]
@@ -69,7 +69,7 @@ def test_a_local_search_ends_where_it_finds_nothing_better(p, seed):
         again = p.evaluate_labels(r.labels)
         for a in range(p.n):
             for subset in range(p.n):
-                labels = np.where(p.blocks() == p.blocks()[a], subset, r.labels)
+                labels = np.where(p.must_join_classes() == p.must_join_classes()[a], subset, r.labels)
                 if name != "greedy_joining":
                     assert p.evaluate(labels) >= again - 1e-9 * max(p.magnitude, 1e-300)
         for a, b in itertools.combinations(range(p.n), 2):

@@ -33,7 +33,7 @@ def test_steps_are_those_of_the_definition():
     for number in range(60):
         p = background_problem(rng, largest=8)
         q = p.to_dense()
-        *_, last = [q.blocks().tolist(), *reference.greedy_joining(q, q.blocks().tolist())]
+        *_, last = [q.must_join_classes().tolist(), *reference.greedy_joining(q, q.must_join_classes().tolist())]
         assert gp.partition.greedy_joining(p).labels.tolist() == last, number
         joined = last
         *_, last = [joined, *reference.greedy_moving(q, joined)]
@@ -49,7 +49,7 @@ def test_multilevel_ends_where_no_move_helps(repels):
     for number in range(400):
         p = background_problem(rng, repels, largest=10)
         r = gp.partition.multilevel(p, seed=number)
-        assert r.cost == p.evaluate(r.labels) <= p.evaluate(p.blocks())
+        assert r.cost == p.evaluate(r.labels) <= p.evaluate(p.must_join_classes())
         assert gp.partition.greedy_moving(p.to_dense(), r).cost >= r.cost - 1e-12
         again = gp.partition.multilevel(p, r)
         assert again.cost <= r.cost

@@ -237,7 +237,7 @@ FINE = gp.SetPartition.from_pairs(6, [(0, 1), (0, 2), (0, 4)], [-1.0, -1.0, 1.2e
 @example(FINE)  # a cost that is 0 in fixed point, where two moves tie
 @settings(max_examples=250, derandomize=True, deadline=None)
 def test_same_chains_as_the_reference(p: gp.SetPartition) -> None:
-    p = p.contract(p.blocks())
+    p = p.contract(p.must_join_classes())
     for labels in starts(p):
         for patience, hub in ((1, 99), (2, 99), (CHAIN, 99), (CHAIN, 2)):
             assert chained(p, labels, patience, hub) == reference_chains(p, labels, patience, hub)
@@ -259,7 +259,7 @@ def test_same_as_the_references_with_a_background(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for number in range(60):
         p = background_problem(rng, repels=bool(number % 4))
-        p = p.contract(p.blocks())
+        p = p.contract(p.must_join_classes())
         for labels in starts(p):
             assert chained(p, labels, 6) == reference_chains(p, labels, 6), (seed, number)
             if p.background.constant is None:  # no ties

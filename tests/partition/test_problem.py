@@ -437,7 +437,7 @@ def test_contraction_takes_labels_there_and_back(joins):
         must_join = rng.integers(0, n, (n // 3, 2)).tolist() if joins else []
         must_join = [(a, b) for a, b in must_join if a != b]
         p = gp.SetPartition.from_pairs(n, (u, v), rng.integers(-9, 9, len(u)), must_join=must_join)
-        for c in (Contraction(p), Contraction(p, canonical(np.minimum(p.blocks(), n // 2)))):
+        for c in (Contraction(p), Contraction(p, canonical(np.minimum(p.must_join_classes(), n // 2)))):
             assert (c.problem is p) == (len(c.first) == n)
             assert c.first.tolist() == np.unique(c.sets, return_index=True)[1].tolist()
             inner = canonical(rng.integers(0, 3, c.problem.n))

@@ -48,7 +48,7 @@ def test_optimal_on_small_random_problems(seed: int, monkeypatch: pytest.MonkeyP
 @given(partitions(min_n=2, max_n=8, kinds=("integer", "sign", "real", "huge", "tiny")))
 @settings(max_examples=60, derandomize=True, deadline=None)
 def test_annealing_is_feasible_and_ends_where_no_move_helps(p: gp.SetPartition) -> None:
-    q = p.contract(p.blocks()) if len(p.must_join) else p
+    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
     optimum = gp.partition.brute_force(q).cost
     annealer, alone = Annealer(q), np.arange(q.n, dtype=np.int32)
     temperatures = annealer.temperatures(alone, 0.5)
@@ -98,7 +98,7 @@ def test_annealing_finds_optima(kind: str, dense: bool) -> None:
 @settings(max_examples=60, derandomize=True, deadline=None)
 def test_integers_order_partitions_as_costs_do(p: gp.SetPartition) -> None:
     """A partition that is best in integers is best in costs: lowered costs and required cuts lose nothing."""
-    q = p.contract(p.blocks()) if len(p.must_join) else p
+    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
     integers, scale = as_integers(q.matrix)
     assert np.abs(integers.astype(np.int64)).sum(axis=1).max() <= 2**29
     small = gp.SetPartition.from_matrix(integers.astype(float), dense=True)
@@ -155,7 +155,7 @@ def test_same_result_on_any_number_of_threads(family: str, monkeypatch: pytest.M
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_a_pair_that_attracts_beyond_all_measure_hides_nothing(p: gp.SetPartition, data: st.DataObject) -> None:
     """It is joined, and small costs decide the rest as without it."""
-    q = p.contract(p.blocks()) if len(p.must_join) else p
+    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
     matrix = q.matrix.copy()
     free = np.argwhere(np.triu(np.isfinite(matrix), 1))
     for a, b in data.draw(st.lists(st.sampled_from(free.tolist()), max_size=2)) if len(free) else []:

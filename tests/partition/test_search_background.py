@@ -25,7 +25,7 @@ def problems(seed, count, **options):
     rng = np.random.default_rng(seed)
     for number in range(count):
         p = background_problem(rng, repels=bool(number % 4), **options)
-        p = p.contract(p.blocks())
+        p = p.contract(p.must_join_classes())
         x, y = (canonical(rng.integers(0, 4, p.n).astype(np.int32)) for _ in range(2))
         if p.n > 1 and math.isfinite(p.evaluate(x)) and math.isfinite(p.evaluate(y)):
             yield p, x, y

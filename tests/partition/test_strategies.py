@@ -179,7 +179,7 @@ def test_single_offers_are_in_detailed_balance_and_passes_are_not(seed: int) -> 
 @given(partitions(min_n=2, max_n=8, dense=True, kinds=("integer", "sign")), st.integers(0, 99))
 @settings(max_examples=80, derandomize=True, deadline=None)
 def test_tabu_search_knows_its_cost_and_finds_optima(p: gp.SetPartition, seed: int) -> None:
-    q = p.contract(p.blocks()) if len(p.must_join) else p
+    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
     if q.n < 2:
         return
     matrix, scale = as_integers(q.matrix)
@@ -218,7 +218,7 @@ def test_tabu_rounds_reach_the_proven_best_on_plateaus(seed: int) -> None:
 @given(partitions(min_n=2, max_n=9, dense=False, kinds=("integer", "sign", "real")), st.integers(0, 99))
 @settings(max_examples=80, derandomize=True, deadline=None)
 def test_fusion_is_no_worse_than_either(p: gp.SetPartition, seed: int) -> None:
-    q = p.contract(p.blocks()) if len(p.must_join) else p
+    q = p.contract(p.must_join_classes()) if len(p.must_join) else p
     rng = np.random.default_rng(seed)
     x, y = (noisy_joining(q, strength, rng, Stopping()) for strength in (0.0, 1.0))
     costs = [q.evaluate_labels(x), q.evaluate_labels(y)]

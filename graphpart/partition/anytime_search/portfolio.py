@@ -24,6 +24,7 @@ import numpy as np
 
 from graphpart.common.credit import Credit
 from graphpart.common.rounds import Saver, attend
+from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.anytime_search.annealing_rounds import AnnealingRounds
 from graphpart.partition.anytime_search.fusion import FusionRounds, LevelRounds
@@ -36,7 +37,7 @@ from graphpart.partition.anytime_search.start import improved_start
 from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
-from graphpart.partition.enumeration.brute_force import LARGEST, enumerated
+from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -120,7 +121,7 @@ class Portfolio:
                     alone = int(self.labels.max()) + 1 == p.n
                     self.pool.begin(canonical(improved_start(p, self.labels, alone, part, self.seed, start)))
                     stopping.record(self.cost)
-                if p.n <= LARGEST and not stopping.check(self.cost):
+                if p.n <= ENUMERATED_ELEMENTS and not stopping.check(self.cost):
                     self._take(enumerated(p, stopping.child(plus=self.within)))
                     return Status.OPTIMAL if stopping.reason is None else Status.FEASIBLE
                 if self.pool.cost <= trivial_bound(p) + p.tolerance:

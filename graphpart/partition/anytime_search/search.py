@@ -109,7 +109,7 @@ def search(
     check_seed_and_threads(seed, threads)
     p = _small_as_matrix(as_problem(problem, background=True))
     given = better_start(p, initial, checkpoint)
-    start = (joined(p, stopping) if p.background is None else p.blocks()) if given is None else given
+    start = (joined(p, stopping) if p.background is None else p.must_join_classes()) if given is None else given
     contraction = Contraction(p)
     q = _small_as_matrix(contraction.problem)
     labels = contraction.project(start)

@@ -259,7 +259,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         raise InvalidCertificate(f"{len(multipliers)} multipliers: expected one for each of {len(inequalities)}")
     if len(multipliers) and not (np.isfinite(multipliers).all() and multipliers.min() >= 0):
         raise InvalidCertificate("a multiplier is negative or not finite: expected numbers of at least 0")
-    classes = p.blocks() if len(p.must_join) else None
+    classes = p.must_join_classes() if len(p.must_join) else None
     keys, low, within = _reduced_start(p, classes)
     weights, named = None, 0.0
     if p.background is not None:

@@ -240,11 +240,10 @@ def _solved(part: SetPartition, a: int, b: int, joined: bool, stopping: Stopping
     pu, pv, costs = part.pairs()
     required: dict[str, Any] = {"must_cut" if joined else "must_join": [(a, b)]}
     changed = SetPartition.of_pairs(range(part.n), pu, pv, costs, **required)
-    blocks = changed.blocks()
-    q = changed.contract(blocks)
-    one = BranchAndCut(q, np.arange(q.n, dtype=np.int32))
+    contraction = Contraction(changed)
+    one = BranchAndCut(contraction.problem, np.arange(contraction.problem.n, dtype=np.int32))
     one.run(stopping.child(plus=math.inf), None)
-    return changed.evaluate_labels(one.labels[blocks]), one.bound >= one.cost
+    return changed.evaluate_labels(contraction.lift(one.labels)), one.bound >= one.cost
 
 
 # --------------------------------------------------------------------------------------------------------------- tables

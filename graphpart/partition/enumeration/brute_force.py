@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from graphpart.errors import InvalidProblem
+from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration import _brute_force
 from graphpart.partition.problem import Labels, SetPartition, as_problem
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge, matrix_of
 from graphpart.partition.problem.finish import finish
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["LARGEST", "brute_force", "enumerated"]
-
-LARGEST = 14  # elements: enumeration takes some hundredths of a second then, and a second at worst
+__all__ = ["brute_force", "enumerated"]
 
 
 @interruptible
@@ -73,23 +73,23 @@ def brute_force(
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
     p = as_problem(problem, background=True)
-    blocks = p.blocks() if len(p.must_join) else None
-    elements = p.n if blocks is None else int(blocks.max()) + 1
-    if elements > LARGEST:
+    classes = p.must_join_classes()
+    elements = int(classes.max(initial=-1)) + 1
+    if elements > ENUMERATED_ELEMENTS:
         joined = "" if elements == p.n else " after required joins"
-        raise InvalidProblem(f"{elements} elements{joined}: brute force takes at most {LARGEST}; use ilp instead")
-    p = p.to_dense() if p.n <= LARGEST else p
+        raise InvalidProblem(
+            f"{elements} elements{joined}: brute force takes at most {ENUMERATED_ELEMENTS}; use ilp instead"
+        )
+    p = p.to_dense() if p.n <= ENUMERATED_ELEMENTS else p
+    contraction = Contraction(p)
     stopping = Stopping(time_limit, None, None, callback)
-    if blocks is None:
-        labels = enumerated(p, stopping)
-    else:
-        labels = enumerated(p.contract(blocks), stopping.child(plus=p.evaluate_labels(blocks)))[blocks]
+    labels = contraction.lift(enumerated(contraction.problem, stopping.child(plus=contraction.constant)))
     bound = trivial_bound(p) if stopping.reason else p.evaluate_labels(labels)
     return finish(p, labels, stopping, "brute-force", Status.OPTIMAL, lower_bound=bound)
 
 
 def enumerated(p: SetPartition, stopping: Stopping) -> Labels:
-    """An optimal partition of a problem without required joins, of at most `LARGEST` elements; any one if stopped."""
+    """An optimal partition of a problem without required joins, of at most 14 elements; any one if stopped."""
     q = cut_huge(p)
     if stopping.check(np.inf):
         return np.arange(p.n, dtype=np.int32)

@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphpart.common.groups import first_of
 from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.tree import Tree, Work
 from graphpart.partition.local_search.greedy_joining import join
@@ -197,7 +198,7 @@ class BranchAndCut:
 
 def _first(labels: Labels) -> Labels:
     """The first element of each set."""
-    return np.unique(labels, return_index=True)[1].astype(np.int32)
+    return first_of(labels).astype(np.int32)
 
 
 def _start_of(
@@ -213,7 +214,7 @@ def _start_of(
     if cost is not None and paid + small.constant <= cost + 1e-9 * abs(cost):
         return given
     if (int(given.max(initial=-1)) + 1 == q.n and cost is None) or not math.isfinite(paid):
-        given = join(q, q.blocks(), stopping)
+        given = join(q, q.must_join_classes(), stopping)
     by_pairs = not q.is_dense and 2 * q.m < BY_PAIRS * q.n
     return fixed_point(q, canonical(given), improve_by_pairs if by_pairs else improve_by_sequences, stopping)
 

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
+from graphpart.common.groups import first_of
 from graphpart.common.local_search import improved
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
@@ -36,6 +37,7 @@ from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge, matrix_of
 from graphpart.partition.problem.explicit import without_background
 from graphpart.partition.problem.finish import finish
@@ -128,8 +130,8 @@ def ilp(
     if formulation not in FORMULATIONS:
         raise InvalidOption(f"formulation is {formulation!r}: expected one of {', '.join(FORMULATIONS)}")
     chosen = milp.pick_solver(solver, solver_options)
-    blocks = p.blocks()
-    q = cut_huge(p if not len(p.must_join) else p.contract(blocks))
+    contraction = Contraction(p)
+    q = cut_huge(contraction.problem)
     parts = split(q, q.components())
     if formulation == "full" and (largest := max((part.n for _, part in parts), default=0)) > LARGEST_FULL:
         raise InvalidProblem(
@@ -139,14 +141,14 @@ def ilp(
     start, known = improved(
         first, p.evaluate_labels, lambda labels, _: fixed_point(p, labels, improve_by_sequences, stopping), stopping
     )
-    start_of_block = canonical(start[np.unique(blocks, return_index=True)[1]])
-    if not math.isfinite(q.evaluate_labels(start_of_block)):
+    inner_start = contraction.project(start)
+    if not math.isfinite(q.evaluate_labels(inner_start)):
         inner = stopping.child(plus=math.inf)
-        start_of_block = fixed_point(q, join(q, q.blocks(), inner), improve_by_sequences, inner)
-    cost, done = p.evaluate_labels(blocks) + q.evaluate_labels(start_of_block), []
-    labels = start_of_block.astype(np.int64)
+        inner_start = fixed_point(q, join(q, q.must_join_classes(), inner), improve_by_sequences, inner)
+    cost, done = contraction.constant + q.evaluate_labels(inner_start), []
+    labels = inner_start.astype(np.int64)
     for elements, part in sorted(parts, key=lambda one: one[1].n):  # what is small is proven even in little time
-        component = Component(part, canonical(start_of_block[elements]), chosen, stopping, formulation == "full")
+        component = Component(part, canonical(inner_start[elements]), chosen, stopping, formulation == "full")
         before = component.cost
         try:
             component.run(cost - before)
@@ -155,9 +157,9 @@ def ilp(
         cost += component.cost - before
         stopping.record(cost)
         # Labels that no other component has: the first element of each subset, shifted.
-        labels[elements] = q.n + elements[np.unique(component.labels, return_index=True)[1]][component.labels]
+        labels[elements] = q.n + elements[first_of(component.labels)][component.labels]
         done.append(component)
-    return _result(p, canonical(labels[blocks]), (start, known), stopping, done, chosen.name)
+    return _result(p, contraction.lift(canonical(labels)), (start, known), stopping, done, chosen.name)
 
 
 def _result(
@@ -170,7 +172,7 @@ def _result(
 ) -> PartitionResult:
     proven = all(component.proven for component in components)
     rounds, inequalities = (sum(getattr(c, what) for c in components) for what in ("rounds", "inequalities"))
-    bound = p.evaluate_labels(p.blocks()) + sum(component.bound for component in components)
+    bound = p.evaluate_labels(p.must_join_classes()) + sum(component.bound for component in components)
     found = finish(
         p,
         labels,

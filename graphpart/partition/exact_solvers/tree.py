@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import first_of
 from graphpart.common.steps import round_up
 from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.message_passing import rounds_of_messages
@@ -331,7 +332,7 @@ class Tree:
         keys = u.astype(np.int64) * q.n + v
         dense = q.is_dense
         q = SetPartition.of_pairs(range(q.n), u, v, np.where(np.isin(keys, cut), np.inf, cost), dense=dense)
-        known = canonical(self.labels[np.unique(merged, return_index=True)[1]])
+        known = canonical(self.labels[first_of(merged)])
         del self.relaxation  # the smaller problem has its own
         self.rest = rest = self.search.rest_of(self, q, known, merged)
         yield from rest.steps()
@@ -376,7 +377,7 @@ class Tree:
         """Partitions near the point of the relaxation, refined by local search."""
         r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # other costs than those of the whole
         near = SetPartition.from_pairs(self.p.n, (r.u.astype(np.int64), r.v.astype(np.int64)), HALF - r.y)
-        joined = fixed_point(near, near.blocks(), join, apart)
+        joined = fixed_point(near, near.must_join_classes(), join, apart)
         if self._has_regions():
             self._fuse(joined, apart)
             return
@@ -395,7 +396,7 @@ class Tree:
         other = fixed_point(p, labels, improve_by_pairs, stopping)
         agreed = agreement(self.labels, other)
         q = p.contract(agreed)
-        first = np.unique(agreed, return_index=True)[1]
+        first = first_of(agreed)
         for start in (self.labels, other):
             self._take(canonical(fixed_point(q, canonical(start[first]), improve_by_pairs, stopping)[agreed]))
 

@@ -88,12 +88,12 @@ def greedy_joining(
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     # The kernel joins from any partition; required joins need no care, because nothing separates what is together.
-    return improve(problem, initial, lambda p, _: p.blocks(), join, "greedy-joining", stopping, is_native)
+    return improve(problem, initial, lambda p, _: p.must_join_classes(), join, "greedy-joining", stopping, is_native)
 
 
 def joined(p: SetPartition, stopping: Stopping) -> Labels:
     """The fixed point of greedy joining from singletons, where other methods start; joins are not iterations."""
-    return join(p, p.blocks(), stopping.child())
+    return join(p, p.must_join_classes(), stopping.child())
 
 
 def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
@@ -106,7 +106,7 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     if r.matrix is not None:
         joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)
     elif any_subset_attracts(r):
-        joined = join_any(r, r.blocks(), cost, stopping)
+        joined = join_any(r, r.must_join_classes(), cost, stopping)
     else:
         joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
     return joined if q is p else joined[labels]

@@ -101,7 +101,7 @@ def multilevel(
     def kernel(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         return improve_by_levels(p, labels, stopping, state)
 
-    return improve(problem, initial, lambda p, _: p.blocks(), kernel, "multilevel", stopping, lambda p: True)
+    return improve(problem, initial, lambda p, _: p.must_join_classes(), kernel, "multilevel", stopping, lambda p: True)
 
 
 def improve_by_levels(

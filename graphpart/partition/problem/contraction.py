@@ -46,7 +46,7 @@ class Contraction:
 
     def __init__(self, whole: SetPartition, sets: Labels | None = None) -> None:
         self.whole = whole
-        self.sets = whole.blocks() if sets is None else sets
+        self.sets = whole.must_join_classes() if sets is None else sets
         self.problem = whole.contract(self.sets) if len(self.first) < whole.n else whole
 
     @cached_property

@@ -96,7 +96,7 @@ def start_of(p: PairCosts, initial: Any) -> Labels:
 
 def completed(p: PairCosts, labels: Labels) -> Labels:
     """Canonical labels of all elements: those with -1 are alone, or with the elements that they must be joined with."""
-    classes = p.blocks()
+    classes = p.must_join_classes()
     of_class = np.full(p.n, -1, np.int64)
     np.maximum.at(of_class, classes, labels)
     wanted = np.where(labels < 0, of_class[classes], labels)

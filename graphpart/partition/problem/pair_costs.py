@@ -193,7 +193,7 @@ class PairCosts(Shown):
         self.must_join = frozen(np.unique(joins, axis=0) if len(joins) else np.zeros((0, 2), np.int32))
         if not len(joins):
             return
-        classes = self.blocks()
+        classes = self.must_join_classes()
         cuts = self.must_cut
         bad = cuts[classes[cuts[:, 0]] == classes[cuts[:, 1]]]
         if len(bad):
@@ -337,7 +337,7 @@ class PairCosts(Shown):
         """A cost in the convention of the file or recipe that the problem came from: ``sense * cost + offset``."""
         return self.sense * cost + self.offset
 
-    def blocks(self) -> Labels:
+    def must_join_classes(self) -> Labels:
         """Canonical labels of the sets of elements that required joins connect."""
         if not len(self.must_join):
             return np.arange(self.n, dtype=np.int32)

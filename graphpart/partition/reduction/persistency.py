@@ -180,7 +180,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
 
 def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
     """See `reduce`."""
-    classes = p.blocks()
+    classes = p.must_join_classes()
     q = p.contract(classes) if len(p.must_join) else p
     if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
         return _with_background(p, q, classes, stopping)
