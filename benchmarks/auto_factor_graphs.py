@@ -1,12 +1,7 @@
-"""Kinds of factor graphs on which `auto` is compared with single methods.
-
-python benchmarks/auto_factor_graphs.py --seconds 1,5 --only potts      # auto in T, single methods in T / 2
-"""
+"""Kinds of factor graphs on which `benchmarks/auto.py` compares `auto` with single methods."""
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -15,8 +10,6 @@ import graphpart as gp
 from graphpart.generate.factor_grid import grid_pairs
 
 __all__ = ["kinds"]
-
-SINGLE = ("search", "message-passing", "expansion", "exact", "icm")
 
 
 def _of_tables(height: int, width: int, labels: int, seed: int = 1) -> gp.FactorGraph:
@@ -59,32 +52,3 @@ def kinds() -> dict[str, Callable[[], gp.FactorGraph]]:
         "grid 500 x 500, random tables, 8 labels": lambda: _of_tables(500, 500, 8),
         "grid 500 x 500, attractive, 4 labels": lambda: generate.factor_grid(500, 500, "attractive", 4, seed=1).problem,
     }
-
-
-def main() -> None:
-    """For each kind and time, a line for `auto` and each single method."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", default="1,5,20")
-    parser.add_argument("--methods", default=",".join(("auto", *SINGLE)))
-    parser.add_argument("--only", default="", help="part of the names of kinds")
-    options = parser.parse_args()
-    for name, make in kinds().items():
-        if options.only not in name:
-            continue
-        f = make()
-        for text in options.seconds.split(","):
-            for method in options.methods.split(","):
-                limit = float(text) / (1 if method == "auto" else 2)
-                began = time.perf_counter()
-                try:
-                    r = gp.solve(f, method, time_limit=limit)
-                except gp.InvalidProblem:
-                    continue
-                took = time.perf_counter() - began
-                late = " LATE" if took > 0.3 + 1.05 * limit else ""
-                figures = f"{limit:5g} s  cost {r.cost:.8g}  bound {r.lower_bound:.8g}  {took:.2f} s{late}"
-                print(f"{name:42} {method:16} {figures}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
