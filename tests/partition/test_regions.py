@@ -1,6 +1,7 @@
 """Blocks, far cycles and regions of the gap: what branch and cut takes apart, against brute force and networkx."""
 
 import itertools
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -94,8 +95,8 @@ def make(n, pairs, costs, joins):
 
 def used_regions(monkeypatch):
     """Small problems are treated like large sparse ones."""
-    monkeypatch.setattr(relaxation, "COMPLETE_UP_TO", 0)
-    monkeypatch.setattr(relaxation, "COMPLETE_FROM", 2.0)
+    loose = replace(relaxation.PARAMETERS, complete_up_to=0, complete_from=2.0)
+    monkeypatch.setattr(relaxation, "PARAMETERS", loose)
     monkeypatch.setattr(tree, "REGIONS", 4)
     monkeypatch.setattr(tree, "IDLE", 0)
 

@@ -29,7 +29,7 @@ module = __import__("sys").modules["graphpart.partition.anytime_search.search"]
 
 def best_without_help(p: gp.SetPartition, monkeypatch: pytest.MonkeyPatch, **options: object) -> gp.PartitionResult:
     """The search, not allowed to fall back on brute force."""
-    monkeypatch.setattr("graphpart.partition.anytime_search.portfolio.LARGEST", 1)
+    monkeypatch.setattr("graphpart.partition.anytime_search.portfolio.ENUMERATED_ELEMENTS", 1)
     return search(p, threads=1, **options)
 
 
