@@ -7,9 +7,10 @@ gives them turns, one at a time:
 2. Then each contestant has a share of the time, and the next turn goes to the one that has had the least time for its
    share: the turns of each are added up, each divided by the share at that time. A prover (a contestant that raises
    the bound) is *near* if, at the pace of its latest turns, its bound would meet the cost within some times the time
-   that is left. Near provers have about half of the time together. Provers that are far have a tenth; but if next to
-   nothing was found lately, they have half of the time as well. The rest is for better solutions. Whoever has found
-   some in its latest turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
+   that is left; its first turns say little, and it counts as near meanwhile. Near provers have about half of the time
+   together, and provers that are far a tenth. If next to nothing was found lately, near provers have four fifths of
+   the time, and those that are far half of it. The rest is for better solutions. Whoever has found some in its latest
+   turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
 3. Before its turn, a contestant is offered the best solution that is known. After it, its solution and its bound are
    taken over, if they are better. One that is done is offered better solutions as well, and may go on then.
 4. The turns of a contestant become longer, up to a share of the time that is left.
@@ -89,11 +90,14 @@ class RaceParameters:
     longer: float = 1.5  #: times the one before: the next turn of the same contestant
     longest: float = 0.1  #: share of the time that is left, for one turn at most
     far: float = 0.1  #: share of the time for provers whose bound would not meet the cost in time,
-    near: float = 0.5  #: and for provers whose bound would
+    near: float = 0.5  #: for provers whose bound would,
+    sure: float = 0.8  #: and for these if next to nothing was found lately
     pace: float = 3.0  #: times the time that is left: so soon the bound has to meet the cost to count as near
     fade: float = 0.5  #: weight of what was gained before the latest turn, each time
     floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
-    early: int = 2  #: turns of a prover that say nothing about its pace
+    early: int = 2  #: turns of a prover that say nothing about its pace: it counts as near meanwhile,
+    unknown: float = 0.1  #: unless they have taken this share of the time
+    barren: int = 2  #: turns in a row in which each searcher has found nothing: then nothing was found lately
     idle: float = 1e-3  #: next to nothing is found if what is left of the time would add this share of all gains so far
 
 
@@ -109,6 +113,7 @@ class _Record:
     gained: float = 0.0  # cost in those,
     raised: float = 0.0  # and bound
     turns: int = 0
+    barren: int = 0  # turns in a row that gained no cost
 
 
 class Race:
@@ -223,6 +228,7 @@ class Race:
         record.lately = fade * record.lately + took
         record.gained = fade * record.gained + (cost - self.cost if math.isfinite(cost) else 0.0)
         record.turns += 1
+        record.barren = 0 if self.cost < cost else record.barren + 1
         # The first turns of a prover raise the bound by what says little about those that follow.
         counts = math.isfinite(bound) and record.turns > self.parameters.early
         record.raised = fade * record.raised + (self.bound - bound if counts else 0.0)
@@ -250,8 +256,10 @@ class Race:
         searchers = [record for record in able if not record.contestant.proves]
         gained = sum(record.gained / max(record.lately, 1e-9) for record in able) * left
         idle = gained <= parameters.idle * (self._first - self.cost) if self._first < math.inf else not gained
+        idle |= min((record.barren for record in searchers), default=0) >= parameters.barren
         near = any(self._is_near(record, left) for record in provers)
         proving = parameters.near if near or idle else parameters.far
+        proving = parameters.sure if near and idle else proving
         if not searchers or not provers:
             proving = 1.0 if provers else 0.0
         shares = dict.fromkeys(map(id, able), 0.0)
@@ -268,6 +276,9 @@ class Race:
         return [shares[id(record)] for record in able]
 
     def _is_near(self, record: _Record, left: float) -> bool:
-        """Whether the bound would meet the cost in time, at its latest pace."""
+        """Whether the bound would meet the cost in time, at its latest pace; or may do so, as far as is known."""
+        if record.turns <= self.parameters.early:
+            whole = left + sum(one.seconds for one in self._records)
+            return record.seconds <= self.parameters.unknown * whole
         pace = record.raised / max(record.lately, 1e-9)
         return pace * self.parameters.pace * left >= self.cost - self.bound
