@@ -96,7 +96,7 @@ class RaceParameters:
     fade: float = 0.5  #: weight of what was gained before the latest turn, each time
     floor: float = 0.1  #: share of the time of searchers, and of that of provers, that is divided equally
     early: int = 2  #: turns of a prover that say nothing about its pace: it counts as near meanwhile,
-    unknown: float = 0.1  #: unless they have taken this share of the time
+    unknown: float = 0.03  #: unless they have taken this share of the time
     barren: int = 2  #: turns in a row in which each searcher has found nothing: then nothing was found lately
     idle: float = 1e-3  #: next to nothing is found if what is left of the time would add this share of all gains so far
 
