@@ -50,7 +50,8 @@ cdef inline bint before(const Queued* a, const Queued* b) noexcept nogil:
 
 
 cdef struct Queue:
-    # Costs known at the start, sorted once; costs that fell later, in a 4-ary heap.
+    # Costs known at the start, sorted once; costs that fell later, in a 4-ary heap. It is not that of kernels/heap.pxd:
+    # its pop also prefetches what the joins of the pairs next to come will read.
     Queued* heap
     Py_ssize_t size, capacity
     bint failed
