@@ -237,10 +237,10 @@ class _Solver:
     def share(self) -> None:
         """Do what time allows for what is open, the smallest first; what they leave goes round again."""
         waiting = sorted(self.open, key=_entries)
-        while waiting:
+        while waiting and not self.stopping.check(math.inf):
             seconds = self._seconds * _entries(waiting[0]) / sum(map(_entries, waiting))
             one = waiting.pop(0)
-            if seconds <= 0 or self.stopping.check(math.inf):
+            if seconds <= 0:
                 continue
             within = self._within(one, seconds)
             one.hard = hard = HardComponent(one.part, one.labels, within, self.rng, lambda *_: self._tell())
@@ -274,6 +274,8 @@ class _Solver:
         again = [(one, one.hard) for one in self.open if one.hard is not None and one.rest is None]
         while again and self._limited and not self.stopping.check(math.inf):
             for k, (one, hard) in enumerate(again):
+                if self.stopping.check(math.inf):
+                    break
                 hard.run(self._within(one, self._seconds / (len(again) - k)))
             self._tell()
             again = [(one, hard) for one, hard in again if not hard.race.done]

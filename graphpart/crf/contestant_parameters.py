@@ -27,7 +27,7 @@ class ContestantParameters:
     move: float = 2e-8  #: for an expansion, until one was measured
     modelling: float = 3e-8  #: to prepare search
     sweeps: float = 400.0  #: sweeps of annealing that take as long as the first round of search
-    first_round: float = 0.1  #: share of the time that is left that this may take without further ado,
+    first_round: float = 0.1  #: share of the time of the component that this may take without further ado,
     large_round: float = 0.75  #: and if message passing has come to rest
     hard: float = 0.01  #: with more than this share of the gap left
     rounds: int = 40  #: rounds of search where there is no time limit,

@@ -7,6 +7,7 @@ long as only forbidden labelings are known, mini-buckets take turns: see `contes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -65,9 +66,10 @@ class HardComponent:
         self.passing = Passing(f, labels, cost, parameters)
         self.searching = Searching(f, labels, cost, parameters, seed)
         self.branching = Branching(f, labels, cost, parameters.branching)
+        self.relaxing = Relaxing(f, labels, cost, parameters)
         self.contestants = (
             self.passing,
-            Relaxing(f, labels, cost, parameters),
+            self.relaxing,
             Expanding(f, labels, cost, parameters, rng),
             self.searching,
             self.branching,
@@ -80,6 +82,8 @@ class HardComponent:
         if stopping.remaining is not None:
             self._prepare(stopping.remaining)
         self._run(stopping)
+        if self.race.proven:  # up to rounding
+            self.passing.certify()
 
     def run(self, stopping: Stopping) -> None:
         """Go on, and see in the end what message passing has proven."""
@@ -107,7 +111,7 @@ class HardComponent:
     def _no_search(self) -> bool:
         """Whether a search that takes much of the time is of no use: message passing gains more, or leaves little."""
         race = self.race
-        hard = race.cost - race.bound > self.parameters.hard * (race.cost - self.least)
+        hard = race.cost == math.inf or race.cost - race.bound > self.parameters.hard * (race.cost - self.least)
         return not (self.passing.rests and hard)
 
     def _run(self, stopping: Stopping) -> None:
@@ -135,9 +139,13 @@ class HardComponent:
     @property
     def proven(self) -> bool:
         """Whether the labels are optimal, up to rounding."""
-        if self.race.prover == self.passing.name:
-            return self.race.proven and self.passing.closed
-        return self.race.proven
+        if not self.race.proven:
+            return False
+        if self.branching.ended or self.relaxing.bound >= self.cost:  # complete by themselves
+            return True
+        ascent = self.passing.ascent
+        certified = max(one.certified for one in self.contestants)
+        return self.cost - certified <= (0.0 if ascent is None else ascent.tolerance)
 
     @property
     def starved(self) -> bool:

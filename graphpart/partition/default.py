@@ -26,7 +26,7 @@ from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.parameters import StartParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
-from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.improve import with_huge_costs_cut
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.contraction import Contraction
@@ -119,6 +119,8 @@ def auto(
     found = settled(p, contraction.lift(races.labels), improve, stopping)
     status = Status.OPTIMAL if races.proven else Status.LOCAL_OPTIMUM
     bound = math.inf if races.proven else constant + races.bound
+    if p.background is None and math.isfinite(bound):
+        bound = lowered(p, bound)  # the constant has roundings of its own
     result = finish(p, found, stopping, "auto", status, lower_bound=bound, start=(labels, cost))
     if races.proven:
         result = replace(result, status=status)  # whatever the reason was that the run ended for

@@ -19,6 +19,7 @@ from graphpart.common.finishing import MESSAGES
 from graphpart.common.race import RaceParameters
 from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
+from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
 from graphpart.partition.problem.contraction import Contraction
@@ -121,6 +122,8 @@ def exact(
     races = Races(q, labels, improved, constant, stopping, PARAMETERS, 0, threads)
     races.run(stopping.remaining)
     bound = math.inf if races.proven else constant + races.bound
+    if p.background is None and math.isfinite(bound):
+        bound = lowered(p, bound)  # the constant has roundings of its own
     work = {field.name: sum(getattr(one.work, field.name) for one in races.provers) for field in fields(Work)}
     stopping.iterations = work["nodes"]
     found = canonical(races.labels[lift])

@@ -169,7 +169,7 @@ class Races:
         end = None if seconds is None else self.stopping.seconds + seconds
         while True:
             waiting = [part for part in self._parts if not part.done]
-            pairs = sum(part.problem.m for part in waiting)
+            pairs = sum(max(1, part.problem.m) for part in waiting)
             for part in waiting:
                 if self._ends():
                     return
@@ -178,8 +178,8 @@ class Races:
                     left = end - self.stopping.seconds
                     if left <= 0:
                         return
-                    share = part.problem.m / max(1, pairs) * left
-                    pairs -= part.problem.m
+                    share = max(1, part.problem.m) / max(1, pairs) * left
+                    pairs -= max(1, part.problem.m)
                 self._solve(part, share)
             if end is None or not waiting or all(part.stuck for part in waiting):
                 return
@@ -238,9 +238,10 @@ class Races:
         p = part.problem
         if part.race is None and p.background is None and p.n <= self.parameters.enumerated:
             others = self.cost - p.evaluate_labels(canonical(self._labels[part.elements]))
-            labels = enumerated(p, self.stopping.child(plus=self.constant + others))
+            inner = self.stopping.child(plus=self.constant + others)
+            labels = enumerated(p, inner)
             self._take(part, labels, others + p.evaluate_labels(labels))
-            if self.stopping.reason is None:
+            if inner.reason is None:
                 part.enumerated, part.bound = True, p.evaluate_labels(labels)
             self._tell()
             return
@@ -256,7 +257,10 @@ class Races:
         if race.cost < part.cost:
             self._take(part, race.labels, self.cost + race.cost - part.cost)
             part.cost = race.cost
-        self._raise(part, race.bound)
+        bound = race.bound
+        if race.proven and part.prover is not None:  # of what is proven, a partition may cost less by its allowance
+            bound -= part.prover.allowance
+        self._raise(part, bound)
 
     def _begin(self, part: _Part, seconds: float | None) -> tuple[Race, Stopping]:
         """The race of a part, and what stops it."""

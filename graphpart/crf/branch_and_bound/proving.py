@@ -204,7 +204,7 @@ class _Run:
         part.turns += 1
         search.run(self.stopping.child(plus=others), None)
         part.labels, part.cost, part.proven = search.labels, search.cost, search.ended
-        part.bound = max(part.bound, search.bound)
+        part.bound = max(part.bound, search.certified)  # the cost of a complete tree is no bound: parts add up
         self.stopping.iterations = self.nodes
 
     def _eliminate(self, part: _Part, share: float) -> bool:
@@ -219,10 +219,11 @@ class _Run:
         if order.plan is None or order.memory > limit or order.entries > max(ENTRIES, SPEED * seconds):
             return False
         found = eliminated(part.f, order, self.stopping.child(plus=math.inf))
-        part.labels, part.cost, part.bound = found.labels, part.f.evaluate_labels(found.labels), found.bound
-        part.proven = found.proven
-        if part.proven:
-            part.bound = lowered(part.f, found.bound, 3 * (part.f.m + part.f.n))
+        cost, part.proven = part.f.evaluate_labels(found.labels), found.proven
+        if part.proven or cost < part.cost:
+            part.labels, part.cost = found.labels, cost
+        least = lowered(part.f, found.bound, 3 * (part.f.m + part.f.n)) if part.proven else found.bound
+        part.bound = max(part.bound, least)
         return part.proven
 
     def note(self) -> None:

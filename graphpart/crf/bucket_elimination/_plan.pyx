@@ -161,7 +161,7 @@ cdef bint make_node(Maker* m, element_t v, const Sized* tables, offset_t count, 
 cdef offset_t divide(Maker* m, element_t v, Sized* tables, offset_t count, offset_t limit) noexcept nogil:
     """Sort tables into mini-buckets: `size` becomes the number of each table's. Their number."""
     cdef offset_t sizes[OPEN]
-    cdef offset_t i, j, k, b, size, groups = 0
+    cdef offset_t i, j, k, b, size = 0, groups = 0
     cdef const element_t* scope
     for i in range(count):
         scope = members(m, tables[i].table, &k)

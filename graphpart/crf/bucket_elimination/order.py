@@ -118,6 +118,7 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
 
     The search takes longer if the order needs more memory than a limit, but not so much that the limit is out of reach.
     """
+    began = stopping.seconds
     domains, scope_start, scope, _, _ = f._flat()
     rows, factors, _ = f.incidence()
     start, neighbour = _neighbours.interactions(domains, scope_start, scope, rows, factors)
@@ -134,7 +135,8 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
     for k in itertools.count():
         allowed = min(IMPROVE, int(best.entries / SHARE)) if best.exact else IMPROVE // 10
         if limit is not None and limit < best.memory < REACH * limit:
-            enough = stopping.seconds > PATIENCE * (stopping.seconds + (stopping.remaining or 0.0))
+            took = stopping.seconds - began
+            enough = took > PATIENCE * (took + (stopping.remaining or 0.0))
             allowed = spent + work if stopping.remaining is not None and not enough else IMPROVE
         if spent + work > allowed or stopping.check(math.inf):
             break

@@ -114,6 +114,8 @@ def ilp(
         inner = stopping.child(plus=f.constant + sum(costs[:k]) + sum(costs[k + 1 :]))
         labels[variables], least, optimal = solve_component(part, labels[variables], chosen, inner)
         stopping.iterations += inner.iterations
+        if inner.reason is not None:
+            stopping.stop(inner.reason)
         costs[k] = part.evaluate_labels(labels[variables])
         bounds[k] = max(bounds[k], least)
         stopping.raise_bound(f.constant + sum(bounds))

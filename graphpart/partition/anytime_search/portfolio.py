@@ -122,8 +122,9 @@ class Portfolio:
                     self.pool.begin(canonical(improved_start(p, self.labels, alone, part, self.seed, start)))
                     stopping.record(self.cost)
                 if p.n <= ENUMERATED_ELEMENTS and not stopping.check(self.cost):
-                    self._take(enumerated(p, stopping.child(plus=self.within)))
-                    return Status.OPTIMAL if stopping.reason is None else Status.FEASIBLE
+                    inner = stopping.child(plus=self.within)
+                    self._take(enumerated(p, inner))
+                    return Status.OPTIMAL if inner.reason is None else Status.FEASIBLE
                 if self.pool.cost <= trivial_bound(p) + p.tolerance:
                     return Status.OPTIMAL
             if not stopping.check(self.cost):

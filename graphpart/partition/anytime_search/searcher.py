@@ -69,8 +69,13 @@ class Searcher:
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
         self.labels, self.cost, self._improved = labels, cost, True
-        if self._portfolio is not None and self._left.problem.n == len(labels):
+        if self._portfolio is not None and self._fits(labels):
             self._portfolio.take(labels)
+
+    def _fits(self, labels: Labels) -> bool:
+        """Whether labels are of what is left of the problem, and join nothing that is known to be cut."""
+        left = self._left.problem
+        return left.n == len(labels) and bool(np.isfinite(left.evaluate_labels(labels)))
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """Search until stopped, or until seconds have passed; or else for some rounds."""
@@ -104,7 +109,7 @@ class Searcher:
             self._portfolio.take(known.labels)
         left = self._left
         if self._portfolio is None:
-            start = left.labels if left.problem.n < len(self.labels) else self.labels
+            start = self.labels if self._fits(self.labels) else left.labels
             cut = cut_huge(left.problem)  # such that tolerances and temperatures do not follow what nobody will pay
             q = cut if np.isfinite(cut.evaluate_labels(start)) else left.problem
             self._portfolio = Portfolio(q, start, left.constant, self.seed, self.threads, stopping, SearchParameters())

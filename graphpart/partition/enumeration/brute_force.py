@@ -83,7 +83,10 @@ def brute_force(
     p = p.to_dense() if p.n <= ENUMERATED_ELEMENTS else p
     contraction = Contraction(p)
     stopping = Stopping(time_limit, None, None, callback)
-    labels = contraction.lift(enumerated(contraction.problem, stopping.child(plus=contraction.constant)))
+    inner = stopping.child(plus=contraction.constant)
+    labels = contraction.lift(enumerated(contraction.problem, inner))
+    if inner.reason is not None:
+        stopping.stop(inner.reason)
     bound = trivial_bound(p) if stopping.reason else p.evaluate_labels(labels)
     return finish(p, labels, stopping, "brute-force", Status.OPTIMAL, lower_bound=bound)
 

@@ -211,7 +211,7 @@ def _start_of(
     """
     given = canonical(labels[_first(small.persistency.labels)]) if q.n else np.zeros(0, np.int32)
     paid = q.evaluate_labels(given)
-    if cost is not None and paid + small.constant <= cost + 1e-9 * abs(cost):
+    if cost is not None and math.isfinite(paid) and paid + small.constant <= cost + 1e-9 * abs(cost):
         return given
     if (int(given.max(initial=-1)) + 1 == q.n and cost is None) or not math.isfinite(paid):
         given = join(q, q.must_join_classes(), stopping)
@@ -364,7 +364,7 @@ class Rest:
     @property
     def bound(self) -> float:
         """No partition of it costs less, in the tree's problem."""
-        return -math.inf if self._search is None else self._search.bound
+        return -math.inf if self._search is None else self._search.bound - self._search.allowance
 
     @property
     def proven(self) -> bool:
@@ -388,7 +388,7 @@ class Rest:
 
         def told(search: Search, is_better: bool) -> None:
             if self._search is not None:
-                tree.hear(self._lift(search.labels) if is_better else tree.labels, search.bound)
+                tree.hear(self._lift(search.labels) if is_better else tree.labels, search.bound - search.allowance)
 
         self._search = Search(
             small.problem, labels, whole.stopping, whole.threads, constant, 1.0, told, lambda _: whole.ends(),
