@@ -31,8 +31,8 @@ STABLE = {"define_macros": [("Py_LIMITED_API", "0x030B0000")], "py_limited_api":
 LEVELS = {
     "3": """*._dense_annealing *._dense_joining *._dense_moves *._tabu *.binary_quadratic.* *._min_sum *._messages""",
     "1": """graphpart.learn.* graphpart.distributed.* graphpart.io.* *._brute_force *.bucket_elimination.*
-            *.branch_and_bound.* *.partition.bounds._cuts *._cycle_cuts *._far_cycles *._primal_dual *._projection
-            *.certificates.* *.confidence._subsets *.crf.reduction.* *._derive *.problem._blocks
+            *.branch_and_bound.* *.partition.bounds._cuts *._cycle_cuts *._primal_dual
+            *.certificates.* *.confidence._subsets *.crf.reduction.* *.problem._blocks
             *.graph_cuts._doubled *.graph_cuts._ordered *._rounding *._prepared *._shared""",
 }
 

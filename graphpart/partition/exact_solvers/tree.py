@@ -241,8 +241,9 @@ class Tree:
             if r.rounds % (25 if self._has_regions() else 5) == 1 or vertex:
                 self._round_point()
             yield
-            if self.closed(r.bound) or not self._fix(not decisions):
+            if self.closed(r.bound):
                 return []
+            self._fix(not decisions)
             if not (r.lower < r.upper).any():
                 break
             if vertex:
@@ -361,8 +362,8 @@ class Tree:
                 return False
         return bool((r.lower <= r.upper).all())
 
-    def _fix(self, everywhere: bool) -> bool:
-        """Fix pairs that no better partition of this node has the other way; False if there is none left."""
+    def _fix(self, everywhere: bool) -> None:
+        """Fix pairs that no better partition of this node has the other way."""
         r = self.relaxation
         reduced = r.reduced(r.rows.multipliers)
         decided = r.proves(r.rows.multipliers) + np.abs(reduced) >= self.cost - self.resolution
@@ -371,7 +372,6 @@ class Tree:
         r.lower[free & decided & (reduced < 0)] = 1.0
         if everywhere:
             self.fixed = (r.lower.copy(), r.upper.copy())
-        return True
 
     def _round_point(self) -> None:
         """Partitions near the point of the relaxation, refined by local search."""
