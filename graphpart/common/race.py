@@ -174,6 +174,11 @@ class Race:
         """Whether nothing is left to do."""
         return self.proven or all(record.contestant.done for record in self._records)
 
+    def join(self, contestant: Contestant) -> None:
+        """Let one more contestant take part. The turns that the others have had until now count as its own, too."""
+        due = min((record.due for record in self._records), default=0.0)
+        self._records.append(_Record(contestant, self.parameters.first, due=due))
+
     def spent(self) -> dict[str, float]:
         """Seconds for each contestant, by name."""
         return {record.contestant.name: record.seconds for record in self._records}

@@ -145,6 +145,14 @@ def cut_huge(p: Problem) -> Problem:
 EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
 
 
+def pairs_with_cost(p: PairCosts) -> int:
+    """The number of pairs whose cost is not 0; of the listed pairs, if there is a background. O(pairs)"""
+    if p.matrix is not None:
+        return int(np.count_nonzero(p.matrix)) // 2
+    assert p.cost is not None
+    return int(np.count_nonzero(p.cost))
+
+
 def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
     """The same problem with costs divided by ``2**exponent``, and the exponent; itself and 0 unless costs are extreme.
 
