@@ -66,7 +66,7 @@ def listed_within(p: SetPartition, component: Labels | None = None) -> SetPartit
     costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
     q = SetPartition.of_pairs(p.nodes, low, high, costs, joins, offset=p.offset, sense=p.sense)
-    q._implicit = p
+    q._implicit, q.origin = p, p.origin
     return q
 
 

@@ -19,6 +19,7 @@ from graphpart.partition.problem.grids import pairs_of_grid
 from graphpart.partition.problem.inputs import arrays_of_graph, names_of
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.origin import Origin
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import checked_costs
 
@@ -127,6 +128,7 @@ class FromData(PairCosts):
             check_name(column, "column")
         costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background)
+        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior)
         if kind != "probability":
             check_requirements(p, costs)
         return p
@@ -341,6 +343,7 @@ class FromData(PairCosts):
         shape, u, v, values = pairs_of_grid(affinities, offsets)
         costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)
         p = cls.of_pairs(range(math.prod(shape)), u, v, costs, (), (), dense, missing=missing)
+        p.origin = Origin(kind, threshold=0.5 if threshold is None else threshold, prior=prior, shape=shape)
         if kind != "probability":
             check_requirements(p, costs)
         return p

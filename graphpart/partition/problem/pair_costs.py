@@ -19,6 +19,7 @@ from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
+from graphpart.partition.problem.origin import Origin
 
 __all__ = ["DENSE_FROM", "Labels", "PairCosts"]
 
@@ -44,6 +45,7 @@ class PairCosts(Shown):
         "n",
         "nodes",
         "offset",
+        "origin",
         "sense",
         "u",
         "v",
@@ -59,6 +61,7 @@ class PairCosts(Shown):
     must_join: NDArray[np.int32]
     offset: float
     sense: int
+    origin: Origin | None
 
     # ---------------------------------------------------------------------------------------------- construction
 
@@ -162,6 +165,7 @@ class PairCosts(Shown):
         if sense not in (1, -1):
             raise InvalidProblem(f"sense is {sense}: expected 1 (minimise) or -1 (maximise)")
         self.sense = sense
+        self.origin = None
         self.matrix = self.u = self.v = self.cost = self.background = None
         self._implicit: PairCosts | None = None  # the problem that this one is the matrix of
         self._index: dict[Hashable, int] | None = None
@@ -305,7 +309,7 @@ class PairCosts(Shown):
         return self._rows
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("n", "nodes", "matrix", "u", "v", "cost", "background", "must_join", "offset", "sense")
+        kept = ("n", "nodes", "matrix", "u", "v", "cost", "background", "must_join", "offset", "sense", "origin")
         return {name: getattr(self, name) for name in kept} | {"zeros": self._zeros}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -314,6 +318,7 @@ class PairCosts(Shown):
             array = state[name]
             setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
         self.background = state.get("background")
+        self.origin = state.get("origin")
         if "zeros" in state:
             self._zeros = frozen(state["zeros"])
 
