@@ -76,7 +76,7 @@ def to_dense(p: Problem) -> Problem:
     check_matrix_fits(p.n)
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
     q = p.of_matrix(p.nodes, matrix_of(p), joins, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes)
-    q._implicit = p
+    q._implicit, q.origin = p, p.origin
     return q
 
 

@@ -21,6 +21,7 @@ from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_a
 from graphpart.partition.problem.limits import obeyed
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.origin import Origin
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import checked_costs
 
@@ -160,6 +161,7 @@ class FromData(PairCosts):
         costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters, attribute)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
+        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior)
         if kind != "probability":
             check_requirements(p, costs)
         return p
@@ -409,6 +411,7 @@ class FromData(PairCosts):
         nodes = range(math.prod(shape))
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters)
         p = cls.of_pairs(nodes, u, v, costs, (), (), dense, missing=missing, **obey)
+        p.origin = Origin(kind, threshold=0.5 if threshold is None else threshold, prior=prior, shape=shape)
         if kind != "probability":
             check_requirements(p, costs)
         return p
