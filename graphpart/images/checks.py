@@ -105,8 +105,12 @@ def affinities_of(
             raise InvalidProblem(f"offset {k} is {step}: expected one that leads to another voxel")
         if any(abs(x) >= size for x, size in zip(step, array.shape[1:], strict=True)):
             raise InvalidProblem(f"offset {k}, {step}, reaches beyond the shape {array.shape[1:]}: expected shorter ones")
-    checked = [probabilities_of(one, f"affinities[{k}]") for k, one in enumerate(array)]
-    return np.stack(checked), listed
+    checked = np.ones(array.shape, np.float32)
+    for k, step in enumerate(listed):  # what is given for voxels whose partner is outside does not count
+        inner = tuple(slice(max(0, -x), size - max(0, x)) for x, size in zip(step, array.shape[1:], strict=True))
+        one = array[k][inner]
+        checked[k][inner] = probabilities_of(one, f"affinities[{k}]", one.shape)
+    return checked, listed
 
 
 def mask_of(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:

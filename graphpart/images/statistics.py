@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from graphpart.images._contacts import Contacts
 
-__all__ = ["QUANTILES", "Statistics", "merge"]
+__all__ = ["FIXED", "QUANTILES", "Statistics", "merge", "with_far"]
 
 FIXED = 2.0**30  # units of a sum for 1
 QUANTILES = {"q10": 0.1, "q25": 0.25, "median": 0.5, "q75": 0.75, "q90": 0.9}
@@ -121,3 +121,10 @@ def merge(parts: Sequence[Statistics]) -> Statistics:
     return Statistics(
         distinct, gathered("numbers"), gathered("sums"), np.hstack([low, high]), gathered("histograms", dtype=np.int64)
     )
+
+
+def with_far(near: Statistics, far: Statistics, regions: int) -> Statistics:
+    """The statistics of contacts, with those of farther voxels of the same two regions added."""
+    both = merge([near, far])
+    keys = [pairs[:, 0].astype(np.int64) * regions + pairs[:, 1] for pairs in (both.pairs, near.pairs)]
+    return both.take(np.searchsorted(keys[0], keys[1]))
