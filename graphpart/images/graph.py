@@ -27,7 +27,7 @@ from graphpart.result import PartitionResult
 __all__ = ["RegionGraph", "region_graph"]
 
 CLIP = 0.001  # boundary probabilities from here to 1 minus this: a unit of length costs at most 10 bits
-QUARTER = 0.25  # the quantile of the boundary values of a pair that its cost is made of
+DECIDES = "q25"  # the feature that costs are made of
 
 Floats = NDArray[np.float64]
 
@@ -76,15 +76,14 @@ class RegionGraph:
         self.statistics = statistics
         self.pairs = self._element[statistics.pairs].reshape(-1, 2)
         self.far = None if far is None else self._far(far)
-        self._near_and_far = statistics if far is None else with_far(statistics, far, len(sizes))
         sides = None if means is None else (means[elements], None if squares is None else squares[elements])
-        self.columns = Columns(self._features(sides, far is not None))
+        self.columns = Columns(self._features(sides, far))
 
     def _far(self, far: Statistics) -> Columns:
         pairs = self._element[far.pairs].reshape(-1, 2)
         return Columns({"element": pairs[:, 0], "other": pairs[:, 1], "number": far.length, "mean": far.mean()})
 
-    def _features(self, sides: tuple[Floats, Floats | None] | None, far: bool) -> dict[str, NDArray[Any]]:
+    def _features(self, sides: tuple[Floats, Floats | None] | None, far: Statistics | None) -> dict[str, NDArray[Any]]:
         table = self.statistics
         u, v = self.pairs.T
         found: dict[str, NDArray[Any]] = {"length": table.length, "area": table.area(self.spacing)}
@@ -101,9 +100,9 @@ class RegionGraph:
             if squares is not None:
                 spread = np.sqrt(np.maximum(squares - means**2, 0).sum(axis=1))
                 found |= {"spread": (spread[u] + spread[v]) / 2, "spread_difference": np.abs(spread[u] - spread[v])}
-        if far:
-            number = self._near_and_far.length - table.length
-            total = self._near_and_far.sums[:, 0] - table.sums[:, 0]
+        if far is not None:
+            both = with_far(table, far, len(self._element))
+            number, total = both.length - table.length, both.sums[:, 0] - table.sums[:, 0]
             mean = np.where(number > 0, total / FIXED / np.maximum(number, 1), found["mean"])  # the best guess
             found |= {"far_number": number, "far_mean": mean}
         return found
@@ -136,7 +135,8 @@ class RegionGraph:
         boundary relative to that of a mean face of a voxel. The probability of a boundary is the lower quartile of its
         values: two cells are one if there is a hole in the wall between them, and a quarter of a boundary is a hole
         that noise rarely makes. The mean, which is usual, takes two pieces of one cell apart if most of what is between
-        them only looks like a wall. With affinities, values at offsets beyond the neighbours belong to these, too.
+        them only looks like a wall. Affinities at offsets beyond the neighbours do not count: they tell about pairs of
+        voxels that may lie behind a third region, and are features.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class RegionGraph:
             raise InvalidOption("the region graph has no boundary values: pass boundary or affinities to region_graph")
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold < 1:
             raise InvalidOption(f"threshold is {threshold!r}: expected a probability between 0 and 1")
-        apart = self._near_and_far.quantiles([QUARTER])[0]
+        apart = self.columns[DECIDES]
         costs = costs_from_probabilities(1 - apart, threshold=1 - threshold, clip=CLIP)
         return costs * self.weights
 

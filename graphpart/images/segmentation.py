@@ -133,8 +133,8 @@ def segment(
     regions : array_like of int, optional
         Regions that are not to be divided, superpixels for example; 0 is no region. Default: those of :func:`watershed`.
     affinities : array_like, shape (k, ...), optional
-        Instead of a boundary map, see :func:`region_graph`. At offsets to neighbours, they decide; at larger offsets,
-        they also count for the pairs of regions that touch. Those of regions that do not touch are in ``.graph.far``.
+        Instead of a boundary map, see :func:`region_graph`. Those at offsets to neighbours decide. Those at larger
+        offsets are features of the pairs of regions that touch; all of them are in ``.graph.far``.
     offsets : array_like of int, shape (k, 2) or (k, 3), optional
     image : array_like, optional
         A picture of which differences between regions become features in ``.graph``; costs do not depend on it.
