@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.problem.far_pairs import costs_of_far_pairs
 from graphpart.partition.problem.frames import elements_of, is_frame, library, pairs_of_table, table_of
 from graphpart.partition.problem.grids import pairs_of_grid
 from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute
@@ -364,6 +365,7 @@ class FromData(PairCosts):
         threshold: float | None = None,
         prior: float = 0.5,
         clip: float | None = None,
+        far: str | None = None,
         dense: bool | None = None,
         missing: float = 0.0,
         groups: Any = None,
@@ -385,6 +387,11 @@ class FromData(PairCosts):
             The meaning of the affinities, see :meth:`from_frame`.
         threshold, prior, clip : float
             As for :meth:`from_frame`.
+        far : {"repel", "all"}, optional
+            What pairs at offsets beyond the neighbours may do. With "repel", affinities that would attract cost 0, if
+            there are offsets to neighbours, too: such a pair is joined directly, and affinities that know only its two
+            ends join what a thin boundary separates. Default: "repel" for probabilities and similarities, "all" for
+            weights and costs.
         dense, missing, groups, group_cost, max_size, n_clusters
             As in the constructor; elements are numbers.
 
@@ -393,7 +400,15 @@ class FromData(PairCosts):
         SetPartition
             Its elements are 0, ..., n - 1 in the order of the grid, the last axis fastest:
             ``result.labels.reshape(shape)`` is the segmentation. Pairs at no offset cost `missing`: 0 by default, so
-            joining them is free. Use offsets of several pixels for repulsion over larger distances.
+            joining them is free. Use offsets of several pixels for repulsion over larger distances. Pixels on
+            boundaries, which repel all of their neighbours, become clusters of one pixel each:
+            :func:`graphpart.images.segment` partitions regions instead.
+
+        Warns
+        -----
+        GraphPartWarning
+            If many pixels repel all of their neighbours, or, with ``far="all"``, many pairs attract across neighbours
+            that repel.
 
         Examples
         --------
@@ -408,6 +423,7 @@ class FromData(PairCosts):
         """
         shape, u, v, values = pairs_of_grid(affinities, offsets)
         costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)
+        costs = costs_of_far_pairs(shape, offsets, costs, far, kind in ("cost", "weight"))
         nodes = range(math.prod(shape))
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters)
         p = cls.of_pairs(nodes, u, v, costs, (), (), dense, missing=missing, **obey)
