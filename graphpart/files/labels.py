@@ -44,9 +44,9 @@ def read_labels(
         One integer a line, in the order of the elements; or a CSV table with a line for each element, in any order,
         with a column ``element``, ``variable`` or ``node`` and a column ``cluster`` or ``label``; or JSON ``{"nodes":
         [...], "labels": [...]}``; or an ``.npz`` archive with the arrays `nodes` and `labels`; or a line ``MPE`` or
-        ``MAP``, then ``n l1 ... ln`` as in the UAI competitions (with a line ``1``, a number of samples, between them or
-        not; after the last line ``-BEGIN-``, if there is any). ``"-"`` is standard input; data compressed by gzip or xz
-        are recognised.
+        ``MAP``, then ``n l1 ... ln`` as in the UAI competitions (with a line ``1``, a number of samples, between them,
+        or without it; after the last line ``-BEGIN-``, if there is any). ``"-"`` is standard input; data compressed by
+        gzip or xz are recognised.
     problem : SetPartition or FactorGraph, optional
         The problem that the labels are for. Names are found by their text.
     partial : bool

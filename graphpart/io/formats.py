@@ -173,7 +173,9 @@ def read(path: PathOrStream, format: str | None = None, *, missing: float | None
     if columns:
         if format not in (None, "csv"):
             raise InvalidOption(f"format {format} has no columns: expected csv, or no {next(iter(columns))}")
-        return read_pairs(path, **columns, **({} if missing is None else {"missing": missing}))
+        if missing is not None:
+            columns["missing"] = missing
+        return read_pairs(path, **columns)
     known = None if format is None else find_format(format)
     with opened(path) as source:
         known = known or format_of_source(source)

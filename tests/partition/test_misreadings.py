@@ -16,9 +16,9 @@ class TestDuplicates:
         )
         with pytest.warns(gp.GraphPartWarning, match=message):
             gp.SetPartition.from_frame(ROWS, "a", "b", weight="s")
-        with pytest.raises(gp.InvalidProblem, match="row 1 lists 'y' and 'x' as row 0 does.*expected each pair once"):
+        with pytest.raises(gp.InvalidProblem, match=r"row 1 lists 'y' and 'x' as row 0 does.*expected each pair once"):
             gp.SetPartition.from_frame(ROWS, "a", "b", weight="s", duplicates="error")
-        with pytest.raises(gp.InvalidOption, match="duplicates is 'men': expected one of .*did you mean 'mean'"):
+        with pytest.raises(gp.InvalidOption, match=r"duplicates is 'men': expected one of .*did you mean 'mean'"):
             gp.SetPartition.from_frame(ROWS, "a", "b", weight="s", duplicates="men")
 
     @pytest.mark.parametrize(("how", "cost"), [("sum", -1.0), ("mean", -0.5), ("max", -0.75)])

@@ -108,7 +108,7 @@ def check_sign(p: PairCosts) -> None:
 
 
 def _triangles(p: PairCosts) -> NDArray[np.int64]:
-    """How many of some different triangles with three finite costs other than 0 have 0, 1, 2 and 3 pairs that attract."""
+    """How many of some triangles with three finite costs other than 0 have 0, 1, 2 and 3 pairs that attract."""
     rng = np.random.default_rng(0)
     if p.matrix is not None:
         a, b, c = rng.integers(0, p.n, (3, TRIANGLES))
