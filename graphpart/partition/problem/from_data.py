@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.problem.duplicates import check_choice, once
 from graphpart.partition.problem.far_pairs import costs_of_far_pairs
 from graphpart.partition.problem.frames import elements_of, is_frame, library, pairs_of_table, table_of
 from graphpart.partition.problem.grids import pairs_of_grid
@@ -48,6 +49,7 @@ class FromData(PairCosts):
         threshold: float | None = None,
         prior: float = 0.5,
         clip: float | None = None,
+        duplicates: str | None = None,
         nodes: Iterable[Hashable] | None = None,
         must_join: Pairs = (),
         must_cut: Pairs = (),
@@ -85,6 +87,9 @@ class FromData(PairCosts):
             the default is 1/2.
         prior, clip : float
             For probabilities, see :func:`graphpart.costs_from_probabilities`.
+        duplicates : {"error", "sum", "mean", "max"}, optional
+            What becomes of rows with the same two elements, in either order: an error that names the first one, the sum
+            of their costs, or one row with the mean or the largest of their values. Default: the sum, with a warning.
         nodes : iterable of hashables, optional
             All elements, in order, also those that are in no row. By default, integers are in ascending order, other
             identifiers in the order of their first appearance in the rows.
@@ -104,13 +109,13 @@ class FromData(PairCosts):
         Returns
         -------
         SetPartition
-            Costs of rows with the same two elements, in either order, add up.
 
         Raises
         ------
         InvalidProblem
             If there is no such column, a value is null, NaN or no number, an identifier is null, or a row pairs an
-            element with itself; the message names the row, counted from 0.
+            element with itself, or repeats a pair with ``duplicates="error"``; the message names the row, counted from
+            0.
         InvalidOption
             If not exactly one kind of values is given, or a threshold is missing or has no meaning for this kind.
         MissingDependency
@@ -120,7 +125,8 @@ class FromData(PairCosts):
         -----
         GraphPartWarning
             If a column that is called a weight, similarity, score or probability is read as a cost, or probabilities
-            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite.
+            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite, or rows repeat a pair and
+            `duplicates` is not given, or a number and its text are two identifiers, such as 7 and "7".
 
         Notes
         -----
@@ -148,6 +154,7 @@ class FromData(PairCosts):
         if len(kinds) != 1:
             found = " and ".join(kinds) or "none of them"
             raise InvalidOption(f"{found} given: expected one of cost, weight, similarity and probability")
+        check_choice(duplicates)
         kind = kinds[0]
         table = table_of(frame)
         column = named[kind]
@@ -157,6 +164,7 @@ class FromData(PairCosts):
                 raise InvalidOption("both nodes and elements given: expected one of them")
             nodes, attribute = elements_of(elements, id)
         names, u, v, values = pairs_of_table(table, left, right, column, nodes)
+        u, v, values = once(names, u, v, values, duplicates)
         if kind == "cost":
             check_name(column, "column")
         costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
