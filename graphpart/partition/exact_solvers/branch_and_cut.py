@@ -37,7 +37,7 @@ import numpy as np
 
 from graphpart.common.groups import first_of
 from graphpart.partition.bounds.trivial_bound import lowered
-from graphpart.partition.exact_solvers.tree import Tree, Work
+from graphpart.partition.exact_solvers.tree import Tree, TreeParameters, Work
 from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
@@ -82,6 +82,7 @@ class BranchAndCut:
         For HiGHS.
     raised : callable, optional
         Called with the bound whenever it is better.
+    parameters : TreeParameters, optional
 
     Attributes
     ----------
@@ -100,7 +101,9 @@ class BranchAndCut:
         improved: bool = False,
         threads: int = 1,
         raised: Callable[[float], None] | None = None,
+        parameters: TreeParameters | None = None,
     ) -> None:
+        self.parameters = parameters or TreeParameters()
         self.p, self.labels, self.cost, self.improved = p, labels, p.evaluate_labels(labels), improved
         self.threads, self.raised = threads, raised
         self.bound, self.done, self.work = bound, False, Work()
@@ -177,7 +180,9 @@ class BranchAndCut:
                 search.log()
             return stopping.check(search.cost)
 
-        self._search = search = Search(q, labels, apart, self.threads, small.constant, 2.0**exponent, told, ends)
+        self._search = search = Search(
+            q, labels, apart, self.threads, small.constant, 2.0**exponent, told, ends, parameters=self.parameters
+        )
         search.work = self.work
         self.allowance = search.allowance
         yield
@@ -237,6 +242,7 @@ class Search:
         Whether the run has to end.
     allowance : float
         By how much less a partition may cost than a proven one.
+    parameters : TreeParameters
     """
 
     def __init__(
@@ -250,8 +256,10 @@ class Search:
         told: Callable[[Search, bool], None],
         ends: Callable[[Search], bool],
         allowance: float = math.inf,
+        *,
+        parameters: TreeParameters,
     ) -> None:
-        self.p, self.stopping, self.threads = p, stopping, threads
+        self.p, self.stopping, self.threads, self.parameters = p, stopping, threads, parameters
         self.constant, self.unit, self._told, self._ends = constant, unit, told, ends
         self.work = Work()
         self._parts: list[Part] = []
@@ -325,7 +333,7 @@ class Search:
 
     def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
         """Labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
-        one = BranchAndCut(p, labels)
+        one = BranchAndCut(p, labels, parameters=self.parameters)
         one.run(self.stopping.child(seconds=seconds, plus=math.inf), None)
         # Optimal up to the allowance; twice, for what rounding adds.
         return one.labels, one.bound - 2 * one.allowance, one.bound >= one.cost
@@ -392,7 +400,7 @@ class Rest:
 
         self._search = Search(
             small.problem, labels, whole.stopping, whole.threads, constant, 1.0, told, lambda _: whole.ends(),
-            tree.allowance or math.inf,
+            tree.allowance or math.inf, parameters=whole.parameters,
         )  # fmt: skip
         self._search.work = whole.work
         yield from self._search.steps()

@@ -31,24 +31,32 @@ from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
-__all__ = ["Tree", "Work"]
+__all__ = ["Tree", "TreeParameters", "Work"]
 
 Decisions = tuple[tuple[int, int, bool], ...]
 Children = Generator[None, None, list[tuple[float, Decisions]]]
-RESOLUTION = 1e-7  # of the largest cost that may be paid: smaller differences count only if costs have a common step
 HALF = 0.5
-IDLE = 4  # rounds without progress, after which a vertex is computed, or the node is divided
-PROGRESS = 0.01  # share of what is missing to close a node that counts as progress,
-LITTLE, PROMISING = 0.002, 0.8  # or that, if so much of what the point costs above the bound would close it
-VERTEX_TERMS = 3_000  # the simplex method takes on relaxations with at most so many terms
-INTEGRAL = 1e-6
-SEMIDEFINITE = 80  # elements from which on the semidefinite relaxation goes on where the linear one ends,
-FAR = 0.01  # if such a share of the cost is missing; else division in two does more
-SHRUNK = 0.3  # of the pairs with a cost: if so many are fixed more than before, what is left is solved anew
-REGIONS, REGIONS_SHARE = 300, 0.9  # elements from which on regions are solved apart, in such a share of the time left
-EFFORT = 16  # at most for regions: doubled while there is a gap, before the root is divided
-CONVERGED = 5e-4  # share of the gap: rounds of such a large root that raise the bound by less are idle
-DIVE = 20  # every so many nodes, a dive begins
+
+
+@dataclass(frozen=True)
+class TreeParameters:
+    """Parameters of the tree."""
+
+    resolution: float = 1e-7  #: of the largest cost that may be paid: smaller differences count only with a common step
+    integral: float = 1e-6  #: a point is a partition if no variable is farther from 0 or 1
+    idle: int = 4  #: rounds without progress, after which a vertex is computed, or the node is divided
+    progress: float = 0.01  #: share of what is missing to close a node that counts as progress,
+    little: float = 0.002  #: or this share,
+    promising: float = 0.8  #: if this share of what the point costs above the bound would close the node
+    converged: float = 5e-4  #: and at the root of a problem with regions, share of the gap that counts as progress
+    vertex_terms: int = 3_000  #: terms of a relaxation, up to which the simplex method computes a vertex
+    semidefinite: int = 80  #: elements from which on the semidefinite relaxation goes on where the linear one ends,
+    far: float = 0.01  #: if this share of the cost is missing; with less, division in two does more
+    shrunk: float = 0.3  #: share of the pairs with a cost: if so many more are fixed, what is left is solved anew
+    dive: int = 20  #: every so many nodes, a dive begins
+    regions: int = 300  #: elements from which on regions are solved apart,
+    regions_share: float = 0.9  #: in this share of the time that is left
+    effort: int = 16  #: for regions at most: it is doubled while there is a gap, before the root is divided
 
 
 @dataclass
@@ -68,6 +76,7 @@ class Whole(Protocol):
     work: Work
     stopping: Stopping
     threads: int
+    parameters: TreeParameters
 
     def rest_of(self, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> WhatIsLeft:
         """What is left of a tree's problem, once elements are merged."""
@@ -107,6 +116,7 @@ class Tree:
         self, p: SetPartition, labels: Labels, search: Whole, share: float = 1.0, allowance: float = math.inf
     ) -> None:
         self.p, self.labels, self.search, self.stopping = p, labels, search, search.stopping
+        self.parameters = search.parameters
         self.cost = p.evaluate_labels(labels)
         if not self.cost <= 0:  # across components, all may be cut
             self.labels, self.cost = np.arange(p.n, dtype=np.int32), 0.0
@@ -116,7 +126,8 @@ class Tree:
         largest = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
         self.bound = trivial_bound(p)
         largest = min(largest, -self.bound)  # no partition that is worth it pays more than all that attracts
-        self.resolution = self.step * (1 - 1e-6) if self.step else min(RESOLUTION * share * largest, allowance)
+        finest = self.parameters.resolution * share * largest
+        self.resolution = self.step * (1 - 1e-6) if self.step else min(finest, allowance)
         self.allowance = 0.0 if self.step else self.resolution  # a partition may cost so much less than a proven one
         self.value = self.cost if self.proven else self.bound
         self.rest: WhatIsLeft | None = None  # of the problem, while it is solved
@@ -148,7 +159,7 @@ class Tree:
             if self.closed(bound):
                 self.open.clear()  # so are all others
                 break
-            dive = self.search.work.nodes % DIVE == DIVE - 1
+            dive = self.search.work.nodes % self.parameters.dive == self.parameters.dive - 1
             while True:
                 children = yield from self._solve(decisions, bound)
                 self.search.work.nodes += 1
@@ -216,7 +227,7 @@ class Tree:
 
     def _solve(self, decisions: Decisions, known: float) -> Children:
         """Work on one node: nothing if it is closed, else the two that it is divided into, with a bound."""
-        r = self.relaxation
+        r, a = self.relaxation, self.parameters
         if not self._decide(decisions):
             return []
         r.bound = -math.inf
@@ -256,17 +267,17 @@ class Tree:
                 break
             missing = self.cost - self.resolution - r.bound
             # The point costs about what the relaxation proves once it has converged: is that enough?
-            enough = PROMISING * (float(r.cost @ r.y) + r.constant - r.bound) > missing
-            progress = r.bound - before > (LITTLE if enough else PROGRESS) * missing
+            enough = a.promising * (float(r.cost @ r.y) + r.constant - r.bound) > missing
+            progress = r.bound - before > (a.little if enough else a.progress) * missing
             if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
-                progress = r.bound - before > CONVERGED * missing or (added > 0 and not r.is_thorough)
+                progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
-            if idle > IDLE:
-                far = r.complete and self.p.n >= SEMIDEFINITE and missing > FAR * abs(self.cost)
+            if idle > a.idle:
+                far = r.complete and self.p.n >= a.semidefinite and missing > a.far * abs(self.cost)
                 if far and self.semidefinite is None:
                     self.semidefinite, idle = Semidefinite(r), 0
                     continue
-                if self.simplex is None or vertex or len(r.rows.pairs) > VERTEX_TERMS:
+                if self.simplex is None or vertex or len(r.rows.pairs) > a.vertex_terms:
                     break
                 vertex, idle = True, 0
         if self.closed(r.bound):
@@ -281,7 +292,7 @@ class Tree:
 
     def _has_regions(self) -> bool:
         """Whether the gap may be in a few places of many."""
-        return not self.relaxation.complete and self.p.n >= REGIONS
+        return not self.relaxation.complete and self.p.n >= self.parameters.regions
 
     def _solve_regions(self) -> Generator[None, None, float]:
         """A bound for all better partitions, raised where the gap is (see `regions`), and what follows from it."""
@@ -289,9 +300,9 @@ class Tree:
         r = self.relaxation
         regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
         bound, effort = -math.inf, 1
-        while effort <= EFFORT and not self.closed(bound) and not self.search.ends():
+        while effort <= self.parameters.effort and not self.closed(bound) and not self.search.ends():
             left = self.stopping.remaining
-            until = math.inf if left is None else self.stopping.seconds + REGIONS_SHARE * left
+            until = math.inf if left is None else self.stopping.seconds + self.parameters.regions_share * left
             yield from regions.steps(until, effort)
             if regions.cost < self.cost:
                 self._accept(regions.labels, regions.cost)
@@ -313,7 +324,7 @@ class Tree:
         """Whether so many pairs are fixed that a smaller problem is left."""
         r = self.relaxation
         fixed = np.count_nonzero((r.lower == r.upper) & (r.cost != 0)) - self.fixed_before
-        return bool(fixed > SHRUNK * (np.count_nonzero(r.cost) - self.fixed_before))
+        return bool(fixed > self.parameters.shrunk * (np.count_nonzero(r.cost) - self.fixed_before))
 
     def _start_again(self, bound: float) -> Children:
         """Solve what is left of the problem once pairs are fixed: contracted, reduced, and taken apart.
@@ -415,7 +426,7 @@ class Tree:
     def _is_partition(self) -> bool:
         """Whether the point is one, which is then the best of its node, and offered."""
         y = self.relaxation.y
-        if (np.minimum(y, 1 - y) > INTEGRAL).any():
+        if (np.minimum(y, 1 - y) > self.parameters.integral).any():
             return False
         labels = self._connected(HALF)
         cost = self.p.evaluate_labels(labels)
