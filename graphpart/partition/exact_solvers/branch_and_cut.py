@@ -19,8 +19,8 @@ better by that.
 
 The roots of all components come first, then what is left of each, so that no small one takes the time of all others.
 
-All of it is one sequence of steps, which pauses after each round of a relaxation and each region; so others can search
-in turn with it (see `graphpart.common.race`), and what they find, it takes over.
+The proof is one sequence of steps, which pauses after each round of a relaxation and after each region. So others can
+search in turn with it (see `graphpart.common.race`), and it takes over the partitions that they find.
 
 1 and 4 stand here, the rest in `tree`. A line per second goes to the logger ``graphpart.partition.exact``, at level
 INFO.
@@ -57,11 +57,11 @@ LOGGER = logging.getLogger("graphpart.partition.exact")
 
 
 class Smaller(NamedTuple):
-    """What is left of a problem to decide: better partitions of the problem are partitions of it."""
+    """What is left of a problem to decide. Each better partition of the problem is a partition of what is left."""
 
     problem: SetPartition
-    constant: float  #: what its partitions cost more in the problem
-    labels: Labels  #: the best one known
+    constant: float  #: added to the cost of a partition of it, this is the cost in the whole problem
+    labels: Labels  #: its best partition known
     lift: Callable[[Labels], Labels]  #: to labels of the problem
 
 
@@ -138,14 +138,14 @@ class BranchAndCut:
 
     @property
     def smaller(self) -> Smaller | None:
-        """What is left to decide, once the problem is reduced."""
+        """What is left to decide; None before the problem is reduced."""
         if self._search is None or self._small is None or self._search.unit != 1.0:
             return None
         small, inner = self._small, self._search.smaller()
         return inner._replace(lift=lambda labels: small.lift(inner.lift(labels)))
 
     def open_elements(self) -> Labels:
-        """Elements of what is not proven."""
+        """The elements of all blocks that are not proven."""
         if self._search is None or self._small is None:
             return np.arange(self.p.n, dtype=np.int32)
         is_open = np.zeros(self._search.p.n, bool)
@@ -209,10 +209,10 @@ def _first(labels: Labels) -> Labels:
 def _start_of(
     q: SetPartition, labels: Labels, small: PartitionReduction, cost: float | None, stopping: Stopping
 ) -> Labels:
-    """A partition of the smaller problem, from what labels say of one element of each set, improved by local search.
+    """A partition of the smaller problem to start from, improved by local search.
 
-    Labels that had been improved before, and had this `cost`, are only improved again if they do not agree with the one
-    optimal partition that the smaller problem keeps.
+    Each set of joined elements takes the label of its first element. If local search has improved the labels before,
+    to this `cost`, and the reduction makes them no worse, they are not improved again.
     """
     given = canonical(labels[_first(small.persistency.labels)]) if q.n else np.zeros(0, np.int32)
     paid = q.evaluate_labels(given)
@@ -312,7 +312,7 @@ class Search:
                 yield elements.astype(np.int32)
 
     def smaller(self) -> Smaller:
-        """What is left to decide: if that is in one tree, what is left of this one."""
+        """What is left to decide. If only one tree is not proven: what is left of this tree."""
         left = [k for k, tree in enumerate(self._trees) if not tree.proven]
         rest = self._trees[left[0]].rest if len(left) == 1 else None
         inner = rest.smaller if isinstance(rest, Rest) and self.unit == 1.0 else None
@@ -323,7 +323,7 @@ class Search:
         return inner._replace(constant=constant, lift=lambda labels: self._glued({k: lift(labels)}))
 
     def _glued(self, other: dict[int, Labels]) -> Labels:
-        """The best labels of all trees, or other ones of some."""
+        """The best labels of all trees; those in `other` replace the labels of their tree."""
         found = [(elements, other.get(k, self._trees[k].labels)) for k, (elements, _) in enumerate(self._parts)]
         return glued(self.p.n, found)
 
@@ -362,7 +362,7 @@ class Search:
 
 
 class Rest:
-    """What is left of the problem of one tree: counted as work of the whole, its cost and bound those of the tree."""
+    """What is left of the problem of one tree. Its work counts for the whole, its cost and bound for the tree."""
 
     def __init__(self, whole: Search, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> None:
         self._whole, self._tree, self._p, self._labels, self._merged = whole, tree, p, labels, merged

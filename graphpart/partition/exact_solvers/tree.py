@@ -61,7 +61,7 @@ class TreeParameters:
 
 @dataclass
 class Work:
-    """What was done."""
+    """How much work was done."""
 
     nodes: int = 0
     rounds: int = 0
@@ -70,7 +70,7 @@ class Work:
 
 
 class Whole(Protocol):
-    """What a tree knows of the problem that it is a block of."""
+    """What a tree knows of the whole problem, of which its own problem is a block."""
 
     cost: float
     work: Work
@@ -79,7 +79,7 @@ class Whole(Protocol):
     parameters: TreeParameters
 
     def rest_of(self, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> WhatIsLeft:
-        """What is left of a tree's problem, once elements are merged."""
+        """What is left of the problem of a tree, once elements are merged."""
 
     def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
         """Better labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
@@ -134,18 +134,18 @@ class Tree:
 
     @property
     def proven(self) -> bool:
-        """Whether no partition is better than the one known."""
+        """Whether no partition is better than the best one known."""
         return self.closed(self.bound)
 
     def closed(self, bound: float) -> bool:
-        """Whether a bound shows that."""
+        """Whether a bound shows that no partition is better than the best one known."""
         return bound >= self.cost - self.resolution
 
     def steps(self, nodes: float = math.inf) -> Iterator[None]:
         """Improve partition and bound until they meet, the run is stopped, or so many nodes more are solved.
 
-        Pauses after each round of a relaxation and each region, so that others can have their turn. What they find
-        meanwhile, `offer` takes over.
+        Pauses after each round of a relaxation and each region, so that others can have their turn. `offer` takes over
+        the partitions that others find meanwhile.
         """
         if self.proven or self.search.ends():
             return
@@ -190,19 +190,19 @@ class Tree:
             yield
         r.start(*first)
         self._raise(r.bound)
-        self.fixed = (r.lower.copy(), r.upper.copy())  # what holds for all better partitions
+        self.fixed = (r.lower.copy(), r.upper.copy())  # bounds of variables that hold for all better partitions
         self.open = [(self.bound, 0, ())]
         self._count = 0
 
     def _raise(self, bound: float) -> None:
-        """A bound for all partitions that are better than the one known: for all up to the cost of that."""
+        """Take over a bound for all better partitions; up to the cost of the best one known, it holds for all."""
         bound = min(round_up(bound, self.step) if math.isfinite(bound) else bound, self.cost)
         if bound > self.bound:
             self.bound = bound
             self._note(0.0)
 
     def _accept(self, labels: Labels, cost: float) -> None:
-        """A better partition."""
+        """Take over a better partition."""
         gained, self.labels, self.cost = cost - self.cost, labels, cost
         self._note(gained)
 
@@ -219,14 +219,14 @@ class Tree:
                 self.rest.offer(labels)
 
     def hear(self, labels: Labels, bound: float) -> None:
-        """Take over a better partition, and a bound of all better ones, from what is left of the problem."""
+        """Take over a better partition, and a bound for all better ones, from what is left of the problem."""
         cost = self.p.evaluate_labels(labels)
         if cost < self.cost:
             self._accept(labels, cost)
         self._raise(bound)
 
     def _solve(self, decisions: Decisions, known: float) -> Children:
-        """Work on one node: nothing if it is closed, else the two that it is divided into, with a bound."""
+        """Work on one node. Returns no nodes if it is closed; else the two nodes that divide it, each with a bound."""
         r, a = self.relaxation, self.parameters
         if not self._decide(decisions):
             return []
@@ -291,11 +291,11 @@ class Tree:
         return self._divide(decisions, max(known, r.bound))
 
     def _has_regions(self) -> bool:
-        """Whether the gap may be in a few places of many."""
+        """Whether the problem is so large and sparse that the gap may be in few places."""
         return not self.relaxation.complete and self.p.n >= self.parameters.regions
 
     def _solve_regions(self) -> Generator[None, None, float]:
-        """A bound for all better partitions, raised where the gap is (see `regions`), and what follows from it."""
+        """Raise the bound for all better partitions where the gap is (see `regions`), and fix what follows from it."""
         self._round_point()
         r = self.relaxation
         regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
@@ -321,7 +321,7 @@ class Tree:
         return bound
 
     def _shrinks(self) -> bool:
-        """Whether so many pairs are fixed that a smaller problem is left."""
+        """Whether many pairs are fixed, so that a smaller problem is left."""
         r = self.relaxation
         fixed = np.count_nonzero((r.lower == r.upper) & (r.cost != 0)) - self.fixed_before
         return bool(fixed > self.parameters.shrunk * (np.count_nonzero(r.cost) - self.fixed_before))
@@ -354,7 +354,7 @@ class Tree:
         return [(max(bound, rest.bound), ())]
 
     def _decide(self, decisions: Decisions) -> bool:
-        """Bounds of the variables that follow from decisions; False if they contradict each other."""
+        """Set the bounds of variables that follow from decisions. False if decisions contradict each other."""
         r, n = self.relaxation, self.p.n
         r.lower, r.upper = self.fixed[0].copy(), self.fixed[1].copy()
         if decisions:
@@ -374,7 +374,7 @@ class Tree:
         return bool((r.lower <= r.upper).all())
 
     def _fix(self, everywhere: bool) -> None:
-        """Fix pairs that no better partition of this node has the other way."""
+        """Fix each pair that all better partitions of this node join, or that all of them cut."""
         r = self.relaxation
         reduced = r.reduced(r.rows.multipliers)
         decided = r.proves(r.rows.multipliers) + np.abs(reduced) >= self.cost - self.resolution
@@ -385,7 +385,7 @@ class Tree:
             self.fixed = (r.lower.copy(), r.upper.copy())
 
     def _round_point(self) -> None:
-        """Partitions near the point of the relaxation, refined by local search."""
+        """Round the point of the relaxation to partitions, and refine these by local search."""
         r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # other costs than those of the whole
         near = SetPartition.from_pairs(self.p.n, (r.u.astype(np.int64), r.v.astype(np.int64)), HALF - r.y)
         joined = fixed_point(near, near.must_join_classes(), join, apart)
@@ -397,9 +397,9 @@ class Tree:
                 self._take(fixed_point(self.p, labels, improve_by_sequences, apart))
 
     def _fuse(self, labels: Labels, stopping: Stopping) -> None:
-        """The best that local search makes of labels and the best partition: what they agree on stays together.
+        """Combine labels with the best partition by local search: elements that both join stay together.
 
-        In a large problem either one is better in many places (fusion moves, Beier, Hamprecht & Kappes 2015).
+        In a large problem, each of the two is better in many places (fusion moves, Beier, Hamprecht & Kappes 2015).
         """
         p = self.p
         if not math.isfinite(p.evaluate_labels(labels)):
@@ -412,7 +412,7 @@ class Tree:
             self._take(canonical(fixed_point(q, canonical(start[first]), improve_by_pairs, stopping)[agreed]))
 
     def _take(self, labels: Labels) -> None:
-        """A partition, if it is better by more than rounding."""
+        """Take over a partition if it is better by more than rounding."""
         cost = self.p.evaluate_labels(labels)
         if cost < self.cost - 1e-12 * abs(self.cost):
             self._accept(labels, cost)
@@ -424,7 +424,7 @@ class Tree:
         return connected(self.p.n, *ends)
 
     def _is_partition(self) -> bool:
-        """Whether the point is one, which is then the best of its node, and offered."""
+        """Whether the point is a partition, and this closes the node, whose best partition it is then."""
         y = self.relaxation.y
         if (np.minimum(y, 1 - y) > self.parameters.integral).any():
             return False
@@ -435,7 +435,7 @@ class Tree:
         return self.closed(self.relaxation.bound)
 
     def _divide(self, decisions: Decisions, bound: float) -> list[tuple[float, Decisions]]:
-        """A pair cut and joined; what the point is nearer to comes last, and is worked on first."""
+        """Two nodes: a pair cut, and joined. The one that is nearer to the point comes last, and is worked on first."""
         r = self.relaxation
         free = r.lower < r.upper
         if not free.any():

@@ -179,7 +179,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
 
 
 def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
-    """See `reduce`."""
+    """`reduce`, within a run."""
     classes = p.must_join_classes()
     q = p.contract(classes) if len(p.must_join) else p
     if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
@@ -209,7 +209,7 @@ def _proof(
 
 
 def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping: Stopping) -> PartitionReduction:
-    """Joins by the criteria that need listed pairs and sums of weights only, and cuts between components."""
+    """Joins by criteria that need only listed pairs and sums of weights, and cuts between components."""
     assert q.background is not None and q.u is not None and q.v is not None
     starts, neighbours, costs = q.rows()
     beta, g, h = [], [], []
@@ -240,7 +240,7 @@ def _cut(
     b: NDArray[np.int32],
     why: NDArray[np.integer[Any]],
 ) -> tuple[SetPartition, NDArray[np.int32], tuple[str, ...]]:
-    """The problem with what must be cut; the pairs of p that are, and why: elements of q are cut, or unattracted."""
+    """The problem q with its required cuts; the pairs of p that are cut; and the criterion for each of these pairs."""
     u, v, cost = q.pairs()
     negative = cost < 0
     component = connected(q.n, u[negative], v[negative])
