@@ -92,6 +92,8 @@ cdef struct Entry:
 
 
 cdef struct Table:
+    # Not a set of kernels/hash_set.pxd: an entry also names a pair, entries are taken out, and most tables are short
+    # lists, whose memory goes from one subset to the next.
     Entry* entries
     element_t size
     element_t capacity      # of a list; minus the number of slots, a power of two, of a hashed table
