@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import group
+from graphpart.common.groups import first_of, group
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
@@ -272,29 +272,22 @@ class Regions:
     def _improve(self, elements: NDArray[np.int64], until: float) -> bool:
         """Look for better labels of some elements, while the rest of each subset around them stays together."""
         p = self.p
-        u, v, cost = p.pairs()
+        u, v, _ = p.pairs()
         free = np.zeros(p.n, bool)
         free[elements] = True
         touched = np.unique(np.concatenate([self.labels[u[free[v]]], self.labels[v[free[u]]], self.labels[elements]]))
         around = np.zeros(int(self.labels.max()) + 1, bool)
         around[touched] = True
-        name = self.labels.astype(np.int64)
+        members = np.flatnonzero(around[self.labels])
+        name = self.labels.copy()
         name[elements] = len(around) + np.arange(len(elements))
-        kept = around[self.labels]
-        pairs = np.flatnonzero(kept[u] & kept[v])
-        pairs = pairs[name[u[pairs]] != name[v[pairs]]]
-        names = np.unique(name[kept])
-        place = np.full(len(around) + len(elements), -1)
-        place[names] = np.arange(len(names))
-        a, b = place[name[u[pairs]]], place[name[v[pairs]]]
-        keys, slots = np.unique(np.minimum(a, b) * len(names) + np.maximum(a, b), return_inverse=True)
-        sums: Floats = np.zeros(len(keys)) + np.bincount(slots, cost[pairs], len(keys))
-        q = SetPartition.of_pairs(range(len(names)), keys // len(names), keys % len(names), sums)
-        start = np.empty(len(names), np.int64)
-        start[place[name[kept]]] = self.labels[kept]
-        best = self.solve(q, canonical(start), min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
+        classes = canonical(name[members])
+        start = canonical(self.labels[members][first_of(classes)])
+        smaller = p.restrict(members).contract(classes)
+        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs())  # a matrix, if most pairs have a cost
+        best = self.solve(q, start, min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
         labels = self.labels.astype(np.int64)
-        labels[kept] = p.n + best[place[name[kept]]]
+        labels[members] = p.n + best[classes]
         found = canonical(labels)
         better = p.evaluate_labels(found)
         if better >= self.cost:

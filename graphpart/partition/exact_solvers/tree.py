@@ -7,10 +7,9 @@ import math
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
 from graphpart.common.steps import round_up
@@ -27,7 +26,7 @@ from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.derived import connected, keys_of_pairs
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
@@ -338,7 +337,7 @@ class Tree:
         q = p.contract(merged)
         u, v, cost = q.pairs()
         zeros = r.upper < HALF
-        cut = _keys(merged[r.u[zeros]], merged[r.v[zeros]], q.n)
+        cut = keys_of_pairs(merged[r.u[zeros]], merged[r.v[zeros]], q.n)
         if (merged[r.u[zeros]] == merged[r.v[zeros]]).any():
             return []  # no better partition agrees with all that is fixed
         keys = u.astype(np.int64) * q.n + v
@@ -365,8 +364,10 @@ class Tree:
             block = connected(n, *ends)
             a, b = block[r.u], block[r.v]
             zeros = r.upper < HALF
-            keys = np.concatenate([_keys(block[cut[:, 0]], block[cut[:, 1]], n), _keys(a[zeros], b[zeros], n)])
-            apart = np.isin(_keys(a, b, n), keys)
+            keys = np.concatenate(
+                [keys_of_pairs(block[cut[:, 0]], block[cut[:, 1]], n), keys_of_pairs(a[zeros], b[zeros], n)]
+            )
+            apart = np.isin(keys_of_pairs(a, b, n), keys)
             r.lower[a == b] = 1.0
             r.upper[apart] = 0.0
             if (block[cut[:, 0]] == block[cut[:, 1]]).any():
@@ -453,8 +454,3 @@ class Tree:
         r = self.relaxation
         ones = r.lower > HALF
         return connected(self.p.n, r.u[ones], r.v[ones])
-
-
-def _keys(a: NDArray[Any], b: NDArray[Any], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys

@@ -60,7 +60,7 @@ from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.derived import connected, keys_of_pairs
 from graphpart.partition.reduction import _persistency
 from graphpart.stopping import Stopping
 
@@ -244,7 +244,7 @@ def _cut(
     u, v, cost = q.pairs()
     negative = cost < 0
     component = connected(q.n, u[negative], v[negative])
-    proven, at = np.unique(_keys(a, b, q.n), return_index=True)
+    proven, at = np.unique(keys_of_pairs(a, b, q.n), return_index=True)
     keys = u.astype(np.int64) * q.n + v
     apart = (component[u] != component[v]) | np.isin(keys, proven)
     small = q
@@ -254,15 +254,10 @@ def _cut(
     a, b = labels[u], labels[v]
     criteria = np.zeros(len(u), np.uint8)
     if len(proven):
-        keys = _keys(a, b, q.n)
+        keys = keys_of_pairs(a, b, q.n)
         place = np.minimum(np.searchsorted(proven, keys), len(proven) - 1)
         criteria = np.where(proven[place] == keys, why[at][place], 0).astype(np.uint8)
     criteria[component[a] != component[b]] = COMPONENT
     criteria[cost == 0] = 0
     cut = np.flatnonzero(criteria)
     return small, np.stack([u[cut], v[cut]], 1), tuple(CRITERIA[why] for why in criteria[cut].tolist())
-
-
-def _keys(a: NDArray[np.int32], b: NDArray[np.int32], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys
