@@ -12,10 +12,10 @@ that a stored pair links can then be worth a join. The background never falls wh
 queue is still not above the cost, and is corrected when it comes first. Where two pairs become one, their cost falls
 only if the sum of what is stored does.
 
-All of this is memory latency. So what the joins of the pairs ahead in the sorted list will read is prefetched step by
-step: the pair, its elements, the subsets that they are part of by then, their tables, those of neighbours; in the heap,
-what comes near the front. All tables stand in few large pages, and the room of one that is gone, still in the cache,
-serves the next.
+Latency of memory takes most of the time. So the kernel prefetches, step by step, what the next joins in the sorted list
+will read: the pair, its elements, the subsets that contain them by then, the tables of these, and the tables of their
+neighbours; in the heap, the entries near the front. All tables stand in few large pages. The room of a table that is
+gone is still in the cache, and serves the next table.
 """
 
 import numpy as np
