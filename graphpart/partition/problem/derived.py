@@ -129,8 +129,7 @@ def with_missing(p: Problem, missing: float) -> Problem:
         If the problem has a background other than groups, or all pairs are listed.
     """
     groups = p.groups
-    if groups is not None and p._implicit is not None:
-        p = p._implicit  # type: ignore[assignment]
+    p = p.unfolded  # type: ignore[assignment]
     if p.background is not None and len(p.background.beta):
         raise InvalidProblem(f"the problem has a background already: {p.background!r}")
     u, v, cost = p.listed() if groups is None else p.pairs()
