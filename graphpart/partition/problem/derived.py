@@ -76,7 +76,7 @@ def to_dense(p: Problem) -> Problem:
     check_matrix_fits(p.n)
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
     q = p.of_matrix(p.nodes, matrix_of(p), joins, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes)
-    q._implicit = p
+    q._implicit, q.origin = p, p.origin
     return q
 
 
@@ -164,6 +164,14 @@ def cut_huge(p: Problem) -> Problem:
 
 
 EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
+
+
+def pairs_with_cost(p: PairCosts) -> int:
+    """The number of pairs whose cost is not 0; of the listed pairs, if there is a background. O(pairs)"""
+    if p.matrix is not None:
+        return int(np.count_nonzero(p.matrix)) // 2
+    assert p.cost is not None
+    return int(np.count_nonzero(p.cost))
 
 
 def in_fitting_unit(p: Problem) -> tuple[Problem, int]:

@@ -21,6 +21,7 @@ from graphpart.partition.problem.background import SMALL, Background, background
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
 from graphpart.partition.problem.limits import Limits, check_limits, violation
+from graphpart.partition.problem.origin import Origin
 
 __all__ = ["DENSE_FROM", "Labels", "PairCosts"]
 
@@ -47,6 +48,7 @@ class PairCosts(Shown):
         "n",
         "nodes",
         "offset",
+        "origin",
         "sense",
         "sizes",
         "u",
@@ -65,6 +67,7 @@ class PairCosts(Shown):
     sense: int
     limits: Limits | None
     sizes: NDArray[np.int64] | None
+    origin: Origin | None
     _implicit: PairCosts | None
 
     # ---------------------------------------------------------------------------------------------- construction
@@ -212,6 +215,7 @@ class PairCosts(Shown):
         self.sense = sense
         self.limits = limits
         self.sizes = None if sizes is None or limits is None else frozen(np.ascontiguousarray(sizes, np.int64))
+        self.origin = None
         self.matrix = self.u = self.v = self.cost = self.background = None
         self._implicit = None  # the problem that this one is the matrix of
         self._index: dict[Hashable, int] | None = None
@@ -392,6 +396,7 @@ class PairCosts(Shown):
             "sense",
             "limits",
             "sizes",
+            "origin",
         )
         state = {name: getattr(self, name) for name in kept} | {"zeros": self._zeros}
         if self.matrix is not None and self.groups is not None:
@@ -405,6 +410,7 @@ class PairCosts(Shown):
             setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
         self.background = state.get("background")
         self._implicit = state.get("implicit")
+        self.origin = state.get("origin")
         if "zeros" in state:
             self._zeros = frozen(state["zeros"])
 

@@ -117,6 +117,9 @@ class SetPartition(FromData):
         Pairs of indices required in the same subset.
     offset, sense : float, int
         ``objective(cost) = sense * cost + offset``.
+    origin : Origin or None
+        The columns, threshold and prior, or the shape of the grid, that the costs were made from, for pictures and
+        reports; None if costs were given.
 
     Raises
     ------
