@@ -184,7 +184,7 @@ class Groups:
         price = np.where(self.hard, 0.0, self.price)
         with np.errstate(over="ignore"):
             paid = price[self.group] * self.count * (total[self.group] - self.count)
-        return np.bincount(self.element, paid, self.n)
+        return np.bincount(self.element, paid, self.n).astype(np.float64, copy=False)
 
     def members(self, labels: NDArray[np.int32]) -> tuple[Integers, NDArray[np.float64], NDArray[np.float64]]:
         """For each subset and finite group with members there: the subset, the price, and how many. O(members log)"""
