@@ -187,6 +187,14 @@ class Groups:
             paid = price[self.group] * self.count * (total[self.group] - self.count)
         return np.bincount(self.element, paid, self.n).astype(np.float64, copy=False)
 
+    def members(self, labels: NDArray[np.int32]) -> tuple[Integers, NDArray[np.float64], NDArray[np.float64]]:
+        """For each subset and finite group with members there: the subset, the price, and how many. O(members log)"""
+        soft = np.flatnonzero(~self.hard[self.group])
+        keys = labels[self.element[soft]].astype(np.int64) * len(self) + self.group[soft]
+        keys, place = np.unique(keys, return_inverse=True)
+        counts = np.bincount(place.ravel(), self.count[soft], len(keys))
+        return keys // max(1, len(self)), self.price[keys % max(1, len(self))], counts
+
     # ------------------------------------------------------------------------------------------------------ deriving
 
     def contract(self, labels: NDArray[np.int32], k: int) -> Groups:
