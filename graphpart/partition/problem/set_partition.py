@@ -80,9 +80,8 @@ class SetPartition(FromData):
         for members, not for pairs.
     group_cost : float, or list with one for each grouping
         The price of two members of a group in one cluster. With the default ``inf``, a cluster has at most one member
-        of each group. If sources do contain duplicates, a finite price says how sure one is that they do not:
-        ``log((1 - q) / q)`` if q is the probability that two records of one source that are alike are duplicates, where
-        costs are log-odds, as from probabilities.
+        of each group. If sources do contain duplicates, a finite price says how sure one is that they do not, see
+        :doc:`/how-to/one-of-each-source`.
     max_size : int, optional
         No cluster has more elements.
     n_clusters : int, or pair (least, most), optional
