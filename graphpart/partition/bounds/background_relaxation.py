@@ -41,11 +41,13 @@ class ImplicitRelaxation(Relaxation):
         keys = self.packing.pairs.made()[len(self.cost) - self.listed :]
         if len(keys):
             costs = self.packing.pairs.costs()[len(self.cost) - self.listed :]
+            cut = np.isinf(costs)
+            costs[cut] = 0.0
             self.u = np.concatenate([self.u, (keys // self.n).astype(np.int32)])
             self.v = np.concatenate([self.v, (keys % self.n).astype(np.int32)])
             self.cost = np.concatenate([self.cost, costs])
-            for name, value in (("lower", 0.0), ("upper", 1.0), ("y", 0.0)):
-                setattr(self, name, np.concatenate([getattr(self, name), np.full(len(keys), value)]))
+            for name, values in (("lower", np.zeros(len(keys))), ("upper", 1.0 - cut), ("y", np.zeros(len(keys)))):
+                setattr(self, name, np.concatenate([getattr(self, name), values]))
             self.rows.grow(len(self.cost))
         return numbers
 
@@ -56,6 +58,11 @@ class ImplicitRelaxation(Relaxation):
             np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)
         )
         cycles = self._cycles(tolerance)
+        if self.packing.group_stars is not None:
+            by_group, more = self.packing.group_stars.violated(self.y, tolerance)
+            chosen = most(more, ADDED * self.listed)
+            cycles = cycles + by_group.take(chosen)
+            self.violation = max(self.violation, float(more.max(initial=0.0)))
         self.violation = max(self.violation, float(amounts.max(initial=0.0)))
         chosen = most(amounts, ADDED * self.listed)
         room = FEW + MADE * self.listed + self.listed - len(self.cost)  # pairs that may be made
@@ -76,5 +83,5 @@ def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Ineq
     for _ in packing.improve(ROUNDS):
         pass
     relaxation = ImplicitRelaxation(packing, stopping)
-    relaxation.start(packing.rows, packing.amounts)
+    relaxation.start(*packing.proof)
     return tightened(relaxation, stopping)

@@ -31,7 +31,7 @@ from graphpart.common.steps import are_multiples, round_up, step_of
 from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
 from graphpart.partition.certificates import _inequalities, certificate_file
 from graphpart.partition.certificates.exact_check import exact_bound
-from graphpart.partition.certificates.inequalities import GENERAL, Inequalities
+from graphpart.partition.certificates.inequalities import GENERAL, GROUP_STAR, Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
 from graphpart.partition.problem import SetPartition, as_problem
 
@@ -204,6 +204,10 @@ def fingerprint(p: SetPartition) -> str:
             whole.update(np.array([beta, len(vectors)], "<f8").data)
             for vector in vectors:
                 whole.update(np.ascontiguousarray(vector, "<f8").data)
+        if (groups := p.background.groups) is not None:
+            arrays = groups.starts, groups.group, groups.count, groups.price
+            for array, kind in zip(arrays, ("<i8", "<i4", "<i8", "<f8"), strict=True):
+                whole.update(np.ascontiguousarray(array, kind).data)
     return whole.hexdigest()
 
 
@@ -259,6 +263,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         raise InvalidCertificate(f"{len(multipliers)} multipliers: expected one for each of {len(inequalities)}")
     if len(multipliers) and not (np.isfinite(multipliers).all() and multipliers.min() >= 0):
         raise InvalidCertificate("a multiplier is negative or not finite: expected numbers of at least 0")
+    _check_group_stars(p, inequalities)
     classes = p.must_join_classes() if len(p.must_join) else None
     keys, low, within = _reduced_start(p, classes)
     weights, named = None, 0.0
@@ -304,6 +309,33 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
     if weights is not None:  # of all other pairs, the negative terms count
         parts += [weights.within, -math.nextafter(named, math.inf) if named else 0.0, weights.all_negative()]
     return low, parts
+
+
+def _check_group_stars(p: SetPartition, inequalities: Inequalities) -> None:
+    """Raise InvalidCertificate unless all leaves of each group star are members of one group at price inf."""
+    which = np.flatnonzero(inequalities.kinds == GROUP_STAR)
+    if not len(which):
+        return
+    groups = None if p.background is None else p.background.groups
+    sizes = np.maximum(inequalities.starts[which + 1] - inequalities.starts[which] - 1, 0)
+    star = np.repeat(np.arange(len(which)), sizes)
+    at = inequalities.starts[which][star] + 1 + np.arange(len(star)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    leaf = inequalities.elements[at]
+    shared = np.zeros(len(which), bool)
+    if groups is not None and (not len(leaf) or 0 <= leaf.min() <= leaf.max() < p.n):
+        memberships = np.diff(groups.starts)[leaf]
+        star = np.repeat(star, memberships)
+        at = np.repeat(groups.starts[leaf], memberships)
+        at += np.arange(len(star)) - np.repeat(np.cumsum(memberships) - memberships, memberships)
+        group = groups.group[at]
+        hard = groups.hard[group]
+        keys, leaves = np.unique(star[hard] * len(groups) + group[hard], return_counts=True)
+        star = keys // len(groups)
+        shared[star[leaves == sizes[star]]] = True
+    if not shared.all():
+        bad = which[np.argmin(shared)]
+        some = inequalities.elements[inequalities.starts[bad] : inequalities.starts[bad + 1]].tolist()[:20]
+        raise InvalidCertificate(f"group star {bad} over {some}: expected members of one group at price inf")
 
 
 def _slots(keys: NDArray[np.int64], terms: NDArray[np.int64], n: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

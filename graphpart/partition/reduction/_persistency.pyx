@@ -6,7 +6,7 @@ With a background that repels, in channels (see _pair_criteria.pxd), there are j
 elements adds their weights, and the background within a set follows from the weights of its members. What a weighted
 mean of moves loses at an element that is in neither row is the largest of three linear functions of its two backgrounds
 and 0. So over all such elements and channels it is at most the sum of what each channel alone would lose, which follows
-from the sum of their weights.
+from the sum of their weights. In the same way, of a group only the number of its members that are in neither row matters.
 """
 
 import numpy as np
@@ -23,7 +23,9 @@ from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.reduction._criteria cimport CUT_SET, SUBGRAPH
 from graphpart.partition.reduction._moves cimport MOVES, TO_A, TO_B, judge_third, most as most_lost, name_of_move
-from graphpart.partition.reduction._pair_criteria cimport Scratch, background, judge_cut, judge_join, weight_of
+from graphpart.partition.reduction._pair_criteria cimport (
+    Scratch, background, finite_prices, judge_cut, judge_join, paid_by, paid_with, put_memberships, weight_of,
+)
 from graphpart.stopping cimport Stopping
 
 cdef enum:
@@ -68,6 +70,12 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
     for i in range(k):
         w.scratch.g[kept * k + i] += w.scratch.g[gone * k + i]
         w.scratch.h[kept * k + i] += w.scratch.h[gone * k + i]
+    if w.scratch.groups and w.scratch.first[gone] >= 0:
+        if w.scratch.first[kept] >= 0:
+            w.scratch.next[w.scratch.last[kept]] = w.scratch.first[gone]
+        else:
+            w.scratch.first[kept] = w.scratch.first[gone]
+        w.scratch.last[kept] = w.scratch.last[gone]
     row = &w.g.rows[kept]
     push(&w.pairs, kept)
     push(&w.seeds, kept)
@@ -84,7 +92,9 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
 
 cdef inline double between(Work* w, element_t a, element_t b, double cost) noexcept nogil:
     """The whole cost of a pair, of which so much is listed."""
-    return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) if w.scratch.k else cost
+    if not w.scratch.k:
+        return cost
+    return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) + paid_by(&w.scratch, a, b)
 
 
 cdef double pull_of(Work* w, element_t a) noexcept nogil:
@@ -103,6 +113,38 @@ cdef inline double attraction_of(Work* w, element_t a) noexcept nogil:
     return pull_of(w, a) if w.scratch.k else w.g.rows[a].attraction
 
 
+cdef inline void forget(Scratch* t, element_t a, double* counts) noexcept nogil:
+    cdef element_t i = t.first[a]
+    while i >= 0:
+        counts[t.member_of[i]] = 0.0
+        i = t.next[i]
+
+
+cdef void add_other_members(Scratch* t, element_t a, double* done, double* sums) noexcept nogil:
+    """Add the most that means of moves of a pair can lose at members of the groups of one element in neither row.
+
+    Groups that are `done`, where the other element is a member, are those of the other element.
+    """
+    cdef element_t i = t.first[a]
+    cdef element_t g
+    cdef double x, y, left
+    cdef int l
+    while i >= 0:
+        g = t.member_of[i]
+        i = t.next[i]
+        left = t.members[g] - t.of_a[g] - t.of_b[g] - t.others[g]
+        if left <= 0 or (t.of_a[g] < 0 or t.of_b[g] < 0):
+            continue
+        x = t.price[g] * t.of_a[g] if t.of_a[g] > 0 else 0.0
+        y = t.price[g] * t.of_b[g] if t.of_b[g] > 0 else 0.0
+        for l in range(MOVES):
+            if (x == INFINITY and TO_B[l] > 0) or (y == INFINITY and TO_A[l] > 0):
+                sums[l] = INFINITY
+            elif x < INFINITY and y < INFINITY:
+                sums[l] += left * most_lost(x, y, l)
+        t.others[g] = t.members[g]          # each group once
+
+
 cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
     """`judge_join` with a background, which is part of `cost`: elements in either row, then all others together."""
     cdef Row* p = &g.rows[a]
@@ -113,7 +155,10 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
     cdef Py_ssize_t i = 0, j = 0, common = 0, k = t.k, c
     cdef element_t other
     cdef int l
-    cdef bint hopeless
+    cdef bint hopeless = False
+    if t.groups:
+        put_memberships(t, a, t.of_a, 1.0)
+        put_memberships(t, b, t.of_b, 1.0)
     if not t.exact:         # sums of weights over all elements have to be exact up to this, too
         room -= 4 * (ROUNDING * (64 + p.terms + q.terms + g.n) * (weight_of(g, t, a) + weight_of(g, t, b)) + 1e-290)
     for c in range(k):
@@ -137,6 +182,10 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
         y += background(t, b, t.h + other * k)
         for c in range(k):
             t.mass[c] -= t.h[other * k + c]
+        if t.groups:
+            x += paid_with(t, other, t.of_a)
+            y += paid_with(t, other, t.of_b)
+            put_memberships(t, other, t.others, 1.0)
         t.common_a[common] = x
         t.common_b[common] = y
         common += 1
@@ -153,7 +202,19 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
             if not sums[l] - peak[l] > room:
                 hopeless = False
         if hopeless:
-            return 0
+            break
+    if t.groups:
+        if not hopeless:
+            add_other_members(t, a, t.of_b, sums)
+            add_other_members(t, b, t.of_a, sums)
+        forget(t, a, t.of_a)
+        forget(t, b, t.of_b)
+        for l in range(p.size):
+            forget(t, p.to[l], t.others)
+        for l in range(q.size):
+            forget(t, q.to[l], t.others)
+    if hopeless:
+        return 0
     hopeless = True
     for l in range(MOVES):
         for c in range(k):
