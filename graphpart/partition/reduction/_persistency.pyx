@@ -120,11 +120,8 @@ cdef inline void forget(Scratch* t, element_t a, double* counts) noexcept nogil:
         i = t.next[i]
 
 
-cdef void add_other_members(Scratch* t, element_t a, double* done, double* sums) noexcept nogil:
-    """Add the most that means of moves of a pair can lose at members of the groups of one element in neither row.
-
-    Groups that are `done`, where the other element is a member, are those of the other element.
-    """
+cdef void add_other_members(Scratch* t, element_t a, double* sums) noexcept nogil:
+    """Add the most that means of moves can lose at members of the groups of one element that are in neither row."""
     cdef element_t i = t.first[a]
     cdef element_t g
     cdef double x, y, left
@@ -133,16 +130,16 @@ cdef void add_other_members(Scratch* t, element_t a, double* done, double* sums)
         g = t.member_of[i]
         i = t.next[i]
         left = t.members[g] - t.of_a[g] - t.of_b[g] - t.others[g]
-        if left <= 0 or (t.of_a[g] < 0 or t.of_b[g] < 0):
+        t.others[g] = t.members[g]          # so that each group counts once
+        if left <= 0:
             continue
         x = t.price[g] * t.of_a[g] if t.of_a[g] > 0 else 0.0
         y = t.price[g] * t.of_b[g] if t.of_b[g] > 0 else 0.0
         for l in range(MOVES):
             if (x == INFINITY and TO_B[l] > 0) or (y == INFINITY and TO_A[l] > 0):
                 sums[l] = INFINITY
-            elif x < INFINITY and y < INFINITY:
+            else:
                 sums[l] += left * most_lost(x, y, l)
-        t.others[g] = t.members[g]          # each group once
 
 
 cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
@@ -205,10 +202,12 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
             break
     if t.groups:
         if not hopeless:
-            add_other_members(t, a, t.of_b, sums)
-            add_other_members(t, b, t.of_a, sums)
+            add_other_members(t, a, &sums[0])
+            add_other_members(t, b, &sums[0])
         forget(t, a, t.of_a)
         forget(t, b, t.of_b)
+        forget(t, a, t.others)
+        forget(t, b, t.others)
         for l in range(p.size):
             forget(t, p.to[l], t.others)
         for l in range(q.size):
@@ -335,6 +334,9 @@ cdef void clear(Work* w, Set* s) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(w.scratch.k):
         w.scratch.mass[i] = 0.0             # of the members
+    if w.scratch.groups:
+        for i in range(s.size):
+            forget(&w.scratch, s.members[i], w.scratch.of_set)
     s.stamp += 1
     s.size = s.rim = s.outer_cuts = 0
     s.outer_attraction = s.outer_repulsion = s.inner_repulsion = s.weight = s.terms = 0.0
@@ -349,7 +351,8 @@ cdef inline void reach(Work* w, Set* s, element_t x) noexcept nogil:
 
 cdef inline double unlisted(Work* w, Set* s, element_t x) noexcept nogil:
     """The background of an element with the members that it has no listed pair with."""
-    return background(&w.scratch, x, w.scratch.mass) - s.known[x]
+    cdef double total = background(&w.scratch, x, w.scratch.mass) - s.known[x]
+    return total + paid_with(&w.scratch, x, w.scratch.of_set) if w.scratch.groups else total
 
 
 cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
@@ -357,7 +360,7 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     cdef Row* row = &w.g.rows[x]
     cdef Py_ssize_t i, j, k = w.scratch.k
     cdef element_t y
-    cdef double cost
+    cdef double cost, paid
     if s.mark[x] != 2 * s.stamp:
         reach(w, s, x)
     s.mark[x] = 2 * s.stamp + 1
@@ -372,9 +375,11 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     s.terms += row.terms + row.size
     if k:
         s.inner_repulsion += max(unlisted(w, s, x), 0.0)
-        s.weight += background(&w.scratch, x, w.scratch.total)
+        s.weight += background(&w.scratch, x, w.scratch.total) + finite_prices(&w.scratch, x)
         for i in range(k):
             w.scratch.mass[i] += w.scratch.h[x * k + i]
+        if w.scratch.groups:
+            put_memberships(&w.scratch, x, w.scratch.of_set, 1.0)
     for j in range(row.size):
         y, cost = row.to[j], row.cost[j]
         if cost == 0:
@@ -384,6 +389,9 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
             reach(w, s, y)
         if k:
             s.known[y] += background(&w.scratch, x, w.scratch.h + y * k)
+            paid = paid_by(&w.scratch, x, y)
+            if paid < INFINITY:
+                s.known[y] += paid
             cost = between(w, x, y, cost)
         if cost < 0:
             if s.attraction[y] == 0:
@@ -587,11 +595,12 @@ cdef void* start(array):
 
 
 def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbours, double[::1] costs, bint exact,
-               Py_ssize_t largest, Stopping stopping, channels=None):
+               Py_ssize_t largest, Stopping stopping, channels=None, groups=None):
     """Apply all criteria to compressed rows, which are written to; ((a, b, why) of joins, (a, b, why) of cuts).
 
     Joins are a forest. Elements of cuts stand for all that is joined to them. `exact`: all sums of eighths of costs are.
-    `largest`: elements of a set that is grown. `channels`: (beta, g, h) of a background: (k,), (n, k), (n, k).
+    `largest`: elements of a set that is grown. `channels`: (beta, g, h) of a background: (k,), (n, k), (n, k), with k >= 1.
+    `groups`: with channels, (starts, group, count, price), see `graphpart.partition.problem.groups`.
     """
     cdef Work w
     cdef Set s
@@ -624,6 +633,25 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
         w.scratch.k = len(beta)
         w.scratch.beta, w.scratch.g, w.scratch.h = <double*>start(beta), <double*>start(g), <double*>start(h)
         w.scratch.total, w.scratch.mass = <double*>start(total), <double*>start(mass)
+    w.scratch.groups = 0
+    s.size = 0
+    if groups is not None:
+        begins, member_of, counts, prices = groups
+        member_of = np.append(member_of, np.int32(0))      # none of these arrays is empty
+        counts, prices = np.append(counts, 0).astype(np.float64), np.append(prices, 0.0)
+        members = np.bincount(member_of[:-1], counts[:-1], len(prices))
+        after = np.arange(1, len(member_of) + 1, dtype=np.int32)
+        first = np.append(np.where(begins[1:] > begins[:-1], begins[:-1], -1), -1).astype(np.int32)
+        last = np.append(np.where(begins[1:] > begins[:-1], begins[1:] - 1, -1), -1).astype(np.int32)
+        after[last[last >= 0]] = -1
+        tallies = np.zeros((4, len(prices)))
+        w.scratch.groups = len(prices) - 1
+        w.scratch.price, w.scratch.members = <double*>start(prices), <double*>start(members)
+        w.scratch.member_of, w.scratch.count = <element_t*>start(member_of), <double*>start(counts)
+        w.scratch.next, w.scratch.first, w.scratch.last = <element_t*>start(after), <element_t*>start(first), \
+            <element_t*>start(last)
+        w.scratch.of_a, w.scratch.of_b = <double*>start(tallies[0]), <double*>start(tallies[1])
+        w.scratch.others, w.scratch.of_set = <double*>start(tallies[2]), <double*>start(tallies[3])
     s.mark, s.matrix = <int64_t*>start(mark), <double*>start(matrix)
     s.stamp, s.largest = 0, largest
     try:
