@@ -36,6 +36,7 @@ class Method:
     anytime: bool = False  #: ends only at a limit or target
     restricted: bool = False  #: takes only some problems of its kind, see its docstring; InvalidProblem for others
     largest: int | None = None  #: number of elements or variables from which on it is hopeless
+    limits: bool = False  #: obeys limits of the sizes and of the number of clusters; all others refuse them
     also: tuple[str, ...] = ()  #: further names of the method, as papers and other software call it
 
     def run(

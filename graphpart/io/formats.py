@@ -233,7 +233,7 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
 
     kind = "crf" if isinstance(problem, FactorGraph) else "partition"
     if kind == "partition":
-        problem = as_problem(problem, background=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True)
     known = format_of_target(path, kind) if format is None else find_format(format)
     if kind == "partition" and known.name not in ("csv", "json", "npz", "pace"):
         problem = as_problem(problem)

@@ -83,7 +83,7 @@ def report(
         raise InvalidOption(f"result is of type {type(result).__name__}: expected what a solver returned, a Result")
     is_partition = problem_kind(problem) == "partition"
     if is_partition:
-        problem = as_problem(problem, background=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True)
     _check_costs(problem, result)
     if title is None:
         name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +17,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem
+from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.from_data import FromData
-from graphpart.partition.problem.inputs import advice, arrays_of_graph, float_array, names_of, size_of
+from graphpart.partition.problem.groups import Groups, groups_of
+from graphpart.partition.problem.inputs import (
+    advice,
+    arrays_of_graph,
+    float_array,
+    names_of,
+    node_attribute,
+    size_of,
+)
 from graphpart.partition.problem.labels import check_feasible, labels_of
+from graphpart.partition.problem.limits import Limits, limits_of
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
@@ -126,12 +137,23 @@ class SetPartition(FromData):
         dense: bool | None = None,
         missing: float = 0.0,
         background: Any = None,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> None:
         nodes, u, v, costs = arrays_of_graph(graph, cost, float)
         check_name(cost, "attribute")
-        if background is None and isinstance(data := getattr(graph, "graph", None), dict):
-            background = data.get("background")
-        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background)
+        limits = limits_of(max_size, n_clusters)
+        if isinstance(data := getattr(graph, "graph", None), dict):
+            background = data.get("background") if background is None else background
+            groups = data.get("groups") if groups is None and isinstance(data.get("groups"), Groups) else groups
+            limits = data.get("limits") if limits is None and isinstance(data.get("limits"), Limits) else limits
+        found = groups_of(nodes, groups, group_cost, partial(node_attribute, graph))
+        self._set_pairs(
+            nodes, u, v, costs, must_join, must_cut, dense,
+            missing=missing, background=background, groups=found, limits=limits,
+        )  # fmt: skip
         check_requirements(self, costs)
 
     @classmethod
@@ -286,19 +308,26 @@ class SetPartition(FromData):
         """The problem as a new networkx graph with the edge attribute ``cost``; zero costs of a matrix have no edge.
 
         Required pairs have the cost ``inf`` or ``-inf``. A background is stored in the graph attribute ``background``,
-        and the costs of edges then do not include it. ``SetPartition(p.graph)`` is the same problem.
+        groups in ``groups`` and limits in ``limits``; the costs of edges then do not include them.
+        ``SetPartition(p.graph)`` is the same problem.
         """
         import networkx as nx
 
         G = nx.Graph()
         G.add_nodes_from(self.nodes)
-        u, v, cost = self.pairs()
-        if self.is_dense:
+        p = self if self._implicit is None or self.groups is None else self._implicit  # a matrix does not tell groups
+        u, v, cost = p.pairs()
+        if p.is_dense:
             stored = np.flatnonzero(cost)
             u, v, cost = u[stored], v[stored], cost[stored]
         names = self.nodes
-        if self.background is not None:
-            G.graph["background"] = self.background.terms
+        if p.background is not None:
+            if p.background.terms:
+                G.graph["background"] = p.background.terms
+            if p.background.groups is not None:
+                G.graph["groups"] = p.background.groups
+        if self.limits is not None:
+            G.graph["limits"] = self.limits
         G.add_weighted_edges_from(
             ((names[a], names[b], c) for a, b, c in zip(u.tolist(), v.tolist(), cost.tolist(), strict=True)), "cost"
         )
@@ -446,7 +475,7 @@ class SetPartition(FromData):
 LARGEST_DENSE = 20_000  # elements of a problem with a background that is made a matrix for methods that need one: 3 GB
 
 
-def as_problem(problem: Any, background: bool = False) -> SetPartition:
+def as_problem(problem: Any, background: bool = False, groups: bool = False, limits: bool = False) -> SetPartition:
     """A SetPartition as it is, that of an Instance, or one made from a graph with the edge attribute ``cost``.
 
     Parameters
@@ -454,14 +483,24 @@ def as_problem(problem: Any, background: bool = False) -> SetPartition:
     problem : SetPartition, Instance or graph
     background : bool
         Whether the caller can do with a background. If not, a problem that has one is made a matrix.
+    groups : bool
+        Whether the caller can do with a background that has groups.
+    limits : bool
+        Whether the caller obeys limits of sizes and of the number of clusters, or states that it does not.
 
     Raises
     ------
     InvalidProblem
-        If it is none of these, or too large for a matrix where one is needed.
+        If it is none of these, or too large for a matrix where one is needed, or limited where that cannot be obeyed.
     """
     if isinstance(problem, SetPartition):
-        if problem.background is None or background:
+        if problem.limits is not None and not limits:
+            can = ", ".join(method.name for method in METHODS if method.limits)
+            raise InvalidProblem(
+                f"this cannot limit the sizes or the number of clusters, but the problem has the limit "
+                f"{problem.limits}: expected one of the methods {can}"
+            )
+        if problem.background is None or (background and (groups or problem.background.groups is None)):
             return problem
         if problem.n > LARGEST_DENSE:
             raise InvalidProblem(
@@ -470,7 +509,7 @@ def as_problem(problem: Any, background: bool = False) -> SetPartition:
             )
         return problem.to_dense()
     if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):
-        return as_problem(problem.problem, background)  # type: ignore[attr-defined]
+        return as_problem(problem.problem, background, groups, limits)  # type: ignore[attr-defined]
     if hasattr(problem, "is_directed"):
-        return as_problem(SetPartition(problem), background)
+        return as_problem(SetPartition(problem), background, groups, limits)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph{advice(problem)}")
