@@ -184,7 +184,7 @@ class Groups:
         price = np.where(self.hard, 0.0, self.price)
         with np.errstate(over="ignore"):
             paid = price[self.group] * self.count * (total[self.group] - self.count)
-        return np.bincount(self.element, paid, self.n)
+        return np.bincount(self.element, paid, self.n).astype(np.float64, copy=False)
 
     # ------------------------------------------------------------------------------------------------------ deriving
 

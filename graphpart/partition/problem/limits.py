@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 
 from graphpart.display import plural
 from graphpart.errors import InfeasibleProblem, InvalidOption
-from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.groups import Groups, groups_of
 
-__all__ = ["Limits", "check_limits", "limits_of", "violation"]
+__all__ = ["Limits", "check_limits", "limits_of", "obeyed", "violation"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,30 @@ def limits_of(max_size: Any, n_clusters: Any) -> Limits | None:
     if max_size is None and most is None and least <= 1:
         return None
     return Limits(None if max_size is None else int(max_size), int(least), None if most is None else int(most))
+
+
+def obeyed(
+    nodes: Sequence[Hashable],
+    groups: Any = None,
+    group_cost: Any = math.inf,
+    max_size: Any = None,
+    n_clusters: Any = None,
+    attribute: Callable[[str], Any] | None = None,
+) -> dict[str, Any]:
+    """The arguments `groups` and `limits` of `PairCosts.of_pairs` from those of a constructor, see `groups_of`.
+
+    Raises
+    ------
+    InvalidProblem, InvalidOption
+        If an argument does not fit.
+    """
+    if groups is None and not _is_infinite(group_cost):
+        raise InvalidOption("group_cost is given without groups: expected both")
+    return {"groups": groups_of(nodes, groups, group_cost, attribute), "limits": limits_of(max_size, n_clusters)}
+
+
+def _is_infinite(price: Any) -> bool:
+    return isinstance(price, int | float) and math.isinf(price)
 
 
 def sizes_of(labels: NDArray[np.int32], sizes: NDArray[np.int64] | None) -> NDArray[np.int64]:

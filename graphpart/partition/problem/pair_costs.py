@@ -65,6 +65,7 @@ class PairCosts(Shown):
     sense: int
     limits: Limits | None
     sizes: NDArray[np.int64] | None
+    _implicit: PairCosts | None
 
     # ---------------------------------------------------------------------------------------------- construction
 
@@ -212,7 +213,7 @@ class PairCosts(Shown):
         self.limits = limits
         self.sizes = None if sizes is None or limits is None else frozen(np.ascontiguousarray(sizes, np.int64))
         self.matrix = self.u = self.v = self.cost = self.background = None
-        self._implicit: PairCosts | None = None  # the problem that this one is the matrix of
+        self._implicit = None  # the problem that this one is the matrix of
         self._index: dict[Hashable, int] | None = None
         self._magnitude: tuple[float, bool, float] | None = None
         self._must_cut: NDArray[np.int32] | None = None

@@ -20,7 +20,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.from_data import FromData
-from graphpart.partition.problem.groups import Groups, groups_of
+from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import (
     advice,
     arrays_of_graph,
@@ -30,7 +30,7 @@ from graphpart.partition.problem.inputs import (
     size_of,
 )
 from graphpart.partition.problem.labels import check_feasible, labels_of
-from graphpart.partition.problem.limits import Limits, limits_of
+from graphpart.partition.problem.limits import Limits, obeyed
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
@@ -72,6 +72,21 @@ class SetPartition(FromData):
         + y[a] * x[b])``. Vectors are arrays with a weight for each element, or mappings from nodes to weights. Neither
         `missing` nor `background` takes memory for pairs. See :func:`graphpart.from_modularity`. Default: the graph
         attribute ``background``, which :attr:`graph` writes.
+    groups : array_like, mapping, Series or str, or list of such groupings, optional
+        A grouping gives each element a group, such as the source of a record or the photo of a face, or none: None,
+        NaN, an empty text, -1, or an element that a mapping does not name. A text is the name of a node attribute. Each
+        pair of elements of one group in one cluster costs `group_cost` in addition, listed or not. Groups take memory
+        for members, not for pairs.
+    group_cost : float, or list with one for each grouping
+        The price of two members of a group in one cluster. With the default ``inf``, a cluster has at most one member
+        of each group. If sources do contain duplicates, a finite price says how sure one is that they do not:
+        ``log((1 - q) / q)`` if q is the probability that two records of one source that are alike are duplicates, where
+        costs are log-odds, as from probabilities.
+    max_size : int, optional
+        No cluster has more elements.
+    n_clusters : int, or pair (least, most), optional
+        The number of clusters; in a pair, None stands for no limit. Methods that do not obey `max_size` and
+        `n_clusters` refuse the problem.
 
     Attributes
     ----------
@@ -92,7 +107,11 @@ class SetPartition(FromData):
     background : Background or None
         A term that is part of the cost of every pair: a stored pair costs its entry in `cost` plus its background, any
         other pair costs its background. None if it is 0, or if `matrix` includes it. It has the attributes `terms`,
-        `constant` (a number, or None) and `repels`.
+        `constant` (a number, or None), `repels` and `groups`.
+    groups : Groups or None
+        The groups with their prices, in all representations.
+    limits : Limits or None
+        The limits of sizes (`max_size`) and of the number of clusters (`least`, `most`).
     must_join : ndarray of int32, shape (k, 2)
         Pairs of indices required in the same subset.
     offset, sense : float, int
@@ -101,9 +120,10 @@ class SetPartition(FromData):
     Raises
     ------
     InvalidProblem
-        If the graph is directed, or has a self-loop, or a cost is missing, not a number, or NaN.
+        If the graph is directed, or has a self-loop, or a cost is missing, not a number, or NaN, or groups do not fit.
     InfeasibleProblem
-        If a pair is required together and apart.
+        If a pair is required together and apart, or two elements together of which a cluster has at most one, or limits
+        contradict each other or what is required.
 
     Warns
     -----
@@ -144,16 +164,13 @@ class SetPartition(FromData):
     ) -> None:
         nodes, u, v, costs = arrays_of_graph(graph, cost, float)
         check_name(cost, "attribute")
-        limits = limits_of(max_size, n_clusters)
+        obey = obeyed(nodes, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
         if isinstance(data := getattr(graph, "graph", None), dict):
             background = data.get("background") if background is None else background
-            groups = data.get("groups") if groups is None and isinstance(data.get("groups"), Groups) else groups
-            limits = data.get("limits") if limits is None and isinstance(data.get("limits"), Limits) else limits
-        found = groups_of(nodes, groups, group_cost, partial(node_attribute, graph))
-        self._set_pairs(
-            nodes, u, v, costs, must_join, must_cut, dense,
-            missing=missing, background=background, groups=found, limits=limits,
-        )  # fmt: skip
+            for name, kind in (("groups", Groups), ("limits", Limits)):
+                if obey[name] is None and isinstance(data.get(name), kind):
+                    obey[name] = data[name]
+        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
         check_requirements(self, costs)
 
     @classmethod
@@ -168,6 +185,10 @@ class SetPartition(FromData):
         offset: float = 0.0,
         sense: int = 1,
         copy: bool = True,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> SetPartition:
         """Build a problem from a symmetric matrix of costs, dense or scipy.sparse; the diagonal is ignored.
 
@@ -185,6 +206,8 @@ class SetPartition(FromData):
             See :meth:`objective`.
         copy : bool
             With False, a contiguous array of float64 is not copied: the problem uses it, and may change it.
+        groups, group_cost, max_size, n_clusters
+            As in the constructor.
 
         Raises
         ------
@@ -202,7 +225,9 @@ class SetPartition(FromData):
         """
         if hasattr(matrix, "tocoo"):
             n, (u, v, costs) = sparse_pairs(matrix)
-            p = cls.of_pairs(names_of(nodes, n), u, v, costs, must_join, must_cut, dense, offset, sense)
+            names = names_of(nodes, n)
+            obey = obeyed(names, groups, group_cost, max_size, n_clusters)
+            p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, offset, sense, **obey)
             check_requirements(p, costs)
             return p
         given, nodes = matrix_and_names(matrix, nodes)
@@ -211,11 +236,12 @@ class SetPartition(FromData):
         names = names_of(nodes, n)
         if dense is None:
             dense = nonzeros >= DENSE_FROM * (n * (n - 1) // 2)
-        if dense:
-            p = cls.of_matrix(names, copied, must_join, must_cut, offset, sense)
+        obey = obeyed(names, groups, group_cost, max_size, n_clusters)
+        if dense and obey["groups"] is None:
+            p = cls.of_matrix(names, copied, must_join, must_cut, offset, sense, limits=obey["limits"])
         else:
             u, v = np.nonzero(np.triu(copied, 1))
-            p = cls.of_pairs(names, u, v, copied[u, v], must_join, must_cut, False, offset, sense)
+            p = cls.of_pairs(names, u, v, copied[u, v], must_join, must_cut, dense, offset, sense, **obey)
         if copy:
             check_requirements(p, given)
         return p
@@ -235,6 +261,10 @@ class SetPartition(FromData):
         sense: int = 1,
         missing: float = 0.0,
         background: Any = None,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> SetPartition:
         """Build a problem from pairs of elements and their costs; costs of equal pairs add up.
 
@@ -251,7 +281,7 @@ class SetPartition(FromData):
             Finite, ``inf`` (cut) or ``-inf`` (join).
         nodes : iterable of n hashables, optional
             Names of the elements; default 0, ..., n - 1.
-        must_join, must_cut, dense, missing, background
+        must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters
             As in the constructor.
         offset, sense : float, int
             See :meth:`objective`.
@@ -299,7 +329,8 @@ class SetPartition(FromData):
         if u.ndim != 1 or u.shape != v.shape or weights.shape != u.shape:
             raise InvalidProblem(f"{len(u)} pairs but costs of shape {weights.shape}: expected one cost per pair")
         names = names_of(nodes, size_of(n))
-        p = cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense, missing, background)
+        obey = obeyed(names, groups, group_cost, max_size, n_clusters)
+        p = cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense, missing, background, **obey)
         check_requirements(p, weights)
         return p
 
