@@ -95,7 +95,7 @@ def auto(
     >>> r.partition, r.cost, r.message
     ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
     """
-    given = as_problem(problem, background=True)
+    given = as_problem(problem, background=True, groups=True)
     stopping = Stopping(time_limit, None, target, callback)
     check_seed_and_threads(seed, None)
     p = explicit(given) or given

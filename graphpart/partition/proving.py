@@ -99,7 +99,7 @@ def exact(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem, background=True)
+    p = as_problem(problem, background=True, groups=True)
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
     if p.background is not None and (p.n <= DENSE_UP_TO or not p.background.repels):

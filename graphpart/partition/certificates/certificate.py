@@ -34,6 +34,7 @@ from graphpart.partition.certificates.exact_check import exact_bound
 from graphpart.partition.certificates.inequalities import GENERAL, GROUP_STAR, Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
 from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem.groups import Groups
 
 __all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound", "reduced_costs"]
 
@@ -105,7 +106,7 @@ class Certificate(Proof):
         -----
         O(n + m), plus the number of terms of the inequalities, which are sorted if pairs have to be found.
         """
-        p = as_problem(problem, background=True)
+        p = as_problem(problem, background=True, groups=True, limits=True)
         self._identify(seal_of(self), p.n, fingerprint(p))
         if exact:
             proven: float | Fraction = exact_bound(p, self)
@@ -263,13 +264,13 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         raise InvalidCertificate(f"{len(multipliers)} multipliers: expected one for each of {len(inequalities)}")
     if len(multipliers) and not (np.isfinite(multipliers).all() and multipliers.min() >= 0):
         raise InvalidCertificate("a multiplier is negative or not finite: expected numbers of at least 0")
-    _check_group_stars(p, inequalities)
     classes = p.must_join_classes() if len(p.must_join) else None
     keys, low, within = _reduced_start(p, classes)
     weights, named = None, 0.0
     if p.background is not None:
         weights = Weights(p, classes)
         low, named = _with_background(weights, keys, low, n, classes)
+    _check_group_stars(None if weights is None else weights.groups, inequalities, classes, n)
     later_keys: list[NDArray[np.int64]] = []
     later_values: list[Floats] = []
     constant = 0.0
@@ -311,18 +312,23 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
     return low, parts
 
 
-def _check_group_stars(p: SetPartition, inequalities: Inequalities) -> None:
-    """Raise InvalidCertificate unless all leaves of each group star are members of one group at price inf."""
+def _check_group_stars(
+    groups: Groups | None, inequalities: Inequalities, classes: NDArray[np.int32] | None, n: int
+) -> None:
+    """Raise InvalidCertificate unless all leaves of each group star are members of one group at price inf.
+
+    If there are required joins, `groups` are those of the sets that these connect: each leaf stands for its set.
+    """
     which = np.flatnonzero(inequalities.kinds == GROUP_STAR)
     if not len(which):
         return
-    groups = None if p.background is None else p.background.groups
     sizes = np.maximum(inequalities.starts[which + 1] - inequalities.starts[which] - 1, 0)
     star = np.repeat(np.arange(len(which)), sizes)
     at = inequalities.starts[which][star] + 1 + np.arange(len(star)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     leaf = inequalities.elements[at]
     shared = np.zeros(len(which), bool)
-    if groups is not None and (not len(leaf) or 0 <= leaf.min() <= leaf.max() < p.n):
+    if groups is not None and len(leaf) and 0 <= leaf.min() <= leaf.max() < n:
+        leaf = leaf if classes is None else classes[leaf]
         memberships = np.diff(groups.starts)[leaf]
         star = np.repeat(star, memberships)
         at = np.repeat(groups.starts[leaf], memberships)

@@ -82,6 +82,8 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
         getattr(certificate.inequalities, name).tolist() for name in ("kinds", "starts", "elements", "splits")
     )
     multipliers = certificate.multipliers.tolist()
+    groups, price = _groups(problem)
+    members = _members(class_of, groups)
     general = []
     if not len(multipliers) == len(kinds) == len(splits) == len(starts) - 1:
         raise InvalidCertificate("arrays of different lengths")
@@ -100,17 +102,15 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             general.append((amount, [class_of[a] for a in some], numbers))
             bound -= amount * (sum(b * b for b in numbers) - abs(sum(numbers))) / 2
             continue
-        if kinds[k] == 4 and not _share_a_group(problem, some[1:]):
+        if kinds[k] == 4 and not _share_a_group([members.get(class_of[a], {}) for a in some[1:]], price):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected members of one group at price inf")
         for sign, a, b in _left(kinds[k], splits[k], [class_of[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
         bound -= amount * _right(kinds[k], splits[k], len(some))
     for pair, value in _general_terms(general):
         reduced[pair] += value
-    groups, price = _groups(problem)
     if groups:
         bound += _paid(class_of, groups, price)
-        members = _members(class_of, groups)
         for a, b in list(reduced):
             shared = [g for g in members.get(a, ()) if g in members.get(b, ())]
             if any(price[g] == math.inf for g in shared):
@@ -236,10 +236,11 @@ def _groups(problem: Any) -> tuple[list[dict[int, int]], list[float]]:
     return [dict(memberships[i:j]) for i, j in pairwise(groups.starts.tolist())], groups.price.tolist()
 
 
-def _share_a_group(problem: Any, some: list[int]) -> bool:
-    """Whether some elements are members of one group at price inf."""
-    groups, price = _groups(problem)
-    return bool(groups) and any(price[g] == math.inf and all(g in groups[a] for a in some) for g in groups[some[0]])
+def _share_a_group(memberships: Sequence[dict[int, int]], price: list[float]) -> bool:
+    """Whether elements with these memberships have one group at price inf in common."""
+    return bool(memberships) and any(
+        price[g] == math.inf and all(g in others for others in memberships) for g in memberships[0]
+    )
 
 
 def _members(labels: Sequence[int], groups: list[dict[int, int]]) -> dict[int, dict[int, int]]:

@@ -637,15 +637,15 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
     s.size = 0
     if groups is not None:
         begins, member_of, counts, prices = groups
-        member_of = np.append(member_of, np.int32(0))      # none of these arrays is empty
-        counts, prices = np.append(counts, 0).astype(np.float64), np.append(prices, 0.0)
-        members = np.bincount(member_of[:-1], counts[:-1], len(prices))
+        members = np.bincount(member_of, counts, len(prices))
+        w.scratch.groups = len(prices)
+        member_of, counts, prices = member_of.copy(), counts.astype(np.float64), prices.copy()
         after = np.arange(1, len(member_of) + 1, dtype=np.int32)
-        first = np.append(np.where(begins[1:] > begins[:-1], begins[:-1], -1), -1).astype(np.int32)
-        last = np.append(np.where(begins[1:] > begins[:-1], begins[1:] - 1, -1), -1).astype(np.int32)
-        after[last[last >= 0]] = -1
+        some = np.diff(begins) > 0
+        first = np.where(some, begins[:n], -1).astype(np.int32)
+        last = np.where(some, begins[1:] - 1, -1).astype(np.int32)
+        after[last[some]] = -1
         tallies = np.zeros((4, len(prices)))
-        w.scratch.groups = len(prices) - 1
         w.scratch.price, w.scratch.members = <double*>start(prices), <double*>start(members)
         w.scratch.member_of, w.scratch.count = <element_t*>start(member_of), <double*>start(counts)
         w.scratch.next, w.scratch.first, w.scratch.last = <element_t*>start(after), <element_t*>start(first), \

@@ -175,7 +175,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     >>> r.problem.n, r.constant, r.lift([0, 1, 2]).tolist()
     (3, -5.0, [0, 0, 1, 2])
     """
-    return reduced(as_problem(problem, background=True), Stopping(time_limit))
+    return reduced(as_problem(problem, background=True, groups=True), Stopping(time_limit))
 
 
 def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
