@@ -46,8 +46,12 @@ class Assignment:
         Group stars that prove the optimum.
     cost, bound : float
         Of these elements: the cost of the matching, and what the multipliers prove.
+    allowance : float
+        What another matching may cost less, since weights are rounded; 0 if they are not.
     components : int
         How many components these are, without single elements.
+    is_all : bool
+        Whether all components with several elements are among them.
     """
 
     elements: NDArray[np.int64] = field(repr=False)
@@ -56,12 +60,9 @@ class Assignment:
     multipliers: Floats = field(repr=False)
     cost: float
     bound: float
+    allowance: float
     components: int
-
-    @property
-    def is_all(self) -> bool:
-        """Whether these are all elements."""
-        return len(self.elements) == len(self.labels)
+    is_all: bool
 
 
 def sides_of(groups: Groups, component: Labels) -> NDArray[np.int8]:
@@ -129,7 +130,11 @@ def assign(p: SetPartition, stopping: Stopping) -> Assignment | None:
     bound = round_up(proven_bound(part, rows.renamed(place), multipliers), common_step(part))
     paid = part.evaluate_labels(canonical(labels[elements]))
     count = len(np.unique(component[elements]))
-    return Assignment(elements, canonical(labels), rows, multipliers, paid, min(bound, paid), count)
+    several = int(np.count_nonzero(np.bincount(component) > 1))
+    allowance = 0.0 if unit == step else unit * len(elements)
+    return Assignment(
+        elements, canonical(labels), rows, multipliers, paid, min(bound, paid), allowance, count, count == several
+    )
 
 
 def _stars(

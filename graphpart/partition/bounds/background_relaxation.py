@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
+from graphpart.partition.bounds.assignment import assign
 from graphpart.partition.bounds.background_packing import FEW, LARGEST_STAR, MADE, ImplicitPacking
 from graphpart.partition.bounds.message_passing import ROUNDS
 from graphpart.partition.bounds.relaxation import Relaxation, most, tightened
@@ -77,7 +78,19 @@ class ImplicitRelaxation(Relaxation):
 
 
 def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
-    """The form of `relaxation.solve_relaxation` for problems with a background."""
+    """The form of `relaxation.solve_relaxation` for problems with a background.
+
+    Components in which two groups have all elements are matchings, whose bound is found by itself (see `assignment`).
+    """
+    assigned = assign(p, stopping)
+    if assigned is not None:
+        if assigned.is_all:
+            return assigned.rows, assigned.multipliers
+        others = np.ones(p.n, bool)
+        others[assigned.elements] = False
+        rest = np.flatnonzero(others)
+        rows, multipliers = solve_implicit_relaxation(p.restrict(rest), stopping)
+        return assigned.rows + rows.renamed(rest), np.concatenate([assigned.multipliers, multipliers])
     packing = ImplicitPacking(p, stopping)
     packing.pack()
     for _ in packing.improve(ROUNDS):

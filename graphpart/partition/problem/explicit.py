@@ -20,6 +20,7 @@ from graphpart.partition.problem.set_partition import SetPartition, as_problem
 __all__ = ["explicit", "listed_within", "without_background"]
 
 PAIRS, TIMES = 4_000_000, 20  # to be listed at most: so many, and so many times those that are
+FEW, MORE = 200_000, 4  # the same for pairs of one group, if nothing else is not listed: beyond, bounds make pairs
 ELEMENTS = 3000  # up to which a matrix is as good
 LARGEST_EXPLICIT = 5000  # elements of a problem that becomes a matrix where one is needed: 200 MB, and work takes more
 
@@ -33,22 +34,28 @@ def explicit(p: SetPartition) -> SetPartition | None:
     background = p.background
     if background is None:
         return p
+    if not len(background.beta) and (found := listed_within(p, most=FEW + MORE * p.m)) is not None:
+        return found
     if p.n <= ELEMENTS:
         return p.to_dense()
-    if not background.repels:
+    if not background.repels or not len(background.beta):
         return None
     return listed_within(p)
 
 
-def listed_within(p: SetPartition, component: Labels | None = None) -> SetPartition | None:
+def listed_within(
+    p: SetPartition, component: Labels | None = None, most: int | None = None
+) -> SetPartition | None:
     """The problem with all pairs within components of attracting pairs listed, for a background that repels.
 
-    `component`: canonical labels of sets that consist of such components, within which all pairs are listed.
+    `component`: canonical labels of sets that consist of such components, within which all pairs are listed. `most`:
+    how many pairs may be listed in addition; None is returned if there are more.
     """
     background = p.background
     assert background is not None and p.u is not None and p.v is not None and p.cost is not None
     component = components(p) if component is None else component
-    made = _pairs_within(component, background.groups if not len(background.beta) else None, PAIRS + TIMES * p.m)
+    most = PAIRS + TIMES * p.m if most is None else most
+    made = _pairs_within(component, background.groups if not len(background.beta) else None, most)
     if made is None:
         return None
     inner = component[p.u] == component[p.v]
