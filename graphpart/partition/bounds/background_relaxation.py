@@ -15,7 +15,7 @@ from graphpart.common.groups import group
 from graphpart.partition.bounds.assignment import assign
 from graphpart.partition.bounds.background_packing import FEW, LARGEST_STAR, MADE, ImplicitPacking
 from graphpart.partition.bounds.message_passing import ROUNDS
-from graphpart.partition.bounds.relaxation import Relaxation, most, tightened
+from graphpart.partition.bounds.relaxation import Relaxation, most, solve_relaxation, tightened
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
@@ -89,7 +89,8 @@ def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Ineq
         others = np.ones(p.n, bool)
         others[assigned.elements] = False
         rest = np.flatnonzero(others)
-        rows, multipliers = solve_implicit_relaxation(p.restrict(rest), stopping)
+        q = p.restrict(rest)  # of which no group may be left
+        rows, multipliers = (solve_relaxation if q.background is None else solve_implicit_relaxation)(q, stopping)
         return assigned.rows + rows.renamed(rest), np.concatenate([assigned.multipliers, multipliers])
     packing = ImplicitPacking(p, stopping)
     packing.pack()

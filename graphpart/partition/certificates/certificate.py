@@ -319,10 +319,11 @@ def _check_group_stars(
 
     If there are required joins, `groups` are those of the sets that these connect: each leaf stands for its set.
     """
-    which = np.flatnonzero(inequalities.kinds == GROUP_STAR)
+    sizes = np.diff(inequalities.starts)
+    which = np.flatnonzero((inequalities.kinds == GROUP_STAR) & (sizes > 2))  # y <= 1 holds for any single pair
     if not len(which):
         return
-    sizes = np.maximum(inequalities.starts[which + 1] - inequalities.starts[which] - 1, 0)
+    sizes = sizes[which] - 1
     star = np.repeat(np.arange(len(which)), sizes)
     at = inequalities.starts[which][star] + 1 + np.arange(len(star)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     leaf = inequalities.elements[at]

@@ -102,7 +102,7 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             general.append((amount, [class_of[a] for a in some], numbers))
             bound -= amount * (sum(b * b for b in numbers) - abs(sum(numbers))) / 2
             continue
-        if kinds[k] == 4 and not _share_a_group([members.get(class_of[a], {}) for a in some[1:]], price):
+        if kinds[k] == 4 and len(some) > 2 and not _share_a_group([members.get(class_of[a], {}) for a in some[1:]], price):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected members of one group at price inf")
         for sign, a, b in _left(kinds[k], splits[k], [class_of[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
@@ -238,9 +238,7 @@ def _groups(problem: Any) -> tuple[list[dict[int, int]], list[float]]:
 
 def _share_a_group(memberships: Sequence[dict[int, int]], price: list[float]) -> bool:
     """Whether elements with these memberships have one group at price inf in common."""
-    return bool(memberships) and any(
-        price[g] == math.inf and all(g in others for others in memberships) for g in memberships[0]
-    )
+    return any(price[g] == math.inf and all(g in others for others in memberships) for g in memberships[0])
 
 
 def _members(labels: Sequence[int], groups: list[dict[int, int]]) -> dict[int, dict[int, int]]:

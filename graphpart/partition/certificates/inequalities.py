@@ -11,6 +11,7 @@ With ``y[a, b] = 1`` iff a and b are in the same subset:
   ``sum of y[s, t] - sum of y within S - sum of y within T <= min(|S|, |T|)`` (Grötschel & Wakabayashi 1990).
 * **group star** of an element a and members b1, ..., bk of one group of which a subset has at most one:
   ``y[a, b1] + ... + y[a, bk] <= 1``. It is the 2-partition of {a} and these members, without the pairs that are cut.
+  For k = 1 no group is needed.
 * **general 2-partition** with an integer b[a] for each of some elements a: over all pairs, ``- sum of b[a1] b[a2] y[a1,
   a2] <= (sum of b[a]**2 - |sum of b[a]|) / 2``. Proof: for each subset, let s be the sum of its b. Then ``s**2 >=
   |s|``, and the sum of ``s**2`` over all subsets is the sum of ``b[a]**2`` over all elements plus twice the sum of
