@@ -114,7 +114,7 @@ def auto(
 
     labels, cost = improved(start, p.evaluate_labels, improve, stopping)
     if stopping.reason is not None:
-        bound = trivial_bound(p)
+        bound = max(trivial_bound(p), contraction.bound)
         return saved(p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound), checkpoint)
     patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
     races = Races(

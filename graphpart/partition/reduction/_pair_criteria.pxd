@@ -23,6 +23,7 @@ cdef struct Scratch:
     const double* members       # of each group
     const element_t* member_of  # of each membership its group,
     const double* count         # and for how many members the element stands
+    unsigned char* hard         # of each element, whether it is a member of a group at price inf
     element_t* next
     element_t* first
     element_t* last

@@ -76,6 +76,7 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
         else:
             w.scratch.first[kept] = w.scratch.first[gone]
         w.scratch.last[kept] = w.scratch.last[gone]
+        w.scratch.hard[kept] |= w.scratch.hard[gone]
     row = &w.g.rows[kept]
     push(&w.pairs, kept)
     push(&w.seeds, kept)
@@ -228,6 +229,16 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
     return judge_third(&sums[0], common, t.common_a, t.common_b, room)
 
 
+cdef inline bint cannot_leave(Work* w, element_t a, element_t b, double cost) noexcept nogil:
+    """Whether a pair of a listed cost is not worth a look: groups allow no other move than of both to a new subset.
+
+    That move loses all other attraction of either element, wherever a third element is.
+    """
+    if not w.scratch.groups or not (w.scratch.hard[a] and w.scratch.hard[b]):
+        return False
+    return pull_of(w, a) > -2 * cost or pull_of(w, b) > -2 * cost
+
+
 cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
     """Join pairs that criteria for pairs prove, until none does any more. False if stopped before."""
     cdef element_t a, b, kept
@@ -249,6 +260,8 @@ cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
             if row.cost[j] < 0 and not w.pairs.inside[b]:
                 if w.scratch.k == 0:
                     why = judge_join(&w.g, &w.scratch, a, b, row.cost[j])
+                elif cannot_leave(w, a, b, row.cost[j]):
+                    why = 0
                 else:
                     cost = between(w, a, b, row.cost[j])
                     why = judge_beside(&w.g, &w.scratch, a, b, cost) if cost < 0 else 0
@@ -648,6 +661,9 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
         tallies = np.zeros((4, len(prices)))
         w.scratch.price, w.scratch.members = <double*>start(prices), <double*>start(members)
         w.scratch.member_of, w.scratch.count = <element_t*>start(member_of), <double*>start(counts)
+        hard = np.zeros(n + 1, np.uint8)
+        hard[np.repeat(np.arange(n), np.diff(begins))[np.isinf(prices[member_of])]] = 1
+        w.scratch.hard = <uint8_t*>start(hard)
         w.scratch.next, w.scratch.first, w.scratch.last = <element_t*>start(after), <element_t*>start(first), \
             <element_t*>start(last)
         w.scratch.of_a, w.scratch.of_b = <double*>start(tallies[0]), <double*>start(tallies[1])
