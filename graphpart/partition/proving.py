@@ -25,7 +25,7 @@ from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
 from graphpart.partition.problem.explicit import explicit, without_background
 from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.labels import start_of
+from graphpart.partition.problem.starts import start_of
 from graphpart.partition.races import Races, RacesParameters
 from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduced
 from graphpart.result import PartitionResult, Status

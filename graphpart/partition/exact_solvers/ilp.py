@@ -41,7 +41,7 @@ from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge, matrix_of
 from graphpart.partition.problem.explicit import without_background
 from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.labels import start_of
+from graphpart.partition.problem.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 

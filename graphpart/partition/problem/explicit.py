@@ -68,7 +68,7 @@ def listed_within(
     q = SetPartition.of_pairs(
         p.nodes, low, high, costs, joins, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes
     )
-    q._implicit = p
+    q._implicit, q.origin = p, p.origin
     return q
 
 

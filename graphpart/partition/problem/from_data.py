@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.problem.duplicates import check_choice, once
+from graphpart.partition.problem.far_pairs import costs_of_far_pairs
 from graphpart.partition.problem.frames import elements_of, is_frame, library, pairs_of_table, table_of
 from graphpart.partition.problem.grids import pairs_of_grid
 from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute
 from graphpart.partition.problem.limits import obeyed
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.origin import Origin
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import checked_costs
 
@@ -46,6 +49,7 @@ class FromData(PairCosts):
         threshold: float | None = None,
         prior: float = 0.5,
         clip: float | None = None,
+        duplicates: str | None = None,
         nodes: Iterable[Hashable] | None = None,
         must_join: Pairs = (),
         must_cut: Pairs = (),
@@ -83,6 +87,9 @@ class FromData(PairCosts):
             the default is 1/2.
         prior, clip : float
             For probabilities, see :func:`graphpart.costs_from_probabilities`.
+        duplicates : {"error", "sum", "mean", "max"}, optional
+            What becomes of rows with the same two elements, in either order: an error that names the first one, the sum
+            of their costs, or one row with the mean or the largest of their values. Default: the sum, with a warning.
         nodes : iterable of hashables, optional
             All elements, in order, also those that are in no row. By default, integers are in ascending order, other
             identifiers in the order of their first appearance in the rows.
@@ -102,13 +109,13 @@ class FromData(PairCosts):
         Returns
         -------
         SetPartition
-            Costs of rows with the same two elements, in either order, add up.
 
         Raises
         ------
         InvalidProblem
             If there is no such column, a value is null, NaN or no number, an identifier is null, or a row pairs an
-            element with itself; the message names the row, counted from 0.
+            element with itself, or repeats a pair with ``duplicates="error"``; the message names the row, counted from
+            0.
         InvalidOption
             If not exactly one kind of values is given, or a threshold is missing or has no meaning for this kind.
         MissingDependency
@@ -118,7 +125,8 @@ class FromData(PairCosts):
         -----
         GraphPartWarning
             If a column that is called a weight, similarity, score or probability is read as a cost, or probabilities
-            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite.
+            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite, or rows repeat a pair and
+            `duplicates` is not given, or a number and its text are two identifiers, such as 7 and "7".
 
         Notes
         -----
@@ -146,6 +154,7 @@ class FromData(PairCosts):
         if len(kinds) != 1:
             found = " and ".join(kinds) or "none of them"
             raise InvalidOption(f"{found} given: expected one of cost, weight, similarity and probability")
+        check_choice(duplicates)
         kind = kinds[0]
         table = table_of(frame)
         column = named[kind]
@@ -155,11 +164,13 @@ class FromData(PairCosts):
                 raise InvalidOption("both nodes and elements given: expected one of them")
             nodes, attribute = elements_of(elements, id)
         names, u, v, values = pairs_of_table(table, left, right, column, nodes)
+        u, v, values = once(names, u, v, values, duplicates)
         if kind == "cost":
             check_name(column, "column")
         costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters, attribute)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
+        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior)
         if kind != "probability":
             check_requirements(p, costs)
         return p
@@ -362,6 +373,7 @@ class FromData(PairCosts):
         threshold: float | None = None,
         prior: float = 0.5,
         clip: float | None = None,
+        far: str | None = None,
         dense: bool | None = None,
         missing: float = 0.0,
         groups: Any = None,
@@ -383,6 +395,11 @@ class FromData(PairCosts):
             The meaning of the affinities, see :meth:`from_frame`.
         threshold, prior, clip : float
             As for :meth:`from_frame`.
+        far : {"repel", "all"}, optional
+            What pairs at offsets beyond the neighbours may do. With "repel", affinities that would attract cost 0, if
+            there are offsets to neighbours, too: such a pair is joined directly, and affinities that know only its two
+            ends join what a thin boundary separates. Default: "repel" for probabilities and similarities, "all" for
+            weights and costs.
         dense, missing, groups, group_cost, max_size, n_clusters
             As in the constructor; elements are numbers.
 
@@ -391,7 +408,15 @@ class FromData(PairCosts):
         SetPartition
             Its elements are 0, ..., n - 1 in the order of the grid, the last axis fastest:
             ``result.labels.reshape(shape)`` is the segmentation. Pairs at no offset cost `missing`: 0 by default, so
-            joining them is free. Use offsets of several pixels for repulsion over larger distances.
+            joining them is free. Use offsets of several pixels for repulsion over larger distances. Pixels on
+            boundaries, which repel all of their neighbours, become clusters of one pixel each:
+            :func:`graphpart.images.segment` partitions regions instead.
+
+        Warns
+        -----
+        GraphPartWarning
+            If many pixels repel all of their neighbours, or, with ``far="all"``, many pairs attract across neighbours
+            that repel.
 
         Examples
         --------
@@ -406,9 +431,11 @@ class FromData(PairCosts):
         """
         shape, u, v, values = pairs_of_grid(affinities, offsets)
         costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)
+        costs = costs_of_far_pairs(shape, offsets, costs, far, kind in ("cost", "weight"))
         nodes = range(math.prod(shape))
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters)
         p = cls.of_pairs(nodes, u, v, costs, (), (), dense, missing=missing, **obey)
+        p.origin = Origin(kind, threshold=0.5 if threshold is None else threshold, prior=prior, shape=shape)
         if kind != "probability":
             check_requirements(p, costs)
         return p
