@@ -153,8 +153,8 @@ def cut_huge(p: Problem) -> Problem:
     stay the same. Tolerances, which grow with the largest costs, are then not affected by a cost that is never paid.
     """
     limit = HUGE * p.attraction
-    if limit == 0.0 or p.magnitude <= limit:
-        return p
+    if limit == 0.0 or p.magnitude <= limit or (p.limits is not None and p.limits.most is not None):
+        return p  # if there is a largest number of subsets, elements cannot always leave theirs
     if p.background is not None:
         return _cut_huge_groups(p, limit)
     u, v, cost = p.pairs()
