@@ -2,6 +2,7 @@
 
 0. Components in which two groups at price inf have all elements are matchings, which need nothing else. If other
    groups are too large to list their pairs, elements that some optimum joins are contracted; see beforehand.py.
+   Problems that limit sizes or the number of clusters go another way, see within_limits.py.
 1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few
    neighbours; on large matrices annealing takes its place; with a background, multilevel moves.
 2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
@@ -36,6 +37,7 @@ from graphpart.partition.problem import Labels, SetPartition, as_problem, canoni
 from graphpart.partition.problem.explicit import explicit
 from graphpart.partition.problem.finish import finish, settled
 from graphpart.partition.races import Races, RacesParameters
+from graphpart.partition.within_limits import solve_within_limits
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -98,9 +100,12 @@ def auto(
     >>> r.partition, r.cost, r.message
     ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
     """
-    given = as_problem(problem, background=True, groups=True)
+    given = as_problem(problem, background=True, groups=True, limits=True)
     stopping = Stopping(time_limit, None, target, callback)
     check_seed_and_threads(seed, None)
+    if given.limits is not None:
+        known = better_start(given, initial, checkpoint)
+        return saved(given, solve_within_limits(given, known, "auto", stopping, seed or 0), checkpoint)
     p = explicit(given) or given
     start = better_start(p, initial, checkpoint)
     start = p.must_join_classes() if start is None else start

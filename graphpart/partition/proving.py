@@ -28,6 +28,7 @@ from graphpart.partition.problem.finish import finish
 from graphpart.partition.problem.starts import start_of
 from graphpart.partition.races import Races, RacesParameters
 from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduced
+from graphpart.partition.within_limits import solve_within_limits
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -99,14 +100,17 @@ def exact(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem, background=True, groups=True)
+    p = as_problem(problem, background=True, groups=True, limits=True)
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+    stopping = Stopping(time_limit, None, target, callback)
+    if p.limits is not None:
+        known = None if initial is None else start_of(p, initial)
+        return solve_within_limits(p, known, "exact", stopping, threads=threads)
     if has_groups(p):
         p = explicit(p) or p
     if p.background is not None and (p.n <= DENSE_UP_TO or not p.background.repels):
         p = without_background(p, "exact")
-    stopping = Stopping(time_limit, None, target, callback)
     start = p.must_join_classes() if initial is None else start_of(p, initial)
     cost = p.evaluate_labels(start)
     stopping.record(cost)

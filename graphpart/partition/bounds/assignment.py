@@ -137,9 +137,7 @@ def assign(p: SetPartition, stopping: Stopping) -> Assignment | None:
     )
 
 
-def _stars(
-    n: int, left: NDArray[np.int32], right: NDArray[np.int32], prices: Floats
-) -> tuple[Inequalities, Floats]:
+def _stars(n: int, left: NDArray[np.int32], right: NDArray[np.int32], prices: Floats) -> tuple[Inequalities, Floats]:
     """The group stars of all elements with a price: of each, all elements that it attracts."""
     centre, leaf = np.concatenate([left, right]), np.concatenate([right, left])
     wanted = prices[centre] > 0
@@ -154,4 +152,6 @@ def _stars(
     leaves[begins[:-1]] = False
     elements[leaves] = leaf[order]
     count = len(priced)
-    return Inequalities(np.full(count, GROUP_STAR, np.uint8), begins, elements, np.ones(count, np.int32)), prices[priced]
+    return Inequalities(np.full(count, GROUP_STAR, np.uint8), begins, elements, np.ones(count, np.int32)), prices[
+        priced
+    ]

@@ -102,7 +102,11 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             general.append((amount, [class_of[a] for a in some], numbers))
             bound -= amount * (sum(b * b for b in numbers) - abs(sum(numbers))) / 2
             continue
-        if kinds[k] == 4 and len(some) > 2 and not _share_a_group([members.get(class_of[a], {}) for a in some[1:]], price):
+        if (
+            kinds[k] == 4
+            and len(some) > 2
+            and not _share_a_group([members.get(class_of[a], {}) for a in some[1:]], price)
+        ):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected members of one group at price inf")
         for sign, a, b in _left(kinds[k], splits[k], [class_of[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount

@@ -43,9 +43,7 @@ def explicit(p: SetPartition) -> SetPartition | None:
     return listed_within(p)
 
 
-def listed_within(
-    p: SetPartition, component: Labels | None = None, most: int | None = None
-) -> SetPartition | None:
+def listed_within(p: SetPartition, component: Labels | None = None, most: int | None = None) -> SetPartition | None:
     """The problem with all pairs within components of attracting pairs listed, for a background that repels.
 
     `component`: canonical labels of sets that consist of such components, within which all pairs are listed. `most`:
