@@ -92,7 +92,8 @@ ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a fa
 
 METHODS: tuple[Method, ...] = (
     Method("auto", "partition", "graphpart.partition.default:auto",
-           "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"})),
+           "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"}),
+           limits=True),
     Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL,
            limits=True, also=("gaec",)),
@@ -103,7 +104,7 @@ METHODS: tuple[Method, ...] = (
            "sequences of moves, cut back to their best prefix", LOCAL, limits=True),
     Method("exact", "partition", "graphpart.partition.proving:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True,
-           also=("branch-and-cut",)),
+           limits=True, also=("branch-and-cut",)),
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
            "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL,

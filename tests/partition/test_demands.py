@@ -8,6 +8,7 @@ import reference
 from backgrounds import background_problem
 
 import graphpart as gp
+from graphpart.partition.local_search.limited import listed
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.groups import groups_of
 from graphpart.partition.problem.limits import Limits
@@ -59,7 +60,7 @@ def best_of_all(p):
 @pytest.mark.parametrize("seed", range(3))
 def test_steps_are_those_of_the_dense_form(seed):
     rng = np.random.default_rng(seed)
-    for number in range(700):
+    for number in range(200):
         p = with_demands(rng, limits=False)
         q = p.to_dense()
         steps = (None, 1, 2, 3)[number % 4]
@@ -108,22 +109,20 @@ def test_sequences_are_those_of_the_definition(monkeypatch):
 def test_local_optima(method):
     """No move, and no join, of a linked subset lowers the cost; groups and limits are obeyed."""
     rng = np.random.default_rng(5)
-    for number in range(150):
+    for number in range(60):
         p = with_demands(rng, dense=bool(number % 2), largest=10)
-        try:
-            r = gp.solve(p, method)
-        except gp.InfeasibleProblem as error:
-            assert best_of_all(p) == math.inf or "was found" in str(error), number
+        if best_of_all(p) == math.inf:
             continue
+        r = gp.solve(p, method)
         assert r.cost == pytest.approx(p.evaluate(r.labels)) and r.cost < math.inf, number
         p.check_feasible(r.labels)
         if method == "greedy-joining" or len(p.must_join):
             continue
-        u, v, _ = p.pairs()
+        u, v, _ = listed(p).pairs()
         linked = set(zip(u.tolist(), v.tolist(), strict=True))
         for a in range(p.n):
             near = {int(r.labels[b]) for b in range(p.n) if (min(a, b), max(a, b)) in linked}
-            for U in near | {r.subsets}:
+            for U in sorted(near | {r.subsets}):
                 other = r.labels.copy()
                 other[a] = U
                 assert p.evaluate_labels(other) >= r.cost - 1e-9, (number, a, U)
@@ -191,7 +190,7 @@ def test_initial_partitions_keep_limits():
 
 def test_what_cannot_be_packed():
     p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (0, 2)], [math.inf] * 3, n_clusters=(1, 2), dense=False)
-    with pytest.raises(gp.InfeasibleProblem, match="1 to 2 clusters|at most 2 clusters"):
+    with pytest.raises(gp.InfeasibleProblem, match="at most 2 clusters was found"):
         gp.partition.greedy_joining(p)
     # Greedy joins leave three subsets of two elements each, which do not fit into two subsets of three.
     q = gp.SetPartition.from_pairs(6, [(0, 1), (2, 3), (4, 5)], [-1.0] * 3, max_size=3, n_clusters=2, dense=False)

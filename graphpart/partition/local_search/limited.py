@@ -4,14 +4,18 @@ The kernels for listed pairs obey limits (kernels/groups.pxd), those for matrice
 all pairs. Greedy joining leaves at least the least number of subsets. If it ends with more than the largest number, it
 goes on with the joins that cost least, then with those of subsets that no listed pair links. Where sizes, groups or
 required cuts forbid all of these, elements are packed anew: the largest first, each into the subset in which it costs
-least of those that are open to it.
+least of those that are open to it. If none is, the elements that are in the way leave a subset, and wait for another one.
+That ends after EVICTIONS times as many elements have left as there are: it need not find a partition, which may be as
+hard as to colour a graph.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.errors import InfeasibleProblem
 from graphpart.partition.local_search._sparse_joining import join_sparse
@@ -20,6 +24,8 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
 
 __all__ = ["few_enough", "has_room", "listed", "packed"]
+
+EVICTIONS = 100  # for each element
 
 
 def listed(p: SetPartition) -> SetPartition:
@@ -77,33 +83,117 @@ def packed(p: SetPartition) -> Labels:
 
 
 def _packed(p: SetPartition) -> Labels | None:
-    """Labels for a problem without required joins; None if an element finds no place. O((n + m) log n + n most)"""
+    """Labels for a problem without required joins; None if an element finds no place."""
     assert p.limits is not None
-    most = p.n if p.limits.most is None else min(p.limits.most, p.n)
-    room = math.inf if p.limits.max_size is None else p.limits.max_size
-    sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
-    starts, neighbours, costs = p.rows()
-    groups = None if p.background is None else p.background.groups
-    load = np.zeros(most)
-    labels = np.full(p.n, -1, np.int64)
-    held: dict[int, list[int]] = {}  # subsets with a member of each hard group
-    cuts = np.bincount(np.repeat(np.arange(p.n), np.diff(starts))[costs == np.inf], minlength=p.n)
-    for rank, a in enumerate(np.lexsort((-cuts, -sizes)).tolist()):
-        price = np.zeros(most)
-        others = labels[neighbours[starts[a] : starts[a + 1]]]
-        np.add.at(price, others[others >= 0], costs[starts[a] : starts[a + 1]][others >= 0])
-        price[load + sizes[a] > room] = np.inf
-        mine = [] if groups is None else groups.group[groups.starts[a] : groups.starts[a + 1]].tolist()
-        hard = [g for g in mine if groups is not None and groups.hard[g]]
-        for g in hard:
-            price[held.get(g, [])] = np.inf
-        if rank < min(p.limits.least, most):  # there have to be so many
-            price[load > 0] = np.inf
-        U = int(np.lexsort((load, price))[0])
-        if price[U] == np.inf:
-            return None
-        labels[a] = U
-        load[U] += sizes[a]
-        for g in hard:
-            held.setdefault(g, []).append(U)
-    return labels.astype(np.int32)
+    packing = _Packing(p)
+    sizes, cuts = packing.sizes, packing.cuts_of_each
+    waiting = deque(np.lexsort((-cuts, -sizes)).tolist())
+    patience = EVICTIONS * p.n
+    while waiting:
+        a = waiting.popleft()
+        U = packing.best(a)
+        if U < 0:
+            U, evicted = packing.made_open(a)
+            patience -= 1 + len(evicted)
+            if U < 0 or patience < 0:
+                return None
+            waiting.extend(evicted)
+        packing.put(a, U)
+    return packing.spread()
+
+
+class _Packing:
+    """Subsets that are filled with elements one by one. A step takes O(degree + groups + most)."""
+
+    def __init__(self, p: SetPartition) -> None:
+        limits = p.limits
+        assert limits is not None
+        self.most = p.n if limits.most is None else min(limits.most, p.n)
+        self.least, self.room = limits.least, math.inf if limits.max_size is None else limits.max_size
+        self.sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
+        self.rows = p.rows()
+        starts, _, costs = self.rows
+        self.cuts_of_each = np.bincount(np.repeat(np.arange(p.n), np.diff(starts))[costs == np.inf], minlength=p.n)
+        groups = None if p.background is None else p.background.groups
+        self.hard: list[list[int]] = [[] for _ in range(p.n)]
+        if groups is not None:
+            for a, g in zip(groups.element.tolist(), groups.group.tolist(), strict=True):
+                if groups.hard[g]:
+                    self.hard[a].append(g)
+        self.labels = np.full(p.n, -1, np.int64)
+        self.load = np.zeros(self.most)
+        self.members: list[set[int]] = [set() for _ in range(self.most)]
+        self.holder: dict[int, dict[int, int]] = {}  # of each hard group, the member in each subset
+        self.left = np.full(p.n, -1, np.int64)  # the subset that an element had to leave last
+        self.rng = np.random.default_rng(p.n)
+
+    def _pairs(self, a: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        starts, neighbours, costs = self.rows
+        mine = slice(starts[a], starts[a + 1])
+        placed = self.labels[neighbours[mine]] >= 0
+        return neighbours[mine][placed], costs[mine][placed]
+
+    def best(self, a: int) -> int:
+        """The subset in which an element costs least; -1 if none is open to it."""
+        others, costs = self._pairs(a)
+        price = np.zeros(self.most)
+        np.add.at(price, self.labels[others], costs)
+        price[self.load + self.sizes[a] > self.room] = np.inf
+        for g in self.hard[a]:
+            price[list(self.holder.get(g, ()))] = np.inf
+        U = int(np.lexsort((self.load, price))[0])
+        return U if price[U] < np.inf else -1
+
+    def made_open(self, a: int) -> tuple[int, list[int]]:
+        """A subset from which few elements had to be taken so that another one fits, and these; -1 if none can be."""
+        others, costs = self._pairs(a)
+        conflicts: list[set[int]] = [set() for _ in range(self.most)]
+        for b in others[costs == np.inf].tolist():
+            conflicts[self.labels[b]].add(b)
+        for g in self.hard[a]:
+            for U, b in self.holder.get(g, {}).items():
+                conflicts[U].add(b)
+        chosen, fewest = -1, (math.inf, math.inf)
+        for U, gone in enumerate(conflicts):
+            over = self.load[U] + self.sizes[a] - sum(self.sizes[b] for b in gone) - self.room
+            for b in sorted(self.members[U] - gone, key=lambda b: self.sizes[b]) if over > 0 else ():
+                gone.add(b)
+                over -= self.sizes[b]
+                if over <= 0:
+                    break
+            rank = (len(gone) + 2 * (self.left[a] == U), float(self.rng.random()))
+            if over <= 0 and rank < fewest:
+                chosen, fewest = U, rank
+        if chosen < 0:
+            return -1, []
+        evicted = sorted(conflicts[chosen])
+        for b in evicted:
+            self.take(b)
+        return chosen, evicted
+
+    def put(self, a: int, U: int) -> None:
+        self.labels[a] = U
+        self.load[U] += self.sizes[a]
+        self.members[U].add(a)
+        for g in self.hard[a]:
+            self.holder.setdefault(g, {})[U] = a
+
+    def take(self, a: int) -> None:
+        U = int(self.labels[a])
+        self.labels[a], self.left[a] = -1, U
+        self.load[U] -= self.sizes[a]
+        self.members[U].remove(a)
+        for g in self.hard[a]:
+            del self.holder[g][U]
+
+    def spread(self) -> Labels:
+        """The labels, with elements in subsets of their own as long as there are too few subsets."""
+        empty = [U for U in range(self.most) if not self.members[U]]
+        full = [U for U in range(self.most) if len(self.members[U]) > 1]
+        while full and empty and self.most - len(empty) < self.least:
+            a = max(self.members[full[-1]])
+            self.take(a)
+            self.put(a, empty.pop())
+            if len(self.members[full[-1]]) == 1:
+                full.pop()
+        return self.labels.astype(np.int32)

@@ -6,7 +6,7 @@ With a background that repels, in channels (see _pair_criteria.pxd), there are j
 elements adds their weights, and the background within a set follows from the weights of its members. What a weighted
 mean of moves loses at an element that is in neither row is the largest of three linear functions of its two backgrounds
 and 0. So over all such elements and channels it is at most the sum of what each channel alone would lose, which follows
-from the sum of their weights.
+from the sum of their weights. In the same way, of a group only the number of its members that are in neither row matters.
 """
 
 import numpy as np
@@ -23,7 +23,9 @@ from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.reduction._criteria cimport CUT_SET, SUBGRAPH
 from graphpart.partition.reduction._moves cimport MOVES, TO_A, TO_B, judge_third, most as most_lost, name_of_move
-from graphpart.partition.reduction._pair_criteria cimport Scratch, background, judge_cut, judge_join, weight_of
+from graphpart.partition.reduction._pair_criteria cimport (
+    Scratch, background, finite_prices, judge_cut, judge_join, paid_by, paid_with, put_memberships, weight_of,
+)
 from graphpart.stopping cimport Stopping
 
 cdef enum:
@@ -68,6 +70,13 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
     for i in range(k):
         w.scratch.g[kept * k + i] += w.scratch.g[gone * k + i]
         w.scratch.h[kept * k + i] += w.scratch.h[gone * k + i]
+    if w.scratch.groups and w.scratch.first[gone] >= 0:
+        if w.scratch.first[kept] >= 0:
+            w.scratch.next[w.scratch.last[kept]] = w.scratch.first[gone]
+        else:
+            w.scratch.first[kept] = w.scratch.first[gone]
+        w.scratch.last[kept] = w.scratch.last[gone]
+        w.scratch.hard[kept] |= w.scratch.hard[gone]
     row = &w.g.rows[kept]
     push(&w.pairs, kept)
     push(&w.seeds, kept)
@@ -84,7 +93,9 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
 
 cdef inline double between(Work* w, element_t a, element_t b, double cost) noexcept nogil:
     """The whole cost of a pair, of which so much is listed."""
-    return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) if w.scratch.k else cost
+    if not w.scratch.k:
+        return cost
+    return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) + paid_by(&w.scratch, a, b)
 
 
 cdef double pull_of(Work* w, element_t a) noexcept nogil:
@@ -103,6 +114,35 @@ cdef inline double attraction_of(Work* w, element_t a) noexcept nogil:
     return pull_of(w, a) if w.scratch.k else w.g.rows[a].attraction
 
 
+cdef inline void forget(Scratch* t, element_t a, double* counts) noexcept nogil:
+    cdef element_t i = t.first[a]
+    while i >= 0:
+        counts[t.member_of[i]] = 0.0
+        i = t.next[i]
+
+
+cdef void add_other_members(Scratch* t, element_t a, double* sums) noexcept nogil:
+    """Add the most that means of moves can lose at members of the groups of one element that are in neither row."""
+    cdef element_t i = t.first[a]
+    cdef element_t g
+    cdef double x, y, left
+    cdef int l
+    while i >= 0:
+        g = t.member_of[i]
+        i = t.next[i]
+        left = t.members[g] - t.of_a[g] - t.of_b[g] - t.others[g]
+        t.others[g] = t.members[g]          # so that each group counts once
+        if left <= 0:
+            continue
+        x = t.price[g] * t.of_a[g] if t.of_a[g] > 0 else 0.0
+        y = t.price[g] * t.of_b[g] if t.of_b[g] > 0 else 0.0
+        for l in range(MOVES):
+            if (x == INFINITY and TO_B[l] > 0) or (y == INFINITY and TO_A[l] > 0):
+                sums[l] = INFINITY
+            else:
+                sums[l] += left * most_lost(x, y, l)
+
+
 cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
     """`judge_join` with a background, which is part of `cost`: elements in either row, then all others together."""
     cdef Row* p = &g.rows[a]
@@ -113,7 +153,10 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
     cdef Py_ssize_t i = 0, j = 0, common = 0, k = t.k, c
     cdef element_t other
     cdef int l
-    cdef bint hopeless
+    cdef bint hopeless = False
+    if t.groups:
+        put_memberships(t, a, t.of_a, 1.0)
+        put_memberships(t, b, t.of_b, 1.0)
     if not t.exact:         # sums of weights over all elements have to be exact up to this, too
         room -= 4 * (ROUNDING * (64 + p.terms + q.terms + g.n) * (weight_of(g, t, a) + weight_of(g, t, b)) + 1e-290)
     for c in range(k):
@@ -137,6 +180,10 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
         y += background(t, b, t.h + other * k)
         for c in range(k):
             t.mass[c] -= t.h[other * k + c]
+        if t.groups:
+            x += paid_with(t, other, t.of_a)
+            y += paid_with(t, other, t.of_b)
+            put_memberships(t, other, t.others, 1.0)
         t.common_a[common] = x
         t.common_b[common] = y
         common += 1
@@ -153,7 +200,21 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
             if not sums[l] - peak[l] > room:
                 hopeless = False
         if hopeless:
-            return 0
+            break
+    if t.groups:
+        if not hopeless:
+            add_other_members(t, a, &sums[0])
+            add_other_members(t, b, &sums[0])
+        forget(t, a, t.of_a)
+        forget(t, b, t.of_b)
+        forget(t, a, t.others)
+        forget(t, b, t.others)
+        for l in range(p.size):
+            forget(t, p.to[l], t.others)
+        for l in range(q.size):
+            forget(t, q.to[l], t.others)
+    if hopeless:
+        return 0
     hopeless = True
     for l in range(MOVES):
         for c in range(k):
@@ -166,6 +227,16 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
     if hopeless:
         return 0
     return judge_third(&sums[0], common, t.common_a, t.common_b, room)
+
+
+cdef inline bint cannot_leave(Work* w, element_t a, element_t b, double cost) noexcept nogil:
+    """Whether a pair of a listed cost is not worth a look: groups allow no other move than of both to a new subset.
+
+    That move loses all other attraction of either element, wherever a third element is.
+    """
+    if not w.scratch.groups or not (w.scratch.hard[a] and w.scratch.hard[b]):
+        return False
+    return pull_of(w, a) > -2 * cost or pull_of(w, b) > -2 * cost
 
 
 cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
@@ -189,6 +260,8 @@ cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
             if row.cost[j] < 0 and not w.pairs.inside[b]:
                 if w.scratch.k == 0:
                     why = judge_join(&w.g, &w.scratch, a, b, row.cost[j])
+                elif cannot_leave(w, a, b, row.cost[j]):
+                    why = 0
                 else:
                     cost = between(w, a, b, row.cost[j])
                     why = judge_beside(&w.g, &w.scratch, a, b, cost) if cost < 0 else 0
@@ -274,6 +347,9 @@ cdef void clear(Work* w, Set* s) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(w.scratch.k):
         w.scratch.mass[i] = 0.0             # of the members
+    if w.scratch.groups:
+        for i in range(s.size):
+            forget(&w.scratch, s.members[i], w.scratch.of_set)
     s.stamp += 1
     s.size = s.rim = s.outer_cuts = 0
     s.outer_attraction = s.outer_repulsion = s.inner_repulsion = s.weight = s.terms = 0.0
@@ -288,7 +364,8 @@ cdef inline void reach(Work* w, Set* s, element_t x) noexcept nogil:
 
 cdef inline double unlisted(Work* w, Set* s, element_t x) noexcept nogil:
     """The background of an element with the members that it has no listed pair with."""
-    return background(&w.scratch, x, w.scratch.mass) - s.known[x]
+    cdef double total = background(&w.scratch, x, w.scratch.mass) - s.known[x]
+    return total + paid_with(&w.scratch, x, w.scratch.of_set) if w.scratch.groups else total
 
 
 cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
@@ -296,7 +373,7 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     cdef Row* row = &w.g.rows[x]
     cdef Py_ssize_t i, j, k = w.scratch.k
     cdef element_t y
-    cdef double cost
+    cdef double cost, paid
     if s.mark[x] != 2 * s.stamp:
         reach(w, s, x)
     s.mark[x] = 2 * s.stamp + 1
@@ -311,9 +388,11 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     s.terms += row.terms + row.size
     if k:
         s.inner_repulsion += max(unlisted(w, s, x), 0.0)
-        s.weight += background(&w.scratch, x, w.scratch.total)
+        s.weight += background(&w.scratch, x, w.scratch.total) + finite_prices(&w.scratch, x)
         for i in range(k):
             w.scratch.mass[i] += w.scratch.h[x * k + i]
+        if w.scratch.groups:
+            put_memberships(&w.scratch, x, w.scratch.of_set, 1.0)
     for j in range(row.size):
         y, cost = row.to[j], row.cost[j]
         if cost == 0:
@@ -323,6 +402,9 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
             reach(w, s, y)
         if k:
             s.known[y] += background(&w.scratch, x, w.scratch.h + y * k)
+            paid = paid_by(&w.scratch, x, y)
+            if paid < INFINITY:
+                s.known[y] += paid
             cost = between(w, x, y, cost)
         if cost < 0:
             if s.attraction[y] == 0:
@@ -526,11 +608,12 @@ cdef void* start(array):
 
 
 def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbours, double[::1] costs, bint exact,
-               Py_ssize_t largest, Stopping stopping, channels=None):
+               Py_ssize_t largest, Stopping stopping, channels=None, groups=None):
     """Apply all criteria to compressed rows, which are written to; ((a, b, why) of joins, (a, b, why) of cuts).
 
     Joins are a forest. Elements of cuts stand for all that is joined to them. `exact`: all sums of eighths of costs are.
-    `largest`: elements of a set that is grown. `channels`: (beta, g, h) of a background: (k,), (n, k), (n, k).
+    `largest`: elements of a set that is grown. `channels`: (beta, g, h) of a background: (k,), (n, k), (n, k), with k >= 1.
+    `groups`: with channels, (starts, group, count, price), see `graphpart.partition.problem.groups`.
     """
     cdef Work w
     cdef Set s
@@ -563,6 +646,28 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
         w.scratch.k = len(beta)
         w.scratch.beta, w.scratch.g, w.scratch.h = <double*>start(beta), <double*>start(g), <double*>start(h)
         w.scratch.total, w.scratch.mass = <double*>start(total), <double*>start(mass)
+    w.scratch.groups = 0
+    s.size = 0
+    if groups is not None:
+        begins, member_of, counts, prices = groups
+        members = np.bincount(member_of, counts, len(prices))
+        w.scratch.groups = len(prices)
+        member_of, counts, prices = member_of.copy(), counts.astype(np.float64), prices.copy()
+        after = np.arange(1, len(member_of) + 1, dtype=np.int32)
+        some = np.diff(begins) > 0
+        first = np.where(some, begins[:n], -1).astype(np.int32)
+        last = np.where(some, begins[1:] - 1, -1).astype(np.int32)
+        after[last[some]] = -1
+        tallies = np.zeros((4, len(prices)))
+        w.scratch.price, w.scratch.members = <double*>start(prices), <double*>start(members)
+        w.scratch.member_of, w.scratch.count = <element_t*>start(member_of), <double*>start(counts)
+        hard = np.zeros(n + 1, np.uint8)
+        hard[np.repeat(np.arange(n), np.diff(begins))[np.isinf(prices[member_of])]] = 1
+        w.scratch.hard = <uint8_t*>start(hard)
+        w.scratch.next, w.scratch.first, w.scratch.last = <element_t*>start(after), <element_t*>start(first), \
+            <element_t*>start(last)
+        w.scratch.of_a, w.scratch.of_b = <double*>start(tallies[0]), <double*>start(tallies[1])
+        w.scratch.others, w.scratch.of_set = <double*>start(tallies[2]), <double*>start(tallies[3])
     s.mark, s.matrix = <int64_t*>start(mark), <double*>start(matrix)
     s.stamp, s.largest = 0, largest
     try:
