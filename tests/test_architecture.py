@@ -25,7 +25,7 @@ ALLOWED = {
     "machine": set(),
     "kernels": {"errors", "machine"},
     "display": {"errors"},
-    "result": {"display", "errors"},
+    "result": {"display", "errors", "kernels"},
     "stopping": {"errors", "kernels", "result"},
     "methods": BASE,
     "highs": BASE,

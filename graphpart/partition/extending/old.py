@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import is_named
-from graphpart.common.groups import first_of
 from graphpart.errors import InvalidPartition
+from graphpart.kernels.overlaps import matched
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.labels import places_of
@@ -134,22 +134,7 @@ def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]
 
 def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) -> Labels:
     """The number of the cluster of each element: that of the old cluster with the largest overlap, or a new number."""
-    k, count = len(shown), int(labels.max(initial=-1)) + 1
-    number = np.full(count, -1, np.int64)
-    known = old >= 0
-    keys, overlap = np.unique(labels[known].astype(np.int64) * max(k, 1) + old[known], return_counts=True)
-    mine, theirs = keys // max(k, 1), keys % max(k, 1)
-    order = np.lexsort((mine, theirs, -overlap))
-    mine, theirs = mine[order], theirs[order]
-    while len(mine):  # what comes first for both is what going through all rows would take
-        rows = np.arange(len(mine))
-        first = np.zeros(len(mine), np.int8)
-        for ends in (mine, theirs):
-            first[first_of(ends)] += 1
-        taken = rows[first == 2]
-        number[mine[taken]] = shown[theirs[taken]]
-        left = ~np.isin(mine, mine[taken]) & ~np.isin(theirs, theirs[taken])
-        mine, theirs = mine[left], theirs[left]
+    number = np.append(shown, -1)[matched(labels, old, int(labels.max(initial=-1)) + 1, len(shown))]
     fresh = np.flatnonzero(number < 0)
     top = int(shown.max(initial=-1)) + 1
     if top + len(fresh) > LARGEST_LABEL:

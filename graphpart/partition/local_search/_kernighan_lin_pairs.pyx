@@ -4,7 +4,7 @@ switches.
 For stored pairs, elements that may switch wait in a heap, keyed by the change of cost. An element is looked at when
 it becomes linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the
 pair. For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. With a
-background, groups or a largest size, a switch changes the keys of all that wait; so keys are of stored pairs alone, what
+background, groups or limits, a switch changes the keys of all that wait; so keys are of stored pairs alone, what
 else is paid is computed when it is needed, and the best one is found by a pass, too. All sums, also those along a sequence, are exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began,
 with the two subsets exchanged, is no improvement by chance of rounding.
 """
@@ -53,6 +53,7 @@ cdef struct State:
     element_t* switched         # the sequence
     element_t* touched          # elements whose place has to be reset
     Py_ssize_t touches
+    Py_ssize_t left[2]          # elements of both subsets, if none may become empty; else 0
     bint ordered                # whether those that wait are a heap
     Terms terms
 
@@ -106,7 +107,7 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
     if s.terms.any:
         for k in range(s.waiting):
             a = s.heap[k]
-            if s.cuts[a] > 0:
+            if s.cuts[a] > 0 or s.left[s.label[a] == V] == 1:
                 continue
             value = background(s, a, V if s.label[a] == U else U)
             if value == NONE:
@@ -223,6 +224,9 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
     cdef const cost_t* row
     s.label[a] = other
     terms_move(&s.terms, a, from_subset, other)
+    if s.left[0]:
+        s.left[from_subset == V] -= 1
+        s.left[other == V] += 1
     if s.matrix != NULL:
         row = s.matrix + a * s.n
         for i in range(s.waiting):
@@ -278,7 +282,9 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
         &s.terms, &s.terms.total[U * s.terms.k], &s.terms.total[V * s.terms.k], s.scale)
     cdef fixed_t price
     if s.terms.groups.any:
-        if s.terms.groups.most and s.terms.groups.load[U] + s.terms.groups.load[V] > s.terms.groups.most:
+        if s.terms.groups.max_size and (
+            s.terms.groups.load[U] + s.terms.groups.load[V] > s.terms.groups.max_size
+        ):
             return NONE
         a = s.first[U] if s.size[U] < s.size[V] else s.first[V]
         while a >= 0:
@@ -314,11 +320,14 @@ cdef fixed_t improve_pair(
     cdef fixed_t sum = 0, smallest = 0, join, change = 0
     cdef element_t a, W
     s.waiting = s.touches = 0
+    s.left[0] = s.left[1] = 0
+    if s.terms.groups.limited and s.size[V] > 0 and s.n + 1 - s.unuseds <= s.terms.groups.least:
+        s.left[0], s.left[1] = s.size[U], s.size[V]
     if s.matrix != NULL:
         look_at_all(s, U, V)
     else:
         look_at_border(s, U, V)
-    join = join_delta(s, U, V) if s.size[V] > 0 else 0
+    join = join_delta(s, U, V) if s.size[V] > 0 and s.left[0] == 0 else 0
     while length - kept < patience or sum - smallest < height:
         a = take_best(s, U, V, &change)
         if a < 0:
@@ -524,6 +533,8 @@ cdef class Pairs:
                 self.pending[U] = (self.pending[U] or s.changed[U]) and s.size[U] > 0
             for U in range(s.n + 1):
                 while self.pending[U] and s.size[U] > 1 and not stopping.poll(self.cost):
+                    if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
+                        break
                     s.unuseds -= 1
                     if not self.improve(<element_t>U, s.unused[s.unuseds], stopping):
                         s.unuseds += 1

@@ -605,11 +605,12 @@ def join_sparse(
     Stopping stopping,
     element_t[:, ::1] merges=None,
     cost_t[::1] merge_costs=None,
-    Py_ssize_t fewest=1,
+    Py_ssize_t fewest=0,
 ):
     """Labels of the fixed point. O(m log^2 m) time; about 48 bytes for each pair.
 
-    `terms` is `Terms` of sums.py, or None. No join is made that would leave fewer than `fewest` subsets.
+    `terms` is `Terms` of sums.py, or None. No join is made that would leave fewer than `fewest` subsets, or than
+    the least number in `terms`.
     Into `merges`, of shape (n, 2), go the joins one after the other: the subset that stays, by one of its elements that
     no join changes, and the one that is folded into it, named in the same way; into `merge_costs` the costs between
     them. There is one join for each element that is not the first of its label.
@@ -645,6 +646,7 @@ def join_sparse(
         between = raised
     for k in range(m):
         attractive += between[k] < -tolerance
+    fewest = max(fewest, tables.terms.groups.least)
     if attractive == 0 or n <= fewest:
         return labels_array
     cdef element_t[::1] edges = np.empty(attractive, np.int32)

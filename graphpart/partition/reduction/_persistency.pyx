@@ -6,7 +6,8 @@ With a background that repels, in channels (see _pair_criteria.pxd), the kernel 
 elements adds their weights, and the background within a set follows from the weights of its members. At an element x
 that is in neither row, a weighted mean of moves loses at most the largest of 0 and three linear functions of the
 backgrounds between x and the two elements. So the loss at all such x is at most the sum of the losses that each channel
-alone would cause, and these follow from the sum of the weights of all such x.
+alone would cause, and these follow from the sum of the weights of all such x. In the same way, of a group only the
+number of its members that are in neither row matters.
 """
 
 import numpy as np
@@ -23,7 +24,9 @@ from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.reduction._criteria cimport CUT_SET, SUBGRAPH
 from graphpart.partition.reduction._moves cimport MOVES, TO_A, TO_B, judge_third, most as most_lost, name_of_move
-from graphpart.partition.reduction._pair_criteria cimport Scratch, background, judge_cut, judge_join, weight_of
+from graphpart.partition.reduction._pair_criteria cimport (
+    Scratch, background, finite_prices, judge_cut, judge_join, paid_by, paid_with, put_memberships, weight_of,
+)
 from graphpart.stopping cimport Stopping
 
 cdef enum:
@@ -68,6 +71,13 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
     for i in range(k):
         w.scratch.g[kept * k + i] += w.scratch.g[gone * k + i]
         w.scratch.h[kept * k + i] += w.scratch.h[gone * k + i]
+    if w.scratch.groups and w.scratch.first[gone] >= 0:
+        if w.scratch.first[kept] >= 0:
+            w.scratch.next[w.scratch.last[kept]] = w.scratch.first[gone]
+        else:
+            w.scratch.first[kept] = w.scratch.first[gone]
+        w.scratch.last[kept] = w.scratch.last[gone]
+        w.scratch.hard[kept] |= w.scratch.hard[gone]
     row = &w.g.rows[kept]
     push(&w.pairs, kept)
     push(&w.seeds, kept)
@@ -83,8 +93,10 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
 
 
 cdef inline double between(Work* w, element_t a, element_t b, double cost) noexcept nogil:
-    """The cost of a pair with its background; `cost` is the listed part."""
-    return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) if w.scratch.k else cost
+    """The cost of a pair with its background and its groups; `cost` is the listed part."""
+    if not w.scratch.k:
+        return cost
+    return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) + paid_by(&w.scratch, a, b)
 
 
 cdef double pull_of(Work* w, element_t a) noexcept nogil:
@@ -104,6 +116,35 @@ cdef inline double attraction_of(Work* w, element_t a) noexcept nogil:
     return pull_of(w, a) if w.scratch.k else w.g.rows[a].attraction
 
 
+cdef inline void forget(Scratch* t, element_t a, double* counts) noexcept nogil:
+    cdef element_t i = t.first[a]
+    while i >= 0:
+        counts[t.member_of[i]] = 0.0
+        i = t.next[i]
+
+
+cdef void add_other_members(Scratch* t, element_t a, double* sums) noexcept nogil:
+    """Add the most that means of moves can lose at members of the groups of one element that are in neither row."""
+    cdef element_t i = t.first[a]
+    cdef element_t g
+    cdef double x, y, left
+    cdef int l
+    while i >= 0:
+        g = t.member_of[i]
+        i = t.next[i]
+        left = t.members[g] - t.of_a[g] - t.of_b[g] - t.others[g]
+        t.others[g] = t.members[g]          # so that each group counts once
+        if left <= 0:
+            continue
+        x = t.price[g] * t.of_a[g] if t.of_a[g] > 0 else 0.0
+        y = t.price[g] * t.of_b[g] if t.of_b[g] > 0 else 0.0
+        for l in range(MOVES):
+            if (x == INFINITY and TO_B[l] > 0) or (y == INFINITY and TO_A[l] > 0):
+                sums[l] = INFINITY
+            else:
+                sums[l] += left * most_lost(x, y, l)
+
+
 cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
     """`judge_join` with a background, which is part of `cost`: elements in either row, then all others together."""
     cdef Row* p = &g.rows[a]
@@ -114,7 +155,10 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
     cdef Py_ssize_t i = 0, j = 0, common = 0, k = t.k, c
     cdef element_t other
     cdef int l
-    cdef bint hopeless
+    cdef bint hopeless = False
+    if t.groups:
+        put_memberships(t, a, t.of_a, 1.0)
+        put_memberships(t, b, t.of_b, 1.0)
     if not t.exact:         # the sums of weights of all elements are rounded, too
         room -= 4 * (ROUNDING * (64 + p.terms + q.terms + g.n) * (weight_of(g, t, a) + weight_of(g, t, b)) + 1e-290)
     for c in range(k):
@@ -138,6 +182,10 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
         y += background(t, b, t.h + other * k)
         for c in range(k):
             t.mass[c] -= t.h[other * k + c]
+        if t.groups:
+            x += paid_with(t, other, t.of_a)
+            y += paid_with(t, other, t.of_b)
+            put_memberships(t, other, t.others, 1.0)
         t.common_a[common] = x
         t.common_b[common] = y
         common += 1
@@ -154,7 +202,21 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
             if not sums[l] - peak[l] > room:
                 hopeless = False
         if hopeless:
-            return 0
+            break
+    if t.groups:
+        if not hopeless:
+            add_other_members(t, a, &sums[0])
+            add_other_members(t, b, &sums[0])
+        forget(t, a, t.of_a)
+        forget(t, b, t.of_b)
+        forget(t, a, t.others)
+        forget(t, b, t.others)
+        for l in range(p.size):
+            forget(t, p.to[l], t.others)
+        for l in range(q.size):
+            forget(t, q.to[l], t.others)
+    if hopeless:
+        return 0
     hopeless = True
     for l in range(MOVES):
         for c in range(k):
@@ -167,6 +229,16 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
     if hopeless:
         return 0
     return judge_third(&sums[0], common, t.common_a, t.common_b, room)
+
+
+cdef inline bint cannot_leave(Work* w, element_t a, element_t b, double cost) noexcept nogil:
+    """Whether a pair of a listed cost is not worth a look: groups allow no other move than of both to a new subset.
+
+    That move loses all other attraction of either element, wherever a third element is.
+    """
+    if not w.scratch.groups or not (w.scratch.hard[a] and w.scratch.hard[b]):
+        return False
+    return pull_of(w, a) > -2 * cost or pull_of(w, b) > -2 * cost
 
 
 cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
@@ -190,6 +262,8 @@ cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
             if row.cost[j] < 0 and not w.pairs.inside[b]:
                 if w.scratch.k == 0:
                     why = judge_join(&w.g, &w.scratch, a, b, row.cost[j])
+                elif cannot_leave(w, a, b, row.cost[j]):
+                    why = 0
                 else:
                     cost = between(w, a, b, row.cost[j])
                     why = judge_beside(&w.g, &w.scratch, a, b, cost) if cost < 0 else 0
@@ -275,6 +349,9 @@ cdef void clear(Work* w, Set* s) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(w.scratch.k):
         w.scratch.mass[i] = 0.0             # of the members
+    if w.scratch.groups:
+        for i in range(s.size):
+            forget(&w.scratch, s.members[i], w.scratch.of_set)
     s.stamp += 1
     s.size = s.rim = s.outer_cuts = 0
     s.outer_attraction = s.outer_repulsion = s.inner_repulsion = s.weight = s.terms = 0.0
@@ -288,8 +365,9 @@ cdef inline void reach(Work* w, Set* s, element_t x) noexcept nogil:
 
 
 cdef inline double unlisted(Work* w, Set* s, element_t x) noexcept nogil:
-    """The background between an element and the members with which it has no listed pair."""
-    return background(&w.scratch, x, w.scratch.mass) - s.known[x]
+    """The background and the groups between an element and the members with which it has no listed pair."""
+    cdef double total = background(&w.scratch, x, w.scratch.mass) - s.known[x]
+    return total + paid_with(&w.scratch, x, w.scratch.of_set) if w.scratch.groups else total
 
 
 cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
@@ -297,7 +375,7 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     cdef Row* row = &w.g.rows[x]
     cdef Py_ssize_t i, j, k = w.scratch.k
     cdef element_t y
-    cdef double cost
+    cdef double cost, paid
     if s.mark[x] != 2 * s.stamp:
         reach(w, s, x)
     s.mark[x] = 2 * s.stamp + 1
@@ -312,9 +390,11 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     s.terms += row.terms + row.size
     if k:
         s.inner_repulsion += max(unlisted(w, s, x), 0.0)
-        s.weight += background(&w.scratch, x, w.scratch.total)
+        s.weight += background(&w.scratch, x, w.scratch.total) + finite_prices(&w.scratch, x)
         for i in range(k):
             w.scratch.mass[i] += w.scratch.h[x * k + i]
+        if w.scratch.groups:
+            put_memberships(&w.scratch, x, w.scratch.of_set, 1.0)
     for j in range(row.size):
         y, cost = row.to[j], row.cost[j]
         if cost == 0:
@@ -324,6 +404,9 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
             reach(w, s, y)
         if k:
             s.known[y] += background(&w.scratch, x, w.scratch.h + y * k)
+            paid = paid_by(&w.scratch, x, y)
+            if paid < INFINITY:
+                s.known[y] += paid
             cost = between(w, x, y, cost)
         if cost < 0:
             if s.attraction[y] == 0:
@@ -527,12 +610,13 @@ cdef void* start(array):
 
 
 def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbours, double[::1] costs, bint exact,
-               Py_ssize_t largest, Stopping stopping, channels=None):
+               Py_ssize_t largest, Stopping stopping, channels=None, groups=None):
     """Apply all criteria to compressed rows. Return (a, b, why) of joins, and (a, b, why) of cuts.
 
     The rows are overwritten. Joins are a forest. An element of a cut stands for all elements that are joined to it.
     `exact` says whether all sums of eighths of costs are exact. A set that is grown has at most `largest` elements.
-    `channels` are (beta, g, h) of a background, of shapes (k,), (n, k) and (n, k).
+    `channels` are (beta, g, h) of a background, of shapes (k,), (n, k) and (n, k), with k >= 1.
+    `groups`, with channels, are (starts, group, count, price), see `graphpart.partition.problem.groups`.
     """
     cdef Work w
     cdef Set s
@@ -565,6 +649,28 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
         w.scratch.k = len(beta)
         w.scratch.beta, w.scratch.g, w.scratch.h = <double*>start(beta), <double*>start(g), <double*>start(h)
         w.scratch.total, w.scratch.mass = <double*>start(total), <double*>start(mass)
+    w.scratch.groups = 0
+    s.size = 0
+    if groups is not None:
+        begins, member_of, counts, prices = groups
+        members = np.bincount(member_of, counts, len(prices))
+        w.scratch.groups = len(prices)
+        member_of, counts, prices = member_of.copy(), counts.astype(np.float64), prices.copy()
+        after = np.arange(1, len(member_of) + 1, dtype=np.int32)
+        some = np.diff(begins) > 0
+        first = np.where(some, begins[:n], -1).astype(np.int32)
+        last = np.where(some, begins[1:] - 1, -1).astype(np.int32)
+        after[last[some]] = -1
+        tallies = np.zeros((4, len(prices)))
+        w.scratch.price, w.scratch.members = <double*>start(prices), <double*>start(members)
+        w.scratch.member_of, w.scratch.count = <element_t*>start(member_of), <double*>start(counts)
+        hard = np.zeros(n + 1, np.uint8)
+        hard[np.repeat(np.arange(n), np.diff(begins))[np.isinf(prices[member_of])]] = 1
+        w.scratch.hard = <uint8_t*>start(hard)
+        w.scratch.next, w.scratch.first, w.scratch.last = <element_t*>start(after), <element_t*>start(first), \
+            <element_t*>start(last)
+        w.scratch.of_a, w.scratch.of_b = <double*>start(tallies[0]), <double*>start(tallies[1])
+        w.scratch.others, w.scratch.of_set = <double*>start(tallies[2]), <double*>start(tallies[3])
     s.mark, s.matrix = <int64_t*>start(mark), <double*>start(matrix)
     s.stamp, s.largest = 0, largest
     try:

@@ -41,8 +41,8 @@ used only if sums are exact (all costs are multiples of one number). If it is sa
 rounding, every optimal partition joins (or cuts) the pair.
 
 With a background that repels, and more than some hundred elements, the first five criteria are used for joins. They are
-computed from listed pairs and sums of weights: an element that has no listed pair with a or b, and that repels both
-equally, contributes nothing to most means. The only cuts are those between components. No pair is stored that is not
+computed from listed pairs, sums of weights and numbers of members of groups: an element that has no listed pair with a
+or b, and that repels both equally, contributes nothing to most means. The only cuts are those between components. No pair is stored that is not
 listed.
 """
 
@@ -175,7 +175,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     >>> r.problem.n, r.constant, r.lift([0, 1, 2]).tolist()
     (3, -5.0, [0, 0, 1, 2])
     """
-    return reduced(as_problem(problem, background=True), Stopping(time_limit))
+    return reduced(as_problem(problem, background=True, groups=True), Stopping(time_limit))
 
 
 def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
@@ -211,16 +211,21 @@ def _proof(
 def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping: Stopping) -> PartitionReduction:
     """Joins by criteria that need only listed pairs and sums of weights, and cuts between components."""
     assert q.background is not None and q.u is not None and q.v is not None
+    groups = q.background.groups
     starts, neighbours, costs = q.rows()
     beta, g, h = [], [], []
-    for b, (x, y) in zip(q.background.beta.tolist(), q.background.vectors, strict=True):
+    none = np.zeros(q.n)
+    terms = list(zip(q.background.beta.tolist(), q.background.vectors, strict=True)) or [(0.0, (none, none))]
+    for b, (x, y) in terms:
         for first, second in [(x, y)] if x is y else [(x, y), (y, x)]:
             beta.append(abs(b))
             g.append(np.abs(first))
             h.append(np.abs(second))
     joins, _ = _persistency.persistent(
         q.n, starts, neighbours.copy(), costs.copy(), common_step(q) > 0, SMALL_SETS, stopping,
-        (beta, np.stack(g, 1), np.stack(h, 1)),
+        (beta, np.stack(g, 1), np.stack(h, 1)), None if groups is None else (
+            groups.starts, groups.group, groups.count, groups.price
+        ),
     )  # fmt: skip
     labels = connected(q.n, joins[0], joins[1])[classes]
     small = p.contract(labels)
