@@ -189,8 +189,8 @@ def _right(kind: int, split: int, size: int) -> int:
     if kind == 4 and size >= 2 and split == 1:
         return 1
     raise InvalidCertificate(
-        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel, a group star or a (general) "
-        "2-partition"
+        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel, a group star or a "
+        "(general) 2-partition"
     )
 
 
