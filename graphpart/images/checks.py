@@ -91,26 +91,20 @@ def affinities_of(
         raise InvalidOption(f"{given} without {other}: expected both")
     array, steps = np.asarray(affinities), np.asarray(offsets)
     if steps.ndim != 2 or steps.dtype.kind not in "iu" or steps.shape[1] not in (2, 3):
-        raise InvalidProblem(
-            f"offsets has shape {steps.shape} and dtype {steps.dtype}: expected (k, 2) or (k, 3) integers"
-        )
+        raise InvalidProblem(f"offsets has shape {steps.shape} and dtype {steps.dtype}: expected (k, 2) or (k, 3) integers")
     if array.ndim != steps.shape[1] + 1 or len(array) != len(steps):
         raise InvalidProblem(
             f"affinities has shape {array.shape} for {len(steps)} offsets of {steps.shape[1]} axes: expected one picture "
             "or volume for each offset, along the first axis"
         )
     if shape is not None and array.shape[1:] != shape:
-        raise InvalidProblem(
-            f"affinities has shape {array.shape}: expected {(len(steps), *shape)}, as the regions have"
-        )
+        raise InvalidProblem(f"affinities has shape {array.shape}: expected {(len(steps), *shape)}, as the regions have")
     listed = [tuple(int(x) for x in step) for step in steps]
     for k, step in enumerate(listed):
         if not any(step):
             raise InvalidProblem(f"offset {k} is {step}: expected one that leads to another voxel")
         if any(abs(x) >= size for x, size in zip(step, array.shape[1:], strict=True)):
-            raise InvalidProblem(
-                f"offset {k}, {step}, reaches beyond the shape {array.shape[1:]}: expected shorter ones"
-            )
+            raise InvalidProblem(f"offset {k}, {step}, reaches beyond the shape {array.shape[1:]}: expected shorter ones")
     checked = np.ones(array.shape, np.float32)
     for k, step in enumerate(listed):  # what is given for voxels whose partner is outside does not count
         inner = tuple(slice(max(0, -x), size - max(0, x)) for x, size in zip(step, array.shape[1:], strict=True))
@@ -124,9 +118,7 @@ def mask_of(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     array = np.asarray(mask)
     check_shape(array, "mask", shape)
     if array.dtype.kind not in "biu":
-        raise InvalidProblem(
-            f"mask has dtype {array.dtype}: expected booleans, True where there is something to segment"
-        )
+        raise InvalidProblem(f"mask has dtype {array.dtype}: expected booleans, True where there is something to segment")
     return array.astype(bool)
 
 
@@ -139,9 +131,7 @@ def spacing_of(spacing: Any, axes: int) -> tuple[float, ...]:
     except (TypeError, ValueError):
         raise InvalidOption(f"spacing is {spacing!r}: expected the size of a voxel along each axis") from None
     if len(sizes) != axes or not all(0 < x < math.inf for x in sizes):
-        raise InvalidOption(
-            f"spacing is {spacing!r}: expected {axes} positive numbers, the size of a voxel along each axis"
-        )
+        raise InvalidOption(f"spacing is {spacing!r}: expected {axes} positive numbers, the size of a voxel along each axis")
     return sizes
 
 

@@ -78,10 +78,7 @@ def watershed(
 
 
 def flooded(
-    heights: NDArray[np.float32],
-    sizes: Sequence[float],
-    inside: NDArray[np.bool_] | None,
-    seed_width: float = SEED_WIDTH,
+    heights: NDArray[np.float32], sizes: Sequence[float], inside: NDArray[np.bool_] | None, seed_width: float = SEED_WIDTH
 ) -> NDArray[np.int32]:
     """The regions of a boundary map that has been checked."""
     from scipy import ndimage

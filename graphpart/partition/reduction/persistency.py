@@ -42,8 +42,8 @@ rounding, every optimal partition joins (or cuts) the pair.
 
 With a background that repels, and more than some hundred elements, the first five criteria are used for joins. They are
 computed from listed pairs, sums of weights and numbers of members of groups: an element that has no listed pair with a
-or b, and that repels both equally, contributes nothing to most means. The only cuts are those between components. No pair is stored that is not
-listed.
+or b, and that repels both equally, contributes nothing to most means. The only cuts are those between components. No
+pair is stored that is not listed.
 """
 
 from __future__ import annotations
