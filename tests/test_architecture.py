@@ -39,12 +39,14 @@ ALLOWED = {
     "learn": SHARED | {"partition", "crf", "metrics"},
     "solve": SHARED | {"partition", "crf"},
     "plotting": BASE | {"files"},
+    "folders": SHARED | {"io", "solve"},
     "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
     "distributed": SHARED | {"partition", "solve"},
-    "cli": SHARED | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "reporting", "distributed"},
+    "cli": SHARED
+    | {"partition", "crf", "io", "learn", "solve", "folders", "generate", "metrics", "reporting", "distributed"},
     "__main__": {"cli"},
 }
 # What imports modules by names that it puts together, and those modules.

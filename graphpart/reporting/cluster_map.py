@@ -91,7 +91,7 @@ def map_chart(chosen: Integers, shown: Integers, sizes: Integers, totals: PairTo
             f"The map has {number(len(chosen))} of {plural(len(sizes), 'cluster')}: the largest and the least sure."
         )
     caption = (
-        "Each point is a cluster, as large as it has members; press it to see its elements. Lines are sums of the costs "
-        f"of the pairs between two clusters: blue if some of these pairs attract, red if all repel.{some}"
+        "Each point is a cluster, as large as it has members; press it to see its elements. Lines are sums of the "
+        f"costs of the pairs between two clusters: blue if some of these pairs attract, red if all repel.{some}"
     )
     return Chart("map", "Map of clusters", caption, drawn, {"kind": "map"}, wide=True)

@@ -46,10 +46,11 @@ class Doubts:
     decisions : Columns
         Pairs that one and the same change decides otherwise are one row: ``change`` ("join", "split", or "move" of one
         element from a cluster to another), ``scope`` (what changes: "clusters" as a whole, one "element", or what is
-        best with the "pair" decided otherwise), ``left, right`` (of these pairs, the one that speaks most for the change; the
-        left element is the one that moves), their ``cost``, ``score`` (as given to the constructor, if not as a cost),
-        ``cluster, other`` (the cluster that it would join or move to, or -1), ``pairs`` (how many), ``doubt``, ``chance``
-        (of the change, if it is this or that: 1 / (1 + 2**doubt); of probabilities with threshold 1/2), ``method``.
+        best with the "pair" decided otherwise), ``left, right`` (of these pairs, the one that speaks most for the
+        change; the left element is the one that moves), their ``cost``, ``score`` (as given to the constructor, if not
+        as a cost), ``cluster, other`` (the cluster that it would join or move to, or -1), ``pairs`` (how many),
+        ``doubt``, ``chance`` (of the change, if it is this or that: 1 / (1 + 2**doubt); if the problem was made from
+        probabilities, with threshold 1/2), ``method``.
     pairs : Columns
         ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``method``: "exact", or "local search", where
         the least cost with the pair decided otherwise may be lower.
