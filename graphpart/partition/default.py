@@ -3,7 +3,8 @@
 1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few
    neighbours; on large matrices annealing takes its place; with a background, multilevel moves.
 2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
-   limit, all of it is used until all is proven. Without, search and proof have one turn each, some seconds in all.
+   limit, all of it is used until all is proven. Without, search and proof have one turn each, 5 seconds in all. So
+   what is not done by then depends on the speed of the machine.
 3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
    join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
 """
@@ -63,7 +64,7 @@ def auto(
         The partition to start from; the result is not worse. Elements that it leaves out start alone.
     time_limit : float, optional
         Seconds, all of which are used unless the result is proven before. Without a limit, local search runs to its
-        end, and search and proofs take about 5 seconds in all.
+        end, and search and proofs have about 5 seconds in all. If they do not end before, two runs may differ.
     target : float, optional
         Stop as soon as the cost is at most this.
     seed : int, optional

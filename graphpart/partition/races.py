@@ -5,9 +5,10 @@
 2. Of the other components, the smallest are enumerated (`auto`), and others with few elements solved together by branch
    and cut, which takes them apart itself.
 3. Each larger one has a race (see `graphpart.common.race`). Its contestants are the search and branch and cut; or, if
-   there are too many pairs for that, the search and quicker bounds (see `bounding`). The components come one after the
-   other, the smallest first, each with a share of the time.
-4. What time is left over goes to the races that are not over, in the same way.
+   there are too many pairs for that, or too little time, the search and quicker bounds (see `bounding`). The components
+   come one after the other, the smallest first, each with a share of the time.
+4. What time is left over goes to the races that are not over, in the same way. Where branch and cut had too little
+   time, it joins the race as soon as the share is large enough.
 
 Where pairs that are not listed cost something, elements that must be together in some optimal partition are merged
 first, and components are those of pairs that attract. The pairs of a component are listed, unless there are too many.
@@ -35,6 +36,7 @@ from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Small
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
+from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.partition.problem.explicit import ELEMENTS, PAIRS, listed_within
 from graphpart.stopping import Stopping
 
@@ -69,13 +71,16 @@ class _Part:
     enumerated: bool = False
     race: Race | None = None
     prover: BranchAndCut | None = None
+    late: SetPartition | None = None  # the problem, if it is worth branch and cut, but the share of time was too small
     stopping: Stopping | None = None
     cost: float = math.inf  # as the whole knows it
     stuck: bool = False  # nobody can do anything in the time that is left
 
     @property
     def done(self) -> bool:
-        return self.enumerated or (self.race is not None and self.race.done)
+        if self.enumerated or self.race is None:
+            return self.enumerated
+        return self.race.proven or (self.race.done and self.late is None)
 
 
 class Races:
@@ -248,6 +253,8 @@ class Races:
         if part.race is None or part.stopping is None:
             part.race, part.stopping = self._begin(part, seconds)
         race, stopping = part.race, part.stopping
+        if part.late is not None and self._affords(part.late, seconds):
+            race.join(self._branch_and_cut(part, part.late, race.labels, race.bound))
         before = stopping.seconds
         if seconds is None:
             race.once(stopping)
@@ -270,31 +277,39 @@ class Races:
         stopping = self.stopping.child(plus=self.constant + self.cost - part.cost)
         if p.background is not None and (part.count > 1 or p.n <= ELEMENTS or a.pairs == math.inf):
             p = listed_within(p) or p
-
-        def raised(bound: float) -> None:
-            self._raise(part, bound)
-
         contestants: list[Contestant] = []
-        left = math.inf if seconds is None else seconds
         prover: Contestant | None = None
         if p.background is None:
-            used = int(np.count_nonzero(p.listed()[2])) if p.matrix is None else int(np.count_nonzero(p.matrix)) // 2
-            worth = used <= (a.sparse if 2 * used <= a.few * p.n else a.pairs)
-            if worth and BranchAndCut.needed(p) <= a.hopeless * left:
-                prover = part.prover = BranchAndCut(p, labels, part.bound, self.improved, self.threads, raised)
+            used = pairs_with_cost(p)
+            if used <= (a.sparse if 2 * used <= a.few * p.n else a.pairs):
+                part.late = p
+            if part.late is not None and self._affords(p, seconds):
+                prover = self._branch_and_cut(part, p, labels, part.bound)
         if prover is None and (p.background is None or (repels(p) and has_small_subsets(labels))):
-            prover = Bounding(p, labels, part.bound, raised, BOUND_SHARE * left)
+            share = math.inf if seconds is None else BOUND_SHARE * seconds
+            prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), share)
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
             contestants.append(self._searcher(part, p, labels))
         if prover is not None:
             contestants.append(prover)
         return Race(contestants, labels, part.cost, part.bound, 0.0, a.race), stopping
 
+    def _affords(self, p: SetPartition, seconds: float | None) -> bool:
+        """Whether branch and cut begins early enough in so many seconds."""
+        return seconds is None or BranchAndCut.needed(p) <= self.parameters.hopeless * seconds
+
+    def _branch_and_cut(self, part: _Part, p: SetPartition, labels: Labels, bound: float) -> BranchAndCut:
+        part.late = None
+        part.prover = BranchAndCut(
+            p, labels, bound, self.improved, self.threads, lambda bound: self._raise(part, bound)
+        )
+        return part.prover
+
     def _searcher(self, part: _Part, p: SetPartition, labels: Labels) -> Searcher:
-        save, prover = self.save, part.prover
+        save = self.save
 
         def smaller() -> Smaller | None:
-            return None if prover is None else prover.smaller
+            return None if part.prover is None else part.prover.smaller
 
         def saved(labels: Labels, path: str) -> None:
             if save is not None:

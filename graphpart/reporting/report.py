@@ -93,7 +93,7 @@ def report(
     is_partition = problem_kind(problem) == "partition"
     origin = rows = None
     if is_partition:
-        problem = as_problem(problem, background=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True)
         origin = problem.origin
     if pairs is not None:
         rows = PairRows(pairs, origin)

@@ -3,6 +3,8 @@
 import logging
 import math
 from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -363,3 +365,21 @@ def test_real_instances(shared_instances):
     for name, cost in (("wcsp/celar6sub0.wcsp.gz", 159), ("wcsp/cap131.wcsp", 7934385), ("wcsp/404.wcsp", 114)):
         r = gp.crf.exact(gp.read(shared_instances / name))
         assert (r.cost, str(r.status)) == (cost, "optimal")
+
+
+def test_the_bound_with_the_constant_is_rounded_down():
+    """The sum of constant and bound is no larger than in exact arithmetic."""
+    rng, lower = np.random.default_rng(4), 0
+    for _ in range(60):
+        f = sparse_graph(rng, 8, 3, whole=False)
+        f.constant = float(rng.choice([0.1, -0.3, 1e3])) * rng.random()
+        tree = BranchAndBound(f, np.zeros(f.n, np.int32), Stopping())
+        tree.search, tree._relaxed, tree.cost = SimpleNamespace(run=lambda *_: False, bound=5, nodes=0), True, math.inf
+        units = int(rng.integers(1, 2**40))
+        tree.search.bound = units - tree._small.constant
+        tree.bound = -math.inf
+        tree.run(Stopping())
+        exact = Fraction(f.constant) + Fraction(tree.units.bound(units))
+        assert Fraction(tree.bound) <= exact < Fraction(math.nextafter(tree.bound, math.inf))
+        lower += tree.bound < f.constant + tree.units.bound(units)
+    assert lower

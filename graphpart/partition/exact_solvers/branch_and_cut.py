@@ -45,7 +45,7 @@ from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pair
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.blocks import glued, split_at_articulations
 from graphpart.partition.problem.components import Part, split
-from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit
+from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit, pairs_with_cost
 from graphpart.partition.reduction.persistency import PartitionReduction, reduced
 from graphpart.stopping import Stopping
 
@@ -113,7 +113,7 @@ class BranchAndCut:
     @staticmethod
     def needed(p: SetPartition) -> float:
         """Seconds until the first relaxation of a problem stands, about."""
-        return SLOWEST * p.m
+        return SLOWEST * pairs_with_cost(p)
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
