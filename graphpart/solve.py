@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from graphpart.errors import InvalidProblem
-from graphpart.methods import find_method
+from graphpart.methods import find_method, methods_for
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.inputs import advice
 from graphpart.partition.problem.misreadings import check_values
@@ -59,7 +60,9 @@ def solve(
     progress : bool
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
-        Further options of the method.
+        Further options of the method. ``auto`` takes one more for set partition problems: `checkpoint`, a labels file
+        that it keeps up to date, and resumes from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
+        have all of them.
 
     Returns
     -------
@@ -77,6 +80,10 @@ def solve(
     -----
     GraphPartWarning
         If all costs of a set partition problem have one sign, so that nothing is left to decide.
+
+    Notes
+    -----
+    {methods}
 
     Examples
     --------
@@ -105,6 +112,19 @@ def solve(
         progress=progress,
         **options,
     )
+
+
+def _described(kind: str) -> str:
+    """The methods for one kind of problem, a line each."""
+    return "\n".join(
+        f"* ``{m.name}``{' (' + ', '.join(m.also) + ')' if m.also else ''}: {m.summary}" for m in methods_for(kind)
+    )
+
+
+if solve.__doc__ is not None:  # which python -OO leaves out
+    listed = f"Methods for set partition problems:\n\n{_described('partition')}\n\n"
+    listed += f"Methods for factor graphs:\n\n{_described('crf')}"
+    solve.__doc__ = inspect.cleandoc(solve.__doc__).replace("{methods}", listed)
 
 
 def run(

@@ -34,7 +34,7 @@ ALLOWED = {
     "files": BASE,
     "partition": SHARED,
     "crf": SHARED,
-    "metrics": {"errors", "result"},
+    "metrics": {"display", "errors", "result"},
     "io": SHARED | {"partition", "crf"},
     "learn": SHARED | {"partition", "crf", "metrics"},
     "solve": SHARED | {"partition", "crf"},

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
+from graphpart.display import html_of
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.confidence.decisions import decisions_of
@@ -93,6 +94,13 @@ class Doubts:
         row = {name: array[:1].tolist()[0] for name, array in self.pairs.items()}
         verb = "joined" if row["joined"] else "cut"
         return f"{head}\n  least sure: {row['left']!r} and {row['right']!r} are {verb}, doubt {row['doubt']:.6g}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the least sure decisions."""
+        title, _, more = repr(self).partition("\n")
+        kept = [k for k in self.decisions if k not in ("pairs", "method")]
+        table = Columns({k: self.decisions[k] for k in kept})
+        return html_of(title, {"note": more.strip()} if more else {}, kept, table._first())
 
 
 def doubts(
