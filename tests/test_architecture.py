@@ -34,11 +34,12 @@ ALLOWED = {
     "files": BASE,
     "partition": SHARED,
     "crf": SHARED,
-    "metrics": {"errors", "result"},
+    "metrics": {"display", "errors", "result"},
     "io": SHARED | {"partition", "crf"},
     "learn": SHARED | {"partition", "crf", "metrics"},
     "solve": SHARED | {"partition", "crf"},
     "plotting": BASE | {"files"},
+    "folders": SHARED | {"io", "solve"},
     "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
@@ -47,7 +48,7 @@ ALLOWED = {
     "images": SHARED | {"partition", "solve"},
     "records": SHARED | {"partition", "solve"},
     "cli": SHARED
-    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "reporting", "distributed"}
+    | {"partition", "crf", "io", "learn", "solve", "folders", "generate", "metrics", "reporting", "distributed"}
     | {"images", "records"},
     "__main__": {"cli"},
 }

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
+from graphpart.display import html_of
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.confidence.decisions import decisions_of
@@ -47,10 +48,11 @@ class Doubts:
     decisions : Columns
         Pairs that one and the same change decides otherwise are one row: ``change`` ("join", "split", or "move" of one
         element from a cluster to another), ``scope`` (what changes: "clusters" as a whole, one "element", or what is
-        best with the "pair" decided otherwise), ``left, right`` (of these pairs, the one that speaks most for the change; the
-        left element is the one that moves), their ``cost``, ``score`` (as given to the constructor, if not as a cost),
-        ``cluster, other`` (the cluster that it would join or move to, or -1), ``pairs`` (how many), ``doubt``, ``chance``
-        (of the change, if it is this or that: 1 / (1 + 2**doubt); of probabilities with threshold 1/2), ``method``.
+        best with the "pair" decided otherwise), ``left, right`` (of these pairs, the one that speaks most for the
+        change; the left element is the one that moves), their ``cost``, ``score`` (as given to the constructor, if not
+        as a cost), ``cluster, other`` (the cluster that it would join or move to, or -1), ``pairs`` (how many),
+        ``doubt``, ``chance`` (of the change, if it is this or that: 1 / (1 + 2**doubt); if the problem was made from
+        probabilities, with threshold 1/2), ``method``.
     pairs : Columns
         ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``method``: "exact", or "local search", where
         the least cost with the pair decided otherwise may be lower.
@@ -93,6 +95,13 @@ class Doubts:
         row = {name: array[:1].tolist()[0] for name, array in self.pairs.items()}
         verb = "joined" if row["joined"] else "cut"
         return f"{head}\n  least sure: {row['left']!r} and {row['right']!r} are {verb}, doubt {row['doubt']:.6g}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the least sure decisions."""
+        title, _, more = repr(self).partition("\n")
+        kept = [k for k in self.decisions if k not in ("pairs", "method")]
+        table = Columns({k: self.decisions[k] for k in kept})
+        return html_of(title, {"note": more.strip()} if more else {}, kept, table._first())
 
 
 def doubts(
