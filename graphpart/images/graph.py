@@ -186,6 +186,13 @@ class RegionGraph:
         u, v = np.ascontiguousarray(self.pairs.T)
         return SetPartition.from_pairs(self.n, (u, v), given, dense=False)
 
+    def elements(self) -> NDArray[np.int32]:
+        """The element of each voxel, as an array of the shape of the input; -1 where there is no region."""
+        if self._regions is None:
+            raise InvalidOption("the regions of this graph are not in memory")
+        elements: NDArray[np.int32] = self._element[self._regions]
+        return elements
+
     def project(self, labels: Any) -> NDArray[np.int32]:
         """Labels of the regions as an array of the shape of the input.
 
@@ -200,7 +207,7 @@ class RegionGraph:
             The label of the region of each voxel plus 1, and 0 where there is no region.
         """
         if self._regions is None:
-            raise InvalidOption("the regions of this graph are not in memory: the labels are in its zarr array")
+            raise InvalidOption("the regions of this graph are not in memory")
         of_regions = np.asarray(labels.labels if isinstance(labels, PartitionResult) else labels)
         if of_regions.shape != (self.n,) or of_regions.dtype.kind not in "iu":
             raise InvalidPartition(
