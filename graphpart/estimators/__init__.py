@@ -16,6 +16,6 @@ from graphpart.estimators.chain_crf import ChainCRF
 from graphpart.estimators.correlation_clustering import CorrelationClustering
 from graphpart.estimators.grid_crf import GridCRF
 from graphpart.estimators.learned_partition import LearnedPartition
-from graphpart.estimators.thresholds import otsu_threshold, path_threshold
+from graphpart.partition.problem.thresholds import otsu_threshold, path_threshold
 
 __all__ = ["ChainCRF", "CorrelationClustering", "GridCRF", "LearnedPartition", "otsu_threshold", "path_threshold"]
