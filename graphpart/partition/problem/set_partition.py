@@ -19,7 +19,7 @@ from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
-from graphpart.partition.problem.from_data import FromData
+from graphpart.partition.problem.from_others import FromOthers
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import (
     advice,
@@ -45,11 +45,12 @@ LOOK = 5_000_000  # pairs whose costs are looked at for a representation
 ROWS = 5  # pairs that a notebook shows
 
 
-class SetPartition(FromData):
+class SetPartition(FromOthers):
     """A set partition problem.
 
     Build one from a graph with this constructor, or with :meth:`from_frame` (a row for each pair), :meth:`from_pairs`,
-    :meth:`from_matrix`, :meth:`from_scipy`, :meth:`from_igraph`, :meth:`from_similarity` or :meth:`from_affinities`.
+    :meth:`from_matrix`, :meth:`from_scipy`, :meth:`from_igraph`, :meth:`from_similarity`, :meth:`from_embeddings`,
+    :meth:`from_splink` or :meth:`from_affinities`.
     Problems are immutable.
 
     Parameters
@@ -425,7 +426,7 @@ class SetPartition(FromData):
             facts |= {"costs": f"{number(float(low))} to {number(float(high))}"}
         if len(self.must_join) or self.has_must_cut:
             facts |= {"required together": len(self.must_join), "apart": len(self.must_cut)}
-        return facts
+        return self._told | facts
 
     def _preview(self) -> tuple[Sequence[str], Any]:
         u, v, cost = (self.u, self.v, self.cost) if self.matrix is None else (None, None, None)
