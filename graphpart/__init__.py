@@ -82,6 +82,7 @@ __all__ = [
 _NEEDS = {"distributed": "pyarrow", "estimators": "sklearn"}
 __all__ += [name for name, package in _NEEDS.items() if _find_spec(package)]  # `import *` has to work without
 _PARTS = {
+    "images",
     "cli",
     "crf",
     "distributed",

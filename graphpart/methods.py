@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from graphpart.errors import InvalidOption, unknown
+from graphpart.errors import InvalidOption, nearest, unknown
 from graphpart.result import Result
 
 __all__ = ["METHODS", "Method", "find_method", "find_name", "methods_for", "other_names"]
@@ -36,6 +36,7 @@ class Method:
     anytime: bool = False  #: ends only at a limit or target
     restricted: bool = False  #: takes only some problems of its kind, see its docstring; InvalidProblem for others
     largest: int | None = None  #: number of elements or variables from which on it is hopeless
+    limits: bool = False  #: obeys limits of the sizes and of the number of clusters; all others refuse them
     also: tuple[str, ...] = ()  #: further names of the method, as papers and other software call it
 
     def run(
@@ -62,7 +63,8 @@ class Method:
         known = list(inspect.signature(self.function).parameters)[1:]
         for name in options:
             if name not in known:
-                raise InvalidOption(f"method {self.name} takes no {name}: expected one of {', '.join(sorted(known))}")
+                some = ", ".join(sorted(known))
+                raise InvalidOption(f"method {self.name} takes no {name}: expected one of {some}{nearest(name, known)}")
         if seed is not None:
             if not hasattr(seed, "__index__") or seed < 0:
                 raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")

@@ -91,7 +91,7 @@ def solve(
     if isinstance(problem, tuple) and hasattr(problem, "problem"):  # an Instance or FactorInstance
         problem = problem.problem
     if problem_kind(problem) == "partition":
-        problem = as_problem(problem, background=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True)
         check_values(problem)
     return run(
         problem,

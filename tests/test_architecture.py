@@ -42,9 +42,13 @@ ALLOWED = {
     "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
-    "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
+    "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},
-    "cli": SHARED | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "reporting", "distributed"},
+    "images": SHARED | {"partition", "solve"},
+    "records": SHARED | {"partition", "solve"},
+    "cli": SHARED
+    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "reporting", "distributed"}
+    | {"images", "records"},
     "__main__": {"cli"},
 }
 # What imports modules by names that it puts together, and those modules.

@@ -190,7 +190,7 @@ def test_solve_writes_labels(run, triangles, tmp_path):
     assert labels.read_text() == "0\n0\n0\n1\n1\n1\n"
     table = tmp_path / "labels.csv"
     run("solve", triangles, "--method", METHOD, "-o", table)
-    assert table.read_text() == "node,label\na,0\nb,0\nc,0\nd,1\ne,1\nf,1\n"
+    assert table.read_text() == "element,cluster,size\na,0,3\nb,0,3\nc,0,3\nd,1,3\ne,1,3\nf,1,3\n"
 
 
 def test_solve_writes_labels_to_standard_output(run, triangles):

@@ -1,6 +1,6 @@
 """Check a labels file against an instance, and print the cost of the labels.
 
-LABELS has one label on each line, or lines node,label after this header, or is a result of UAI (.mpe, .MAP).
+LABELS has one label on each line, or is a table element,cluster, or a result of UAI (.mpe, .MAP).
 
 It is an error if the labels do not fit the instance, violate one of its requirements, or are forbidden by a factor.
 """

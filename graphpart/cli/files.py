@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from graphpart.cli.console import OutputError, emit, say, shown
-from graphpart.errors import InvalidOption
+from graphpart.errors import FormatError, InvalidOption
 from graphpart.solve import problem_kind
 
 __all__ = [
@@ -43,12 +43,17 @@ def read_problem(
     file: str, format: str | None, columns: Mapping[str, Any] | None = None, missing: float | None = None
 ) -> Any:
     """The problem in a file; `columns` are those of a table, if they are named."""
-    from graphpart.io import read, read_pairs
+    from graphpart.io import read
+    from graphpart.io.parquet import SHELL
 
     check_input(file)
-    if columns is None:
-        return read(file, format, missing=missing)
-    return read_pairs(file, **({**columns} if missing is None else {**columns, "missing": missing}))
+    try:
+        return read(file, format, missing=missing, **(columns or {}))
+    except FormatError as error:
+        problem = error.problem
+        for python, shell in SHELL.items():
+            problem = problem.replace(python, shell)
+        raise FormatError(error.path, error.line, problem) from error
 
 
 def write_problem(problem: Any, file: str, format: str | None) -> None:
@@ -69,7 +74,7 @@ def read_labels(file: str, problem: Any = None, partial: bool = False) -> Any:
 
 def read_start(file: str, problem: Any) -> Any:
     """Labels to start from, -1 where the file has none; labels of a partition must be feasible."""
-    from graphpart.errors import FormatError, InvalidPartition
+    from graphpart.errors import InvalidPartition
     from graphpart.partition.problem.labels import start_of
 
     labels = read_labels(file, problem, partial=True)
@@ -86,8 +91,6 @@ def read_start(file: str, problem: Any) -> Any:
 
 def read_old(file: str, problem: Any) -> Any:
     """The labels of an old partition as they are, by the names of the problem; other elements are left out."""
-    from graphpart.errors import FormatError
-
     if problem_kind(problem) != "partition":
         raise InvalidOption("--extend is for set partition problems: the instance is a factor graph")
     labels = read_labels(file)

@@ -31,6 +31,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.files._text import Pairs
 from graphpart.files.text import INTEGER, ROWS, check_text, numbers, write_rows
 from graphpart.io.pairs import stored_pairs
+from graphpart.io.parquet import NAME_COLUMNS
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.frames import ranked
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from graphpart.files.source import Source
 
 HEADER = "u,v,cost or u,v,weight or u,v,sign"
-OTHER = "name other columns by --left, --right and --cost, --weight, --similarity or --probability (io.read_pairs)"
 NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 PLAIN = re.compile(r'[^\s",](?:[^",\r\n]*[^\s",])?')
 
@@ -64,7 +64,7 @@ def read(source: Source) -> SetPartition:
         if not source.head(1 << 16).strip():
             raise source.error(None, f"the file is empty: expected the header {HEADER}")
         found = ascii(first[:40].decode("utf-8", "backslashreplace")) if first.strip() else "an empty line"
-        more = f"; {OTHER}" if first.count(b",") > 1 else ""
+        more = f"; or {NAME_COLUMNS}" if first.count(b",") > 1 else ""
         raise source.error(1, f"found {found}: expected the header {HEADER}{more}")
     if kind:
         source.readline()

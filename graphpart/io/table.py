@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.errors import no_column
 from graphpart.files.source import Source
 from graphpart.files.text import check_text
 
@@ -61,8 +62,7 @@ class TableReader:
             If there is none of this name.
         """
         if name not in self.columns:
-            known = ", ".join(self.columns[:20]) + (", ..." if len(self.columns) > 20 else "")
-            raise self._source.error(1, f"no column {name!r}: expected it among {known}")
+            raise self._source.error(1, no_column(name, self.columns))
         return self.columns.index(name)
 
     def blocks(

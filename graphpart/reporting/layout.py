@@ -1,8 +1,6 @@
-"""The positions of elements in a picture: on a grid, by the forces of springs, or each subset as a disc.
+"""The positions of points in a picture, by the forces of springs (Fruchterman & Reingold 1991, as in networkx).
 
-The elements of a subset lie in a disc, along a spiral of equal density (Vogel 1979), those of largest doubt in the
-middle, those of smallest doubt at the rim. Discs are arranged in rows, from the largest subset to the smallest. For
-small graphs, networkx computes a layout by springs between elements that attract (Fruchterman & Reingold 1991).
+Connected parts are placed one by one, and arranged in rows, from the largest to the smallest.
 """
 
 from __future__ import annotations
@@ -12,21 +10,24 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["discs", "springs"]
+__all__ = ["parts_in_rows", "springs"]
 
 Floats = NDArray[np.float64]
-GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
-GAP = 0.8  # between discs, in units of the distance between elements
+WIDE = 1.6  # width over height of a part
+GAP = 0.8  # between parts, in units of the smallest radius
 
 
-def discs(labels: NDArray[np.integer], doubt: Floats, shape: float = 1.5) -> tuple[Floats, Floats]:
-    """Places of elements, about 1 apart; O(n log n).
+def parts_in_rows(
+    radius: Floats, u: NDArray[np.integer], v: NDArray[np.integer], shape: float = 2.0
+) -> tuple[Floats, Floats]:
+    """Places of points that lines link: each connected part by springs, the parts in rows, the largest first.
 
     Parameters
     ----------
-    labels : ndarray of int, shape (n,)
-    doubt : ndarray of shape (n,)
-        Elements of small doubt lie at the rim.
+    radius : ndarray of shape (n,)
+        Of the points.
+    u, v : ndarray of int
+        Lines.
     shape : float
         About width over height of the whole.
 
@@ -36,24 +37,34 @@ def discs(labels: NDArray[np.integer], doubt: Floats, shape: float = 1.5) -> tup
 
     Examples
     --------
-    >>> x, y = discs(np.array([0, 0, 1]), np.array([1.0, 0.5, 2.0]))
-    >>> np.hypot(x - x[0], y - y[0]).round(1).tolist()
-    [0.0, 1.0, 3.6]
+    >>> x, y = parts_in_rows(np.array([1.0, 1.0, 1.0]), np.array([0]), np.array([2]))
+    >>> bool(np.hypot(x[0] - x[2], y[0] - y[2]) < np.hypot(x[0] - x[1], y[0] - y[1]))
+    True
     """
-    n = len(labels)
-    codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
-    by_size = np.argsort(-sizes, kind="stable")
-    rank = np.empty(len(sizes), np.int64)
-    rank[by_size] = np.arange(len(sizes))
-    order = np.lexsort((-doubt, rank[codes]))  # subset by subset, the surest first
-    start = np.cumsum(sizes[by_size]) - sizes[by_size]
-    turn = np.arange(n) - np.repeat(start, sizes[by_size])  # of each element within its disc
-    radius = np.sqrt(sizes[by_size] / math.pi) + 0.5 + GAP / 2  # of each disc
-    centre_x, centre_y = _rows(radius, shape)
-    distance = np.where(np.repeat(sizes[by_size], sizes[by_size]) > 1, np.sqrt((turn + 0.5) / math.pi), 0.0)
+    import networkx as nx
+
+    n = len(radius)
+    G = nx.Graph()
+    G.add_nodes_from(range(n))
+    G.add_edges_from(zip(u.tolist(), v.tolist(), strict=True))
+    parts = [np.array(sorted(part)) for part in nx.connected_components(G)]
+    places, reach = [], []
+    for part in parts:
+        own = np.zeros((len(part), 2))
+        if len(part) > 1:
+            position = nx.spring_layout(G.subgraph(part.tolist()), seed=0, iterations=60)
+            own = np.array([position[i] for i in part.tolist()], np.float64)
+            own -= (own.max(0) + own.min(0)) / 2
+            area = float((radius[part] ** 2).sum())
+            own *= 1.8 * math.sqrt(area) / max(float(np.hypot(*own.T).max()), 1e-9)  # points fill a third of the disc
+            own[:, 0] *= WIDE
+        places.append(own)
+        reach.append(float((np.hypot(*own.T) + radius[part]).max()) + GAP * float(radius[part].min()) / 2)
+    order = np.argsort(-np.array(reach), kind="stable")
+    centre_x, centre_y = _rows(np.array(reach)[order], shape)
     x, y = np.empty(n), np.empty(n)
-    x[order] = np.repeat(centre_x, sizes[by_size]) + distance * np.cos(turn * GOLDEN - math.pi / 2)
-    y[order] = np.repeat(centre_y, sizes[by_size]) + distance * np.sin(turn * GOLDEN - math.pi / 2)
+    for at, k in enumerate(order.tolist()):
+        x[parts[k]], y[parts[k]] = centre_x[at] + places[k][:, 0], centre_y[at] + places[k][:, 1]
     return x, y
 
 

@@ -183,7 +183,7 @@ def test_permissions_and_links(tmp_path: Path) -> None:
     (tmp_path / "y.csv").symlink_to("x.csv")
     gp.write_labels([0, 1], tmp_path / "y.csv")
     assert (tmp_path / "y.csv").is_symlink()
-    assert (tmp_path / "x.csv").read_bytes() == b"node,label\n0,0\n1,1\n"
+    assert (tmp_path / "x.csv").read_bytes() == b"element,cluster,size\n0,0,1\n1,1,1\n"
     assert stat.S_IMODE((tmp_path / "x.csv").stat().st_mode) == 0o604
 
 

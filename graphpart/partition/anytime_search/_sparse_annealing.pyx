@@ -8,6 +8,8 @@ element is skipped. At low temperatures nearly all elements are skipped.
 
 With a background, the cost of an element in its own subset is recomputed from the sums of weights each time. So only
 its cost in other subsets may be out of date when an element is skipped; the descent at the end examines all elements.
+What an element remembers leaves out what groups and a largest size (kernels/groups.pxd) demand in other subsets: they may
+be open to it by then.
 """
 
 import numpy as np
@@ -19,9 +21,8 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.random cimport random_below
-from graphpart.kernels.terms cimport (
-    TERMS, Terms, take_terms, terms_between, terms_clear, terms_move, terms_put, terms_without,
-)
+from graphpart.kernels.groups cimport groups_at
+from graphpart.kernels.terms cimport Terms, take_terms, terms_at, terms_between, terms_clear, terms_move, terms_put
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -45,17 +46,6 @@ cdef struct State:
     double cost             # since the start
     uint64_t random
     Terms terms
-
-
-cdef inline double background(State* s, element_t a, element_t U) noexcept nogil:
-    """What an element pays for the sums of a subset, its own or another, without itself."""
-    cdef Py_ssize_t k = s.terms.k
-    cdef const int64_t* total = s.terms.total + U * k
-    cdef int64_t others[TERMS]
-    if s.label[a] == U:
-        terms_without(&s.terms, a, U, others)
-        total = others
-    return terms_between(&s.terms, s.terms.weights + a * k, total)
 
 
 cdef inline void look_at(State* s, element_t a) noexcept nogil:
@@ -87,17 +77,22 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     cdef double delta, least = INFINITY, chosen = 0.0, own, within = 0.0
     look_at(s, a)
     own = s.sums[mine]
-    if s.terms.k:
-        within = background(s, a, mine)
+    if s.terms.any:
+        within = terms_at(&s.terms, a, mine, True)
         own += within
     for i in range(s.links):
         U = s.linked[i]
         if U == mine:
             continue
         delta = s.sums[U] - own
-        if s.terms.k:
-            delta += background(s, a, U)
-        least = min(least, delta)
+        if s.terms.any:
+            if s.terms.k:
+                delta += terms_between(&s.terms, s.terms.weights + a * s.terms.k, s.terms.total + U * s.terms.k)
+            least = min(least, delta)
+            if s.terms.groups.any:
+                delta += groups_at(&s.terms.groups, a, U, False)
+        else:
+            least = min(least, delta)
         if delta <= threshold:
             eligible += 1
             if eligible == 1 or random_below(&s.random, eligible) == 0:
@@ -219,8 +214,8 @@ cdef class Annealing:
                             break
                     threshold = temperatures[t] * variates[(a + shift) & mask]
                     gap = s.gap[a]
-                    if s.terms.k and gap > -INFINITY:
-                        gap -= background(s, <element_t>a, s.label[a])
+                    if s.terms.any and gap > -INFINITY:
+                        gap -= terms_at(&s.terms, <element_t>a, s.label[a], True)
                     if gap <= threshold:
                         visit(s, <element_t>a, threshold)
                 if ended:
@@ -230,15 +225,15 @@ cdef class Annealing:
                     self.best[:] = self.label
             # What is left to gain without accepting anything worse.
             moves = not ended
-            if s.terms.k:
+            if s.terms.any:
                 for a in range(n):
                     s.gap[a] = -INFINITY
             while moves:
                 moves = 0
                 for a in range(n):
                     gap = s.gap[a]
-                    if s.terms.k and gap > -INFINITY:
-                        gap -= background(s, <element_t>a, s.label[a])
+                    if s.terms.any and gap > -INFINITY:
+                        gap -= terms_at(&s.terms, <element_t>a, s.label[a], True)
                     if gap < -self.tolerance:
                         moves += visit(s, <element_t>a, -max(2 * self.tolerance, SMALLEST))
         if ended:

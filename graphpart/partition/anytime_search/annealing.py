@@ -61,7 +61,7 @@ class Annealer:
         self.p = p
         self.spent = 0.0
         self.scale = 1.0
-        self.terms: Terms | None = None if p.background is None else terms_of(p)
+        self.terms: Terms = terms_of(p)
         if p.matrix is not None:
             self.matrix, self.scale = as_integers(p.matrix)
             self.variates = exponential_variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
@@ -85,7 +85,7 @@ class Annealer:
         n = self.p.n
         if self.p.matrix is not None:
             return 0.3 * n * (int(labels.max()) + 1) + 0.1 * n * n
-        return 4.0 * (n + 2 * self.p.m) + (0.0 if self.terms is None else 4.0 * n * len(self.terms.partner))
+        return 4.0 * (n + 2 * self.p.m) + 4.0 * n * len(self.terms.partner)
 
     def run(
         self, start: Labels, sweeps: int, temperatures: tuple[float, float], seed: int, stopping: Stopping

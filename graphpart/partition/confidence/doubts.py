@@ -21,6 +21,7 @@ from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
+from graphpart.partition.confidence.decisions import decisions_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.contraction import Contraction
@@ -34,7 +35,7 @@ __all__ = ["Doubts", "doubts"]
 METHODS = ("auto", "exact", "local-search")
 NAMES = np.array(["local search", "exact"])
 SLACK = 16  # times the tolerance of the problem, and at least the size of the largest cluster
-TABLES = ("pairs", "elements", "clusters")
+TABLES = ("pairs", "elements", "clusters", "decisions")
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +44,13 @@ class Doubts:
 
     Attributes
     ----------
+    decisions : Columns
+        Pairs that one and the same change decides otherwise are one row: ``change`` ("join", "split", or "move" of one
+        element from a cluster to another), ``scope`` (what changes: "clusters" as a whole, one "element", or what is
+        best with the "pair" decided otherwise), ``left, right`` (of these pairs, the one that speaks most for the change; the
+        left element is the one that moves), their ``cost``, ``score`` (as given to the constructor, if not as a cost),
+        ``cluster, other`` (the cluster that it would join or move to, or -1), ``pairs`` (how many), ``doubt``, ``chance``
+        (of the change, if it is this or that: 1 / (1 + 2**doubt); of probabilities with threshold 1/2), ``method``.
     pairs : Columns
         ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``method``: "exact", or "local search", where
         the least cost with the pair decided otherwise may be lower.
@@ -60,6 +68,7 @@ class Doubts:
         ``optimal`` if all pairs are exact, ``local_optimum`` if not, or why it ended early.
     """
 
+    decisions: Columns = field(repr=False)
     pairs: Columns = field(repr=False)
     elements: Columns = field(repr=False)
     clusters: Columns = field(repr=False)
@@ -68,14 +77,14 @@ class Doubts:
     status: Status
 
     def to_frame(self, table: str = "pairs", library: str | None = None) -> Any:
-        """A table, "pairs", "elements" or "clusters", as a data frame, see `Columns.to_frame`."""
+        """A table, "decisions", "pairs", "elements" or "clusters", as a data frame, see `Columns.to_frame`."""
         if table not in TABLES:
             raise InvalidOption(f"table is {table!r}: expected one of {', '.join(TABLES)}")
         return getattr(self, table).to_frame(library)
 
     def __repr__(self) -> str:
         exactly = int(np.count_nonzero(self.pairs["method"] == "exact"))
-        counts = ", ".join(f"{getattr(self, name).rows} {name}" for name in TABLES)
+        counts = ", ".join(f"{getattr(self, name).rows} {name}" for name in TABLES[:3])
         head = f"Doubts({counts}; {exactly} pairs exact)"
         if self.gain > 0:
             return f"{head}\n  a change lowers the cost by {self.gain:.6g}: solve again with initial=result"
@@ -151,6 +160,7 @@ def doubts(
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
     p = without_background(problem, "doubts")
+    origin = getattr(problem, "origin", None)
     if method not in METHODS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
     names, labels = p.nodes, p.labels(result)
@@ -165,7 +175,7 @@ def doubts(
     if method == "exact" or (method == "auto" and time_limit is not None):
         _solve_others(q, inner, found, _keys_of(p, asked, contraction.sets, q.n), stopping)
     stopping.reraise()
-    return _tables(p, contraction, names, result, labels, found, asked, stopping)
+    return _tables(p, contraction, names, result, labels, found, asked, stopping, origin)
 
 
 # ------------------------------------------------------------------------------------------------------ pairs asked for
@@ -254,6 +264,7 @@ def _tables(
     found: Changes,
     asked: NDArray[np.int32] | None,
     stopping: Stopping,
+    origin: Any,
 ) -> Doubts:
     q, sets = contraction.problem, contraction.sets
     shown = _shown_labels(names, result, labels)
@@ -278,6 +289,9 @@ def _tables(
             "method": NAMES[exactly[order].astype(np.intp)],
         }
     )
+    decisions = decisions_of(
+        u, v, cost[order], rises[order], exactly[order], labels, sets, found, slack, names, shown, origin
+    )
     moves = _cleared(found.elements, slack)[sets]
     to = np.append(shown, -1)[found.to[sets]]  # -1 stays -1
     order = np.argsort(moves, kind="stable")
@@ -294,7 +308,7 @@ def _tables(
     least = min(least, float(rises.min(initial=0.0)), float(moves.min(initial=0.0)))
     gain = max(found.gain if found.gain > slack else 0.0, -least)
     status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
-    return Doubts(pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status)
+    return Doubts(decisions, pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status)
 
 
 def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

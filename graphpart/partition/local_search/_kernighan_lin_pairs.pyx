@@ -4,9 +4,8 @@ switches.
 For stored pairs, elements that may switch wait in a heap, keyed by the change of cost. An element is looked at when
 it becomes linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the
 pair. For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. With a
-background, a switch changes the keys of all that wait; so keys are of stored pairs alone, what the sums of weights add
-is computed when it is needed, and the best one is found by a pass, too. All sums,
-also those along a sequence, are exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began,
+background, groups or a largest size, a switch changes the keys of all that wait; so keys are of stored pairs alone, what
+else is paid is computed when it is needed, and the best one is found by a pass, too. All sums, also those along a sequence, are exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began,
 with the two subsets exchanged, is no improvement by chance of rounding.
 """
 
@@ -18,10 +17,9 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport qsort
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.groups cimport groups_fixed
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
-from graphpart.kernels.terms cimport (
-    TERMS, Terms, fixed_between, take_terms, terms_move, terms_put, terms_take, terms_without,
-)
+from graphpart.kernels.terms cimport Terms, fixed_at, fixed_between, take_terms, terms_move, terms_put, terms_take
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -93,13 +91,9 @@ cdef inline void let_wait(State* s, element_t a) noexcept nogil:
 
 
 cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept nogil:
-    """What an element pays more for the sums of the other subset than for those of its own."""
-    cdef Py_ssize_t t, k = s.terms.k
-    cdef int64_t more[TERMS]
-    terms_without(&s.terms, a, s.label[a], more)
-    for t in range(k):
-        more[t] = s.terms.total[other * k + t] - more[t]
-    return fixed_between(&s.terms, s.terms.weights + a * k, more, s.scale)
+    """What an element pays more in the other subset than in its own, beside stored pairs; NONE if that is forbidden."""
+    cdef fixed_t there = fixed_at(&s.terms, a, other, False, s.scale)
+    return NONE if there == NONE else there - fixed_at(&s.terms, a, s.label[a], True, s.scale)
 
 
 cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* change) noexcept nogil:
@@ -109,12 +103,15 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
     cdef fixed_t least = NONE, value
     if s.waiting == 0:
         return -1
-    if s.terms.k:
+    if s.terms.any:
         for k in range(s.waiting):
             a = s.heap[k]
             if s.cuts[a] > 0:
                 continue
-            value = s.delta[a] + background(s, a, V if s.label[a] == U else U)
+            value = background(s, a, V if s.label[a] == U else U)
+            if value == NONE:
+                continue
+            value += s.delta[a]
             if value < least or (value == least and a < s.heap[at]):
                 least = value
                 at = k
@@ -127,7 +124,7 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
     a = s.heap[at]
     if key(s, a) == NONE:
         return -1
-    change[0] = least if s.terms.k else s.delta[a]
+    change[0] = least if s.terms.any else s.delta[a]
     s.place[a] = DONE
     s.waiting -= 1
     if at < s.waiting:
@@ -279,6 +276,17 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
     cdef Py_ssize_t i, j
     cdef fixed_t sum = fixed_between(
         &s.terms, &s.terms.total[U * s.terms.k], &s.terms.total[V * s.terms.k], s.scale)
+    cdef fixed_t price
+    if s.terms.groups.any:
+        if s.terms.groups.most and s.terms.groups.load[U] + s.terms.groups.load[V] > s.terms.groups.most:
+            return NONE
+        a = s.first[U] if s.size[U] < s.size[V] else s.first[V]
+        while a >= 0:
+            price = groups_fixed(&s.terms.groups, a, V if s.label[a] == U else U, False, s.scale)
+            if price == NONE:
+                return NONE
+            sum += price
+            a = s.next[a]
     for i in range(s.waiting):
         a = s.heap[i]
         if s.label[a] != U:
@@ -376,8 +384,8 @@ cdef class Pairs:
         if it costs by now so much more than that prefix.
     whole : int
         Of two subsets with at most so many elements, half of all elements may switch without a new best prefix.
-    terms : tuple of arrays, optional
-        Weights, partners and factors of a background, see `graphpart.partition.local_search.sums`.
+    terms : Terms, optional
+        Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
 
     Attributes
     ----------
@@ -428,7 +436,7 @@ cdef class Pairs:
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
         if self.s.terms.k:
             self.tolerance *= 64        # rounding errors of backgrounds along a sequence
-        self.s.ordered = self.s.matrix == NULL and self.s.terms.k == 0
+        self.s.ordered = self.s.matrix == NULL and not self.s.terms.any
         self.s.label = &label[0]
         self.s.changed = &flags[0, 0]
         self.pending = &flags[1, 0]

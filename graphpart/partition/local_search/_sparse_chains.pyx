@@ -7,8 +7,12 @@ kernels/fixed.pxd).
 
 With a background, a move changes the best moves of all elements whose own or target subset another element leaves or
 enters. The change is at most the element's background with all elements that have moved, each term taken as positive;
-it is subtracted from bounds. At the end, all elements are looked at once more, since chains start again only at elements
-that a stored pair links to an element that moved.
+it is subtracted from bounds. At the end, all elements are looked at once more, since chains start again only where a
+stored pair leads from an element that moved.
+
+Groups and a largest size (kernels/groups.pxd) may also forbid a subset until another element leaves it. So there is a
+second bound, on moves that were forbidden when the element was looked at. It takes the place of the first when an
+element has moved that may have opened a subset.
 """
 
 import numpy as np
@@ -19,9 +23,8 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
-from graphpart.kernels.terms cimport (
-    TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_put, terms_slope, terms_without,
-)
+from graphpart.kernels.groups cimport groups_of_pair
+from graphpart.kernels.terms cimport TERMS, Terms, fixed_at, take_terms, terms_clear, terms_move, terms_put, terms_slope
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -35,6 +38,7 @@ cdef enum:
 
 cdef struct Move:
     fixed_t delta               # change of cost
+    fixed_t barred              # lower bound on it by a move that is forbidden, NONE if none is
     element_t target
     char known
     char alone                  # the element was alone when this was computed, and could not go to the empty set
@@ -42,6 +46,7 @@ cdef struct Move:
 
 cdef struct Candidate:
     fixed_t delta               # lower bound on the change of cost by the element's best move
+    fixed_t barred              # and by moves that were forbidden when it was looked at; NONE if none was
     element_t element
     element_t target            # of the best move, if not loose
     char loose                  # delta is a bound only
@@ -76,14 +81,11 @@ cdef struct State:
     double* since               # terms.k for each element: `applied` when its best move was found
     double applied[TERMS]       # absolute weights of all that moved for good,
     double during[TERMS]        # and in this chain
+    int64_t* moves              # of each group, how many members have ever moved, times how many they stand for
+    int64_t* known              # for each entry of the rows of groups: that, when the element was looked at
 
 
 # -------------------------------------------------------------------------------------------------------- background
-
-cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noexcept nogil:
-    """What an element pays for some sums of weights."""
-    return fixed_between(&s.terms, s.terms.weights + a * s.terms.k, total, s.scale)
-
 
 cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept nogil:
     """By how much the best move of b may have become cheaper since so much has moved."""
@@ -97,16 +99,47 @@ cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept
     return <fixed_t>min(sum, 2.0**61) + 2 * s.terms.k
 
 
+cdef inline bint groups_moved(State* s, element_t b, fixed_t* most) noexcept nogil:
+    """Whether members of the groups of b have moved since it was looked at; by how much its best move may be cheaper."""
+    cdef offset_t i
+    cdef element_t g
+    cdef bint moved = False
+    cdef double sum = 0.0
+    most[0] = 0
+    if s.terms.groups.entries == 0:
+        return False
+    for i in range(s.terms.groups.starts[b], s.terms.groups.starts[b + 1]):
+        g = s.terms.groups.group[i]
+        if s.moves[g] != s.known[i]:
+            moved = True
+            if s.terms.groups.price[g] != INFINITY:
+                sum += s.terms.groups.price[g] * <double>s.terms.groups.count[i] * <double>(s.moves[g] - s.known[i])
+    if sum > 0:
+        most[0] = <fixed_t>min(2.0 * s.scale * (1.0 + 2.0**-40) * sum + 1.0, 2.0**60)
+    return moved
+
+
+cdef inline void note_groups(State* s, element_t a, int moves) noexcept nogil:
+    """Element a is looked at, or it moves (1), or back (-1)."""
+    cdef offset_t i
+    if s.terms.groups.entries == 0:
+        return
+    for i in range(s.terms.groups.starts[a], s.terms.groups.starts[a + 1]):
+        if moves:
+            s.moves[s.terms.groups.group[i]] += moves * s.terms.groups.count[i]
+        else:
+            s.known[i] = s.moves[s.terms.groups.group[i]]
+
+
 # ------------------------------------------------------------------------------------------------------------- moves
 
-cdef fixed_t look_at(State* s, element_t a, element_t* target) noexcept nogil:
+cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) noexcept nogil:
     """The change of cost by the best move of an element, to a subset that is linked to it or empty. O(degree)"""
     cdef element_t U, mine = s.label[a]
     cdef offset_t k
     cdef cost_t c
     cdef Py_ssize_t i, links = 0
-    cdef fixed_t low = NONE, own = 0, value
-    cdef int64_t others[TERMS]
+    cdef fixed_t low = NONE, own = 0, value, more
     s.look += 1
     for k in range(s.starts[a], s.starts[a + 1]):
         U = s.label[s.neighbours[k]]
@@ -123,16 +156,20 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target) noexcept nogil:
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
-    if s.terms.k:
-        terms_without(&s.terms, a, mine, others)
-        own += background(s, a, others)
+    barred[0] = NONE
+    if s.terms.any:
+        own += fixed_at(&s.terms, a, mine, True, s.scale)
     for i in range(links):
         U = s.linked[i]
         value = s.sums[U]
         if U == mine or value == NONE:
             continue
-        if s.terms.k:
-            value += background(s, a, &s.terms.total[U * s.terms.k])
+        if s.terms.any:
+            more = fixed_at(&s.terms, a, U, False, s.scale)
+            if more == NONE:            # what is paid there beside stored pairs is at least 0
+                barred[0] = min(barred[0], value - own)
+                continue
+            value += more
         if value < low or (value == low and U < target[0]):
             low = value
             target[0] = U
@@ -146,11 +183,25 @@ cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
     return s.starts[a + 1] - s.starts[a] > s.hub
 
 
+cdef inline void lower(Candidate* item, fixed_t most, bint opened) noexcept nogil:
+    """Lower both bounds of a candidate; `opened` if a subset may be open to it that was not."""
+    item.loose = True
+    if item.delta == -NONE:
+        return
+    if opened and item.barred < item.delta:
+        item.delta = item.barred
+    if item.barred != NONE:
+        item.barred -= most
+    if item.delta != NONE:
+        item.delta -= most
+
+
 cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
     """The best move of b may have changed, its delta have fallen by at most this; b is a candidate from now on."""
     cdef Candidate* item
     cdef Move* known = s.best + b
     cdef Py_ssize_t t
+    cdef fixed_t priced = 0
     cdef double moved[TERMS]
     if s.place[b] == DONE or is_hub(s, b):
         return
@@ -162,19 +213,22 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         s.waiting += 1
         item.element = b
         item.delta = known.delta if known.known else -NONE
+        item.barred = known.barred
+        if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or s.terms.groups.most):
+            lower(item, priced, True)
         if known.alone:
             item.delta = min(item.delta, 0)     # the empty set may have become open to it
         if s.terms.k and known.known and item.delta != NONE:
             for t in range(s.terms.k):
                 moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + s.during[t]
-            item.delta -= most_by(s, b, moved)
+            lower(item, most_by(s, b, moved), False)
     item.loose = True
     if item.delta == NONE or most == NONE:
         item.delta = -NONE                      # no bound is known: it comes first, and is looked at
     elif item.delta != -NONE:
         if s.size[s.label[b]] <= 2:             # so it may for one that was alone; and for one that is, other subsets
             item.delta = min(item.delta, 0)
-        item.delta -= most
+        lower(item, most, False)
 
 
 cdef void move(State* s, element_t a, element_t W) noexcept nogil:
@@ -184,6 +238,8 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     cdef fixed_t c
     cdef Py_ssize_t i
     cdef Candidate* item
+    cdef fixed_t priced = 0
+    cdef bint opened
     cdef double moved[TERMS]
     if W == EMPTY:
         s.unuseds -= 1
@@ -193,16 +249,20 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     s.members[U] -= a
     s.size[W] += 1
     s.members[W] += a
-    if s.terms.k:
+    if s.terms.any:
         terms_move(&s.terms, a, U, W)
         for i in range(s.terms.k):
             moved[i] = fabs(<double>s.terms.weights[a * s.terms.k + i])
             s.during[i] += moved[i]
+        note_groups(s, a, 1)
         for i in range(s.waiting):
             item = s.candidates + i
-            item.loose = True
-            if item.delta != NONE and item.delta != -NONE:
-                item.delta -= most_by(s, item.element, moved)
+            if s.terms.k:
+                lower(item, most_by(s, item.element, moved), False)
+            if s.terms.groups.any:
+                opened = groups_of_pair(&s.terms.groups, item.element, a, &priced, s.scale) == INFINITY
+                if opened or priced > 0 or s.terms.groups.most:
+                    lower(item, 2 * priced, True)
     if s.size[U] == 0:
         s.unused[s.unuseds] = U
         s.unuseds += 1
@@ -237,6 +297,7 @@ cdef void move_back(State* s, element_t a, element_t U) noexcept nogil:
     s.members[U] += a
     s.label[a] = U
     terms_move(&s.terms, a, W, U)
+    note_groups(s, a, -1)
     if s.size[W] == 0:
         s.unused[s.unuseds] = W
         s.unuseds += 1
@@ -258,7 +319,7 @@ cdef Candidate* best_candidate(State* s, fixed_t limit) noexcept nogil:
             return NULL
         if not first.loose:
             return first
-        first.delta = look_at(s, first.element, &first.target)
+        first.delta = look_at(s, first.element, &first.target, &first.barred)
         first.loose = False
     return NULL
 
@@ -283,17 +344,20 @@ cdef fixed_t improve_by_chain(
     cdef Move* first = s.best + a
     cdef Candidate* item
     cdef Py_ssize_t length = 0, kept = 0, i, t
-    cdef fixed_t sum, smallest = 0, height, limit
+    cdef fixed_t sum, smallest = 0, height, limit, priced = 0
     cdef element_t target
     for i in range(s.terms.k):
         s.during[i] = 0.0
         if s.since[a * s.terms.k + i] != s.applied[i]:
             first.known = False
             s.since[a * s.terms.k + i] = s.applied[i]
+    if s.terms.groups.any and (s.terms.groups.most or groups_moved(s, a, &priced)):
+        first.known = False
     if not first.known or first.alone != (s.size[s.label[a]] == 1):
         first.alone = s.size[s.label[a]] == 1
-        first.delta = look_at(s, a, &first.target)
+        first.delta = look_at(s, a, &first.target, &first.barred)
         first.known = True
+        note_groups(s, a, 0)
     height = height_at(s, a)
     if first.delta > height:        # NONE, too
         return 0
@@ -366,8 +430,8 @@ cdef class Chains:
         And after so many in all.
     hub : int
         An element with more stored pairs starts chains of one move, and continues none.
-    terms : tuple of arrays, optional
-        Of a background, see `graphpart.partition.local_search.sums`.
+    terms : Terms, optional
+        Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
 
     Attributes
     ----------
@@ -400,6 +464,7 @@ cdef class Chains:
         cdef char[::1] queued = np.zeros(n + 1, np.int8)
         cdef element_t[::1] label
         cdef double[::1] since
+        cdef int64_t[::1] moves, known
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.kept = [starts, neighbours, costs, label, room, chain, wide, queued]
@@ -433,6 +498,11 @@ cdef class Chains:
             self.tolerance *= 64        # rounding errors of backgrounds along a chain
             for a in range(self.s.terms.k):
                 self.s.applied[a] = self.s.during[a] = 0.0
+        if self.s.terms.groups.entries:
+            moves = np.zeros(len(terms.groups[3]), np.int64)
+            known = np.zeros(self.s.terms.groups.entries, np.int64)
+            self.kept += [moves, known]
+            self.s.moves, self.s.known = &moves[0], &known[0]
         self.s.look = self.s.head = self.s.length = 0
         self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
         self.s.candidates = <Candidate*>malloc((min(n, longest * hub) + 1) * sizeof(Candidate))
@@ -476,13 +546,15 @@ cdef class Chains:
                     forget_around(&self.s, <element_t>a)
                     for t in range(self.s.terms.k):
                         self.s.applied[t] += fabs(<double>self.s.terms.weights[a * self.s.terms.k + t])
+                    note_groups(&self.s, <element_t>a, 1)
             self.count()
 
     cdef bint find_moves(self) noexcept nogil:
         """Let chains start from all elements whose best move helps; whether there are any."""
         cdef element_t a, target
+        cdef fixed_t barred
         for a in range(<element_t>self.s.n):
-            if look_at(&self.s, a, &target) < -self.tolerance:
+            if look_at(&self.s, a, &target, &barred) < -self.tolerance:
                 forget(&self.s, a)
         return self.s.length > 0
 
@@ -491,7 +563,7 @@ cdef class Chains:
         cdef element_t a
         cdef State* s = &self.s
         with nogil:
-            while s.length or (s.terms.k and self.find_moves()):
+            while s.length or (s.terms.any and self.find_moves()):
                 a = s.queue[s.head]
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1

@@ -65,8 +65,10 @@ def listed_within(p: SetPartition, component: Labels | None = None) -> SetPartit
     low, high = np.concatenate([low, cuts[:, 0]]), np.concatenate([high, cuts[:, 1]])
     costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
-    q = SetPartition.of_pairs(p.nodes, low, high, costs, joins, offset=p.offset, sense=p.sense)
-    q._implicit = p
+    q = SetPartition.of_pairs(
+        p.nodes, low, high, costs, joins, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes
+    )
+    q._implicit, q.origin = p, p.origin
     return q
 
 
@@ -78,7 +80,7 @@ def without_background(problem: Any, what: str) -> SetPartition:
     InvalidProblem
         If that would take too much memory.
     """
-    p = as_problem(problem, background=True)
+    p = as_problem(problem, background=True, groups=True, limits=True)
     if p.background is None:
         return p
     found = explicit(p)
