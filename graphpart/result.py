@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphpart.display import Facts, Shown, frame_of, number, percent, plural, series_of
 from graphpart.errors import InvalidOption
+from graphpart.kernels.overlaps import matched
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -157,6 +158,9 @@ class PartitionResult(Result):
 
     Clusters are called 0, 1, and so on, in order of their first appearance.
 
+    If the start of the method was a result, clusters keep their numbers from it as far as they share elements, so that
+    a number may be missing, and new clusters have numbers above all old ones.
+
     Examples
     --------
     >>> import graphpart as gp
@@ -173,10 +177,11 @@ class PartitionResult(Result):
 
     @property
     def partition(self) -> list[set[Hashable]]:
-        """The subsets as a list of sets of nodes, as networkx community functions return them."""
-        subsets: list[set[Hashable]] = [set() for _ in range(self.subsets)]
-        for node, label in zip(self.nodes, self.labels.tolist(), strict=True):
-            subsets[label].add(node)
+        """The subsets as a list of sets of nodes, as networkx community functions return them, in order of labels."""
+        present, place = np.unique(self.labels, return_inverse=True)
+        subsets: list[set[Hashable]] = [set() for _ in present]
+        for node, k in zip(self.nodes, place.tolist(), strict=True):
+            subsets[k].add(node)
         return subsets
 
     @property
@@ -187,7 +192,7 @@ class PartitionResult(Result):
     @property
     def subsets(self) -> int:
         """The number of subsets."""
-        return int(self.labels.max()) + 1 if len(self.labels) else 0
+        return len(np.unique(self.labels))
 
     @property
     def n_clusters(self) -> int:
@@ -209,6 +214,59 @@ class PartitionResult(Result):
         """
         _, place, sizes = np.unique(self.labels, return_inverse=True, return_counts=True)
         return frame_of({"element": self.nodes, "cluster": self.labels, "size": sizes[place]}, library)
+
+    def changes(self, old: PartitionResult, library: str = "pandas") -> Any:
+        """Which elements are in another cluster than in an old result: a data frame with a row for each.
+
+        Clusters of both results are matched by the elements that they share, most of them first. An element has moved
+        if its cluster is not matched to the one that it was in.
+
+        Parameters
+        ----------
+        old : PartitionResult
+            Of the same elements or others; they are compared by name.
+        library : {"pandas", "polars", "pyarrow"}
+            Whose data frame.
+
+        Returns
+        -------
+        DataFrame
+            With the columns `element`, `before` (the number of the cluster in the old result) and `after` (that in this
+            one). A number is -1 if an element is in one of the results only.
+
+        Raises
+        ------
+        MissingDependency
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> p = gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [-1.0, -1.0], nodes=["ann", "bob", "cid", "dan"])
+        >>> r = gp.solve(p)
+        >>> gp.solve(p.require(apart=[("ann", "bob")]), initial=r).changes(r)
+          element  before  after
+        0     bob       0      2
+        """
+        nodes: Any = list(self.nodes)
+        after: Any = self.labels.astype(np.int64)
+        if old.nodes is self.nodes or old.nodes == self.nodes:
+            before: Any = old.labels.astype(np.int64)
+        else:
+            was = dict(zip(old.nodes, old.labels.tolist(), strict=True))
+            before = np.fromiter((was.pop(node, -1) for node in nodes), np.int64, len(nodes))
+            nodes += list(was)
+            before = np.concatenate([before, np.array(list(was.values()), np.int64)])
+            after = np.concatenate([after, np.full(len(was), -1)])
+        mine, place = np.unique(after, return_inverse=True)
+        theirs, old_place = np.unique(before, return_inverse=True)
+        counterpart = np.append(theirs, -2)[
+            matched(place, np.where((before < 0) | (after < 0), -1, old_place), len(mine), len(theirs))
+        ]
+        moved = np.flatnonzero((counterpart[place] != before) | (after < 0))
+        return frame_of(
+            {"element": [nodes[i] for i in moved.tolist()], "before": before[moved], "after": after[moved]}, library
+        )
 
     def to_series(self) -> Any:
         """A pandas Series of the cluster of each element, indexed by element: ``df["id"].map(result.to_series())``."""

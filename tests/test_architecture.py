@@ -25,7 +25,7 @@ ALLOWED = {
     "machine": set(),
     "kernels": {"errors", "machine"},
     "display": {"errors"},
-    "result": {"display", "errors"},
+    "result": {"display", "errors", "kernels"},
     "stopping": {"errors", "kernels", "result"},
     "methods": BASE,
     "highs": BASE,
@@ -43,10 +43,13 @@ ALLOWED = {
     "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
-    "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
+    "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},
+    "images": SHARED | {"partition", "solve"},
+    "records": SHARED | {"partition", "solve"},
     "cli": SHARED
-    | {"partition", "crf", "io", "learn", "solve", "folders", "generate", "metrics", "reporting", "distributed"},
+    | {"partition", "crf", "io", "learn", "solve", "folders", "generate", "metrics", "reporting", "distributed"}
+    | {"images", "records"},
     "__main__": {"cli"},
 }
 # What imports modules by names that it puts together, and those modules.

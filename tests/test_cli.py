@@ -224,12 +224,12 @@ def test_solve_starts_from_labels(run, triangles, tmp_path):
     assert (record["cost"], record["subsets"]) == (-5.0, 1)  # joining cannot split
 
 
-def test_the_file_of_infeasible_labels_is_named(run, tmp_path):
+def test_a_start_that_violates_requirements_is_repaired(run, tmp_path):
     problem, start = tmp_path / "p.csv", tmp_path / "start"
     problem.write_text("u,v,cost\na,b,-inf\nb,c,1\n")
     start.write_text("node,label\na,0\nb,1\nc,1\n")
-    status, _, err = run("solve", problem, "--initial", start)
-    assert (status, err) == (1, f"graphpart: {start}: 'a' and 'b' must be joined but are separated\n")
+    status, out, err = run("solve", problem, "--initial", start, "--json")
+    assert (status, err) == (0, "") and "repaired: 1 element moved" in json.loads(out)["message"]
 
 
 def test_solve_obeys_limits(run, triangles, tmp_path):

@@ -114,6 +114,8 @@ def describe_partition(problem: Any) -> dict[str, Any]:
         "density": np.count_nonzero(costs) / times / possible if possible else None,
         "storage": "matrix" if problem.is_dense else "pairs",
         **({} if problem.background is None else {"background": repr(problem.background)}),
+        **({} if problem.groups is None or not problem.is_dense else {"groups": repr(problem.groups)}),
+        **({} if problem.limits is None else {"limits": str(problem.limits)}),
         "lowest_cost": float(finite.min()) if len(finite) else None,
         "highest_cost": float(finite.max()) if len(finite) else None,
         "attractive": int(np.count_nonzero(finite < 0)) // times,

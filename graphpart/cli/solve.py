@@ -13,6 +13,12 @@ two files at the same time.
 With --time-limit, auto uses all of the time for search and proof, unless it proves its result optimal before. Without
 it, auto ends by itself.
 
+--elements names a table of the elements. With --group source, a cluster has at most one element of each source; with
+--group-cost 2.5 in addition, each pair of one source in a cluster costs 2.5. --max-size limits the elements of a
+cluster, --clusters the number of clusters. --together and --apart name tables of pairs, such as those of --doubts that
+somebody has looked at; with --initial, the old labels are repaired where they contradict these pairs. Give the same
+options to evaluate and verify.
+
 To read a CSV table with other columns than u,v,cost, name the columns: with --probability score --threshold 0.5, pairs
 with a score above 0.5 attract. A pair that is not in the table costs 0, so joining it is free. With --missing 0.5, each
 of these pairs costs 0.5 instead, for any format; give the same option to evaluate and verify.
@@ -46,7 +52,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphpart.cli import arguments, distributed
+from graphpart.cli import arguments, demands, distributed
 from graphpart.cli.bench import write_table
 from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say, say_warning
 from graphpart.cli.display import Progress, Table, percent
@@ -134,6 +140,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_options(parser)
     arguments.add_json(parser)
     arguments.add_missing(parser)
+    demands.add_arguments(parser)
     arguments.add_columns(parser)
     distributed.add_arguments(parser)
 
@@ -141,9 +148,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve each file; if one fails, the others are solved all the same."""
     if distributed.wanted(args):
+        if given := demands.wanted(args):
+            raise InvalidOption(f"--workers does not take {demands.flag(given)}: expected it without --workers")
         return distributed.run(args)
     args.files = instances_in(args.files)
     columns_given = arguments.columns_of(args)
+    demands.wanted(args)  # which raises where one of them lacks another
     options = dict(args.options)
     check_shown(options, args.json)
     arguments.check_one_input(*args.files, *(path for path in (args.initial, args.evidence, args.extend) if path))
@@ -251,7 +261,7 @@ def one(
     """Read and solve one file; what is wrong with it is said, and is its row."""
     batch = Batch()
     with batch.guard(file):
-        problem = read_problem(file, args.format, columns_given, args.missing)
+        problem = read_problem(file, args.format, columns_given, args.missing, demands.wanted(args))
         read = read_start if args.extend is None else read_old
         start = None if initial is None else read(initial, problem)
         evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
@@ -341,6 +351,7 @@ def earlier(
         return Records(args.output, {}) if in_folder else None, none
     given = ("format", "method", "time_limit", "seed", "max_iterations", "target", "missing")
     reading = {"columns": arguments.columns_of(args), "option": sorted(options.items())}
+    reading |= {"demands": demands.wanted(args)}
     records = Records(args.output, {name: getattr(args, name) for name in given} | reading)
     known = [records.find(file, output) for file, output in zip(args.files, outputs, strict=True)]
     count = sum(old is not None for old in known)

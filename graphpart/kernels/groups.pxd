@@ -1,11 +1,12 @@
-# What subsets have to obey, beside the costs of pairs: groups of elements, and a largest size.
+# What subsets have to obey, beside the costs of pairs: groups of elements, a largest size, and limits of their number.
 #
 # Each pair of members of a group that is in one subset costs the price of the group. With the price inf, the group is
 # hard: at most one member in a subset. Elements have their groups in compressed rows; an element that stands for several
 # others has a count for each of its groups, and a size. For each subset and group, the number of members there is in a
 # hash table, which takes memory for elements, never for pairs. What an element pays with a subset follows from the counts
 # of its own groups. It never falls when the subset grows; it is inf, or NONE in fixed point, where a hard group or the
-# largest size forbids the subset. The price in fixed point is an integer, so sums are exact in any order.
+# largest size forbids the subset. The price in fixed point is an integer, so sums are exact in any order. Of the number of
+# subsets only the limits are here: kernels know how many there are.
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from libc.string cimport memset
@@ -23,9 +24,12 @@ cdef struct Groups:
     const int64_t* count
     const cost_t* price
     HashSet members             # of each subset and group
-    int64_t most                # size of a subset at most; 0 if it is not limited
+    int64_t max_size            # of a subset; 0 if it is not limited
     const int64_t* sizes        # of elements
     int64_t* load               # size of each subset
+    bint limited                # whether the number of subsets is: from `least` to `most`
+    Py_ssize_t least
+    Py_ssize_t most
     # In joining only, see below:
     element_t* alias
     element_t* kinds
@@ -34,8 +38,13 @@ cdef struct Groups:
     offset_t* after
 
 
-cdef inline list take_groups(Groups* s, groups, sizes, long long most, Py_ssize_t subsets):
-    """Point to (starts, group, count, price), or None, and to sizes; returns what has to be kept alive."""
+cdef inline list take_groups(
+    Groups* s, groups, sizes, long long max_size, long long least, long long most, Py_ssize_t subsets
+):
+    """Point to (starts, group, count, price), or None, and to sizes; returns what has to be kept alive.
+
+    `max_size` and `most` are 0 where there is no such limit.
+    """
     cdef const offset_t[::1] starts
     cdef const element_t[::1] group
     cdef const int64_t[::1] count, size
@@ -56,11 +65,13 @@ cdef inline list take_groups(Groups* s, groups, sizes, long long most, Py_ssize_
         hash_set_counts(&s.members, &slots[0], &counts[0], bits)
         s.starts, s.group, s.count, s.price = &starts[0], &group[0], &count[0], &price[0]
         kept += [starts, group, count, price, slots, counts]
-    if most and subsets:
+    if max_size and sizes.shape[0]:
         size, load = sizes, np.zeros(subsets, np.int64)
-        s.most, s.sizes, s.load = most, &size[0], &load[0]
+        s.max_size, s.sizes, s.load = max_size, &size[0], &load[0]
         kept += [size, load]
-    s.any = s.entries > 0 or s.most > 0
+    s.limited = least > 1 or most > 0
+    s.least, s.most = least, most if most > 0 else subsets
+    s.any = s.entries > 0 or s.max_size > 0 or s.limited
     return kept
 
 
@@ -74,25 +85,25 @@ cdef inline void groups_add(Groups* s, element_t a, element_t U, int sign) noexc
     if s.entries:
         for i in range(s.starts[a], s.starts[a + 1]):
             hash_set_raise(&s.members, group_key(U, s.group[i]), sign * s.count[i])
-    if s.most:
+    if s.max_size:
         s.load[U] += sign * s.sizes[a]
 
 
 cdef inline void groups_clear(Groups* s, Py_ssize_t subsets) noexcept nogil:
     if s.entries:
         hash_set_clear(&s.members)
-    if s.most:
+    if s.max_size:
         memset(s.load, 0, subsets * sizeof(int64_t))
 
 
 cdef inline bint groups_full(const Groups* s, element_t a, element_t U) noexcept nogil:
     """Whether a subset has no room for an element that is not in it."""
-    return s.most > 0 and s.load[U] + s.sizes[a] > s.most
+    return s.max_size > 0 and s.load[U] + s.sizes[a] > s.max_size
 
 
 cdef inline bint groups_were_full(const Groups* s, element_t a, element_t gone, element_t U) noexcept nogil:
     """Whether a subset had no room for an element before another one left it."""
-    return s.most > 0 and s.load[U] + s.sizes[gone] + s.sizes[a] > s.most
+    return s.max_size > 0 and s.load[U] + s.sizes[gone] + s.sizes[a] > s.max_size
 
 
 cdef inline double groups_at(const Groups* s, element_t a, element_t U, bint inside) noexcept nogil:
@@ -140,7 +151,7 @@ cdef inline fixed_t groups_fixed(
 cdef inline double groups_of_pair(const Groups* s, element_t a, element_t b, fixed_t* fixed_sum, double scale) noexcept nogil:
     """What two elements pay in one subset, inf if that is forbidden; the finite prices in fixed point, too."""
     cdef double sum = 0.0
-    cdef bint hard = s.most > 0 and s.sizes[a] + s.sizes[b] > s.most
+    cdef bint hard = s.max_size > 0 and s.sizes[a] + s.sizes[b] > s.max_size
     cdef offset_t i, j
     fixed_sum[0] = 0
     if s.entries:
@@ -205,7 +216,7 @@ cdef inline double groups_between(const Groups* s, element_t U, element_t V) noe
     cdef offset_t i
     cdef int64_t others
     cdef double sum = 0.0
-    if s.most and s.load[x] + s.load[y] > s.most:
+    if s.max_size and s.load[x] + s.load[y] > s.max_size:
         return INFINITY
     if s.kinds[x] > s.kinds[y]:
         x, y = y, x
@@ -229,7 +240,7 @@ cdef inline void groups_join(Groups* s, element_t U, element_t V) noexcept nogil
     if s.kinds[x] < s.kinds[y]:
         x, y = y, x
     s.alias[U] = x
-    if s.most:
+    if s.max_size:
         s.load[x] += s.load[y]
     i = s.first[y]
     while i >= 0:

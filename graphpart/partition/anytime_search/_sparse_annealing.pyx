@@ -8,8 +8,9 @@ element is skipped. At low temperatures nearly all elements are skipped.
 
 With a background, the cost of an element in its own subset is recomputed from the sums of weights each time. So only
 its cost in other subsets may be out of date when an element is skipped; the descent at the end examines all elements.
-What an element remembers leaves out what groups and a largest size (kernels/groups.pxd) demand in other subsets: they may
-be open to it by then.
+What an element remembers leaves out what groups and limits (kernels/groups.pxd) demand in other subsets: they may be open
+to it by then. Where there are as many subsets as there may be, a random one of those that no stored pair links to the
+element takes the place of the empty set: with two subsets, this is annealing for the maximum cut.
 """
 
 import numpy as np
@@ -37,6 +38,8 @@ cdef struct State:
     element_t* label
     element_t* size
     element_t* unused       # subsets without an element
+    element_t* used         # the others, and the place of each there, if their number is limited
+    element_t* place
     Py_ssize_t unuseds
     cost_t* gap             # change of cost by each element's best move; -inf if not known
     cost_t* sums            # cost of one element to each subset; kept zero between two looks
@@ -69,6 +72,42 @@ cdef inline void clear_look(State* s) noexcept nogil:
         s.seen[s.linked[i]] = False
 
 
+cdef element_t within_limits(
+    State* s, element_t a, double own, double threshold, element_t target, double* chosen, Py_ssize_t* eligible,
+    double* least,
+) noexcept nogil:
+    """The target of a move, where the number of subsets is limited, if `target` is the one chosen of linked subsets."""
+    cdef Py_ssize_t used = s.n + 1 - s.unuseds
+    cdef element_t mine = s.label[a], U, tries = 0
+    cdef double delta
+    if s.size[mine] == 1 and used <= s.terms.groups.least:
+        least[0] = -INFINITY            # until there is one subset more
+        eligible[0] = 0
+        return -1
+    if used < s.terms.groups.most:
+        if s.size[mine] == 1:
+            return target
+        U = s.unused[s.unuseds - 1]
+        delta = -own
+    else:
+        while True:
+            U = s.used[random_below(&s.random, used)]
+            if U != mine and not s.seen[U]:
+                break
+            tries += 1
+            if tries == 8:
+                return target
+        delta = terms_at(&s.terms, a, U, False) - own
+        least[0] = min(least[0], -own)
+    least[0] = min(least[0], delta)
+    if delta <= threshold:
+        eligible[0] += 1
+        if eligible[0] == 1 or random_below(&s.random, eligible[0]) == 0:
+            chosen[0] = delta
+            return U
+    return target
+
+
 cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     """Move an element at random, if a move is cheap enough. O(degree)"""
     cdef element_t U, mine = s.label[a], target = -1
@@ -98,7 +137,9 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
             if eligible == 1 or random_below(&s.random, eligible) == 0:
                 target = U
                 chosen = delta
-    if s.size[mine] > 1:
+    if s.terms.groups.limited:
+        target = within_limits(s, a, own, threshold, target, &chosen, &eligible, &least)
+    elif s.size[mine] > 1:
         least = min(least, -own)
         if -own <= threshold:
             eligible += 1
@@ -116,7 +157,14 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     terms_move(&s.terms, a, mine, target)
     if s.size[target] == 1:
         s.unuseds -= 1
+        if s.terms.groups.limited:
+            s.place[target] = <element_t>(s.n - s.unuseds)
+            s.used[s.place[target]] = target
     if s.size[mine] == 0:
+        if s.terms.groups.limited:
+            U = s.used[s.n - s.unuseds]
+            s.used[s.place[mine]] = U
+            s.place[U] = s.place[mine]
         s.unused[s.unuseds] = mine
         s.unuseds += 1
     s.gap[a] = -INFINITY
@@ -137,7 +185,7 @@ cdef class Annealing:
         terms=None,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1
-        cdef element_t[::1] size, unused, linked
+        cdef element_t[::1] size, unused, linked, used, place
         cdef cost_t[::1] gap
         cdef cost_t[::1] sums
         cdef char[::1] seen
@@ -158,6 +206,10 @@ cdef class Annealing:
         self.s.seen = &seen[0]
         self.s.linked = &linked[0]
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
+        if self.s.terms.groups.limited:
+            used, place = np.zeros(n + 2, np.int32), np.zeros(n + 2, np.int32)
+            self.kept += [used, place]
+            self.s.used, self.s.place = &used[0], &place[0]
 
     cdef void start(self) noexcept nogil:
         cdef State* s = &self.s
@@ -174,6 +226,9 @@ cdef class Annealing:
             if s.size[a] == 0:
                 s.unused[s.unuseds] = <element_t>a
                 s.unuseds += 1
+            elif s.terms.groups.limited:
+                s.place[a] = <element_t>(s.n - a - s.unuseds)
+                s.used[s.place[a]] = <element_t>a
         s.cost = 0.0
 
     def run(

@@ -111,12 +111,12 @@ class Bounding:
             packing = ImplicitPacking(p, stopping.child(seconds=self._packing))
             packing.pack()
             packing.stopping = stopping
-            self._prove(packing.rows, packing.amounts)
+            self._prove(*packing.proof)
             yield
             for _ in packing.improve(ROUNDS):
-                self._prove(packing.rows, packing.amounts)
+                self._prove(*packing.proof)
                 yield
-            rows, amounts, used = packing.rows, packing.amounts, p.m
+            (rows, amounts), used = packing.proof, p.m
         if used > self.parameters.relaxed:
             return
         relaxation = Relaxation(p, stopping) if p.background is None else ImplicitRelaxation(packing, stopping)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import is_named
-from graphpart.common.groups import first_of
 from graphpart.errors import InvalidPartition
+from graphpart.kernels.overlaps import matched
 from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.labels import places_of
 from graphpart.result import Result, Status
 
@@ -110,7 +111,7 @@ def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]
     shared[place[place >= 0]] = True
     u, v, now = p.pairs()
     mine = shared[u] & shared[v] & (now != 0)
-    keys = np.concatenate([_keys(a[both], b[both], p.n), _keys(u[mine], v[mine], p.n)])
+    keys = np.concatenate([keys_of_pairs(a[both], b[both], p.n), keys_of_pairs(u[mine], v[mine], p.n)])
     costs = np.concatenate([cost[both], now[mine]])
     order = np.argsort(keys, kind="stable")
     keys, costs = keys[order], costs[order]
@@ -123,34 +124,17 @@ def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]
     known = known[(known >= 0).all(axis=1)]
     joins = p.must_join
     differ = np.concatenate(
-        [differ, np.setxor1d(_keys(known[:, 0], known[:, 1], p.n), _keys(joins[:, 0], joins[:, 1], p.n))]
+        [
+            differ,
+            np.setxor1d(keys_of_pairs(known[:, 0], known[:, 1], p.n), keys_of_pairs(joins[:, 0], joins[:, 1], p.n)),
+        ]
     )
     return np.concatenate([gone, differ // max(p.n, 1), differ % max(p.n, 1)]).astype(np.int64)
 
 
-def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys
-
-
 def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) -> Labels:
     """The number of the cluster of each element: that of the old cluster with the largest overlap, or a new number."""
-    k, count = len(shown), int(labels.max(initial=-1)) + 1
-    number = np.full(count, -1, np.int64)
-    known = old >= 0
-    keys, overlap = np.unique(labels[known].astype(np.int64) * max(k, 1) + old[known], return_counts=True)
-    mine, theirs = keys // max(k, 1), keys % max(k, 1)
-    order = np.lexsort((mine, theirs, -overlap))
-    mine, theirs = mine[order], theirs[order]
-    while len(mine):  # what comes first for both is what going through all rows would take
-        rows = np.arange(len(mine))
-        first = np.zeros(len(mine), np.int8)
-        for ends in (mine, theirs):
-            first[first_of(ends)] += 1
-        taken = rows[first == 2]
-        number[mine[taken]] = shown[theirs[taken]]
-        left = ~np.isin(mine, mine[taken]) & ~np.isin(theirs, theirs[taken])
-        mine, theirs = mine[left], theirs[left]
+    number = np.append(shown, -1)[matched(labels, old, int(labels.max(initial=-1)) + 1, len(shown))]
     fresh = np.flatnonzero(number < 0)
     top = int(shown.max(initial=-1)) + 1
     if top + len(fresh) > LARGEST_LABEL:

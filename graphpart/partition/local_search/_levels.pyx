@@ -9,7 +9,7 @@ which follows from the sums of subsets alone. Where every term repels, only subs
 element and the empty set can be worth a move; else the best of all others is found in a tree of boxes
 (kernels/boxes.pxd).
 
-What groups and a largest size demand (kernels/groups.pxd) is added; an element of a level stands for several members.
+What groups and limits demand (kernels/groups.pxd) is added; an element of a level stands for several members.
 """
 
 import numpy as np
@@ -60,7 +60,7 @@ cdef class Level:
     factor : ndarray of float64, shape (k,)
     repels : bool
         Whether the background of every pair is at least 0.
-    groups, sizes, most
+    groups, sizes, max_size, least, most
         As in `Terms`, see `graphpart.partition.local_search.sums`.
     """
 
@@ -75,13 +75,14 @@ cdef class Level:
     cdef bint repels
     cdef double scale
     cdef object groups, sizes
-    cdef long long most
+    cdef long long max_size, least, most
 
     def __init__(
         self, starts, neighbours, costs, weights, partner, factor, bint repels, groups=None, sizes=None,
-        long long most=0,
+        long long max_size=0, long long least=1, long long most=0,
     ):
-        self.groups, self.sizes, self.most = groups, sizes, most
+        self.groups, self.sizes = groups, sizes
+        self.max_size, self.least, self.most = max_size, least, most
         self.starts, self.neighbours, self.costs = starts, neighbours, costs
         self.weights, self.partner, self.factor = weights, partner, factor
         self.repels = repels or weights.shape[1] == 0
@@ -186,7 +187,7 @@ cdef class Level:
         """Move elements to their best subsets while that lowers the cost; the change of cost. Labels change in place.
 
         All elements wait in a queue, in the given order; an element that moves puts those behind that are linked to it
-        and not in the same subset then, as far as they do not wait already. With groups or a largest size, any other
+        and not in the same subset then, as far as they do not wait already. With groups or limits, any other
         element may have a better move, too; so all elements wait again, until no move lowers the cost.
         """
         cdef Py_ssize_t n = self.n, t, i, head = 0, waiting = n, free_count = 0
@@ -232,6 +233,8 @@ cdef class Level:
                     own += s.sums[mine] / self.scale
                 low = own - self.tolerance
                 W = -1
+                if s.groups.limited and s.size[mine] == 1 and n + 1 - free_count <= s.groups.least:
+                    continue
                 for i in range(s.links):
                     U = s.linked[i]
                     if U == mine or s.sums[U] == NONE:
@@ -251,7 +254,9 @@ cdef class Level:
                     if value < low:
                         low = value
                         W = U
-                if 0.0 < low and s.size[mine] > 1:
+                if 0.0 < low and s.size[mine] > 1 and not (
+                    s.groups.limited and n + 1 - free_count >= s.groups.most
+                ):
                     low = 0.0
                     W = free_subsets[free_count - 1]
                     free_count -= 1
@@ -353,7 +358,7 @@ cdef class Level:
             starts[subsets] = size
         return Level(
             starts_array, to_array, cost_array, weights_array, self.partner, self.factor, self.repels,
-            self._groups_of(labels, subsets), self._sizes_of(labels, subsets), self.most,
+            self._groups_of(labels, subsets), self._sizes_of(labels, subsets), self.max_size, self.least, self.most,
         )
 
     def _sizes_of(self, labels, Py_ssize_t subsets):
@@ -410,7 +415,8 @@ cdef class _Arrays:
         self.s.sums = &sums[0]
         self.s.look = 0
         self.s.links = 0
-        self.kept.append(take_groups(&self.s.groups, level.groups, level.sizes, level.most, n + 1))
+        self.kept.append(take_groups(
+            &self.s.groups, level.groups, level.sizes, level.max_size, level.least, level.most, n + 1))
         for a in range(n):
             size[label[a]] += 1
             if self.s.groups.any:

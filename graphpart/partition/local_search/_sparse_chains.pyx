@@ -5,11 +5,12 @@ moves of the neighbours only, and not even these are computed at once: a lower b
 the one pair, and an element is looked at again only when its bound comes first. All sums are exact, in fixed point (see
 kernels/fixed.pxd).
 
-A background changes the moves of all elements whose subset, or target, another one leaves or enters. A bound on that is
-the element's background with what has moved, all taken as positive; it is subtracted from bounds. At the end, all
-elements are looked at once more, since chains start again only where stored pairs lead from what moved.
+With a background, a move changes the best moves of all elements whose own or target subset another element leaves or
+enters. The change is at most the element's background with all elements that have moved, each term taken as positive;
+it is subtracted from bounds. At the end, all elements are looked at once more, since chains start again only at elements
+that a stored pair links to an element that moved.
 
-Groups and a largest size (kernels/groups.pxd) may also forbid a subset until another element leaves it. So there is a
+Groups and limits of subsets (kernels/groups.pxd) may also forbid a subset until another element leaves it. So there is a
 second bound, on moves that were forbidden when the element was looked at. It takes the place of the first when an
 element has moved that may have opened a subset.
 """
@@ -98,6 +99,11 @@ cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept
     return <fixed_t>min(sum, 2.0**61) + 2 * s.terms.k
 
 
+cdef inline bint restless(State* s) noexcept nogil:
+    """Whether any move may open a subset to any element."""
+    return s.terms.groups.max_size > 0 or s.terms.groups.limited
+
+
 cdef inline bint groups_moved(State* s, element_t b, fixed_t* most) noexcept nogil:
     """Whether members of the groups of b have moved since it was looked at; by how much its best move may be cheaper."""
     cdef offset_t i
@@ -173,9 +179,17 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) 
             low = value
             target[0] = U
     if s.size[mine] > 1 and 0 < low:
-        low = 0
-        target[0] = EMPTY
-    return low if low == NONE else low - own
+        if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
+            barred[0] = min(barred[0], -own)
+        else:
+            low = 0
+            target[0] = EMPTY
+    if low == NONE:
+        return NONE
+    if s.terms.groups.limited and s.size[mine] == 1 and s.n + 1 - s.unuseds <= s.terms.groups.least:
+        barred[0] = min(barred[0], low - own)
+        return NONE
+    return low - own
 
 
 cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
@@ -213,7 +227,7 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         item.element = b
         item.delta = known.delta if known.known else -NONE
         item.barred = known.barred
-        if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or s.terms.groups.most):
+        if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or restless(s)):
             lower(item, priced, True)
         if known.alone:
             item.delta = min(item.delta, 0)     # the empty set may have become open to it
@@ -260,7 +274,7 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
                 lower(item, most_by(s, item.element, moved), False)
             if s.terms.groups.any:
                 opened = groups_of_pair(&s.terms.groups, item.element, a, &priced, s.scale) == INFINITY
-                if opened or priced > 0 or s.terms.groups.most:
+                if opened or priced > 0 or restless(s):
                     lower(item, 2 * priced, True)
     if s.size[U] == 0:
         s.unused[s.unuseds] = U
@@ -350,7 +364,7 @@ cdef fixed_t improve_by_chain(
         if s.since[a * s.terms.k + i] != s.applied[i]:
             first.known = False
             s.since[a * s.terms.k + i] = s.applied[i]
-    if s.terms.groups.any and (s.terms.groups.most or groups_moved(s, a, &priced)):
+    if s.terms.groups.any and (restless(s) or groups_moved(s, a, &priced)):
         first.known = False
     if not first.known or first.alone != (s.size[s.label[a]] == 1):
         first.alone = s.size[s.label[a]] == 1

@@ -14,13 +14,14 @@ then lower the cost. When element a moves from subset U to W, besides,
 * others rise, at most: an element whose own or target subset has changed since it was looked at is looked at again.
 
 Groups and a largest size (kernels/groups.pxd) are treated in the same way. Where they forbid subset U to an element that
-is linked to it, until a leaves, no bound is known, and the element is looked at again.
+is linked to it, until a leaves, no bound is known, and the element is looked at again. So are all elements as soon as
+there may be one subset more, or one less, where there might not.
 
 A sequence of Kernighan and Lin also makes moves that do not help. There an element that is alone may go to a subset
 that no stored pair links to it, which no other element would prefer to the empty set. The least such cost is the least
 product of weights and sums, which two trees of boxes find (kernels/boxes.pxd): one holds the sums of the subsets, the
-other the weights of the elements that are alone and have not moved. With groups or a largest size, an element that is
-alone only goes to subsets that a stored pair links to it.
+other the weights of the elements that are alone and have not moved. With groups or limits, an element that is alone only
+goes to subsets that a stored pair links to it.
 """
 
 import numpy as np
@@ -337,13 +338,15 @@ cdef fixed_t look_at(State* s, element_t a) noexcept nogil:
         own = s.sums[mine]
     if s.terms.any:
         own += add_background(s, a)
+    if s.terms.groups.limited and s.size[mine] == 1 and s.in_use <= s.terms.groups.least:
+        return NONE
     for i in range(s.links):
         U = s.linked[i]
         if U != mine and (s.sums[U] < low or (s.sums[U] == low != NONE and U < element.target)):
             low = s.sums[U]
             element.target = U
     if s.size[mine] > 1:
-        if 0 < low:
+        if 0 < low and not (s.terms.groups.limited and s.in_use >= s.terms.groups.most):
             low = 0
             element.target = EMPTY
     elif 0 < low and not s.terms.any:
@@ -379,6 +382,16 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
             item.delta = min(item.delta, 0)     # a subset may be linked now, or have ceased to be
         item.delta -= most
     up(s, s.place[b], item)
+
+
+cdef void look_again(State* s) noexcept nogil:
+    """No bound is known any more. O(n)"""
+    cdef Py_ssize_t k
+    for k in range(s.waiting):
+        s.heap[k].delta = -NONE
+        s.elements[s.heap[k].element].loose = True
+    for k in range((s.waiting - 2) >> 2, -1, -1):
+        down(s, k, s.heap[k])
 
 
 cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
@@ -440,6 +453,10 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
             s.elements[b].saturated = False
             if s.place[b] >= 0:
                 loosen(s, b, 0)
+    if s.terms.groups.limited and s.size[U] == 0 and s.in_use == s.terms.groups.most - 1:
+        look_again(s)
+    if s.terms.groups.limited and s.size[W] == 1 and s.in_use == s.terms.groups.least + 1:
+        look_again(s)
     if s.terms.any:
         lower_bounds(s, a, U)
         if s.asked != NULL:
@@ -459,6 +476,12 @@ cdef element_t best(State* s, double cost, Stopping stopping) noexcept nogil:
             continue
         if s.heap[0].delta == NONE:
             return -1
+        if s.terms.groups.limited and (
+            (s.elements[a].target == EMPTY and s.in_use >= s.terms.groups.most)
+            or (s.size[s.label[a]] == 1 and s.in_use <= s.terms.groups.least)
+        ):
+            set_delta(s, a, look_at(s, a))      # the limit has been reached since then
+            continue
         if s.elements[a].target == FAR:
             far = far_subset(s, a)
             if far < 0 or s.elements[a].target != FAR:

@@ -49,6 +49,7 @@ from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any, move_to_any
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
+from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
@@ -127,6 +128,7 @@ def kernighan_lin_pairs(
 
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of pairwise Kernighan-Lin from canonical labels."""
+    p = listed(p)
     cost = p.evaluate_labels(labels)
     while any_subset_attracts(p) and p.n:
         before = cost

@@ -26,7 +26,9 @@ class Terms(NamedTuple):
     #: rows of the groups of elements, their members and prices, see kernels/groups.pxd; None without groups
     groups: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]] | None = None
     sizes: NDArray[np.int64] | None = None  #: of elements, where subsets have a largest size
-    most: int = 0  #: which is this; 0 if it is not limited
+    max_size: int = 0  #: which is this; 0 if it is not limited
+    least: int = 1  #: number of subsets
+    most: int = 0  #: which is at most this; 0 if it is not limited
 
 
 def terms_of(p: SetPartition) -> Terms:
@@ -68,12 +70,11 @@ def terms_of(p: SetPartition) -> Terms:
     )
 
 
-def _demands(p: SetPartition) -> tuple[Any, Any, int]:
-    """Groups, sizes, and the largest size."""
-    groups = getattr(p.background, "groups", None)
-    limits = getattr(p, "limits", None)
+def _demands(p: SetPartition) -> tuple[Any, ...]:
+    """Groups and limits, as in Terms."""
+    groups, limits = None if p.background is None else p.background.groups, p.limits
     rows = None if groups is None else (groups.starts, groups.group, groups.count, groups.price)
-    if limits is None or limits.max_size is None:
-        return rows, None, 0
-    sizes = getattr(p, "sizes", None)
-    return rows, np.ones(p.n, np.int64) if sizes is None else sizes, limits.max_size
+    if limits is None:
+        return (rows,)
+    sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
+    return rows, sizes, limits.max_size or 0, limits.least, limits.most or 0

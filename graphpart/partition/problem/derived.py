@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
+from graphpart.partition.problem.background import Background
+from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import check_matrix_fits
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
@@ -129,8 +131,7 @@ def with_missing(p: Problem, missing: float) -> Problem:
         If the problem has a background other than groups, or all pairs are listed.
     """
     groups = p.groups
-    if groups is not None and p._implicit is not None:
-        p = p._implicit  # type: ignore[assignment]
+    p = p.unfolded  # type: ignore[assignment]
     if p.background is not None and len(p.background.beta):
         raise InvalidProblem(f"the problem has a background already: {p.background!r}")
     u, v, cost = p.listed() if groups is None else p.pairs()
@@ -151,11 +152,11 @@ def cut_huge(p: Problem) -> Problem:
     If a pair costs more than the sum of all attraction of one of its elements, it is cut in every optimum, so optima
     stay the same. Tolerances, which grow with the largest costs, are then not affected by a cost that is never paid.
     """
-    if p.background is not None:
-        return p
     limit = HUGE * p.attraction
-    if limit == 0.0 or p.magnitude <= limit:
-        return p
+    if limit == 0.0 or p.magnitude <= limit or (p.limits is not None and p.limits.most is not None):
+        return p  # if there is a largest number of subsets, elements cannot always leave theirs
+    if p.background is not None:
+        return _cut_huge_groups(p, limit)
     u, v, cost = p.pairs()
     huge = (cost > limit) & (cost < np.inf)
     if not huge.any():
@@ -164,7 +165,25 @@ def cut_huge(p: Problem) -> Problem:
     return p.of_pairs(range(p.n), u, v, cost, dense=p.is_dense, limits=p.limits, sizes=p.sizes)
 
 
+def _cut_huge_groups(p: Problem, limit: float) -> Problem:
+    """The same problem with the price inf in place of prices above a limit."""
+    assert p.background is not None and p.u is not None and p.v is not None and p.cost is not None
+    groups = p.background.groups
+    if groups is None or not ((groups.price > limit) & ~groups.hard).any():
+        return p
+    price = np.where(groups.price > limit, np.inf, groups.price)
+    harder = Groups(p.n, groups.element, groups.group, groups.count, price, groups.names)
+    background = Background(p.background.terms, harder)
+    return p.of_pairs(range(p.n), p.u, p.v, p.cost, dense=False, background=background, limits=p.limits, sizes=p.sizes)
+
+
 EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
+
+
+def keys_of_pairs(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
+    """One number for each pair of indices below n, in either order: smaller index times n plus larger index."""
+    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    return keys
 
 
 def pairs_with_cost(p: PairCosts) -> int:

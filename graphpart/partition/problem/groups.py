@@ -130,7 +130,8 @@ class Groups:
     @cached_property
     def hard(self) -> NDArray[np.bool_]:
         """Whether each group has the price ``inf``."""
-        return np.isinf(self.price)
+        hard: NDArray[np.bool_] = np.isinf(self.price)
+        return hard
 
     @property
     def is_hard(self) -> bool:
@@ -185,6 +186,14 @@ class Groups:
         with np.errstate(over="ignore"):
             paid = price[self.group] * self.count * (total[self.group] - self.count)
         return np.bincount(self.element, paid, self.n).astype(np.float64, copy=False)
+
+    def members(self, labels: NDArray[np.int32]) -> tuple[Integers, NDArray[np.float64], NDArray[np.float64]]:
+        """For each subset and finite group with members there: the subset, the price, and how many. O(members log)"""
+        soft = np.flatnonzero(~self.hard[self.group])
+        keys = labels[self.element[soft]].astype(np.int64) * len(self) + self.group[soft]
+        keys, place = np.unique(keys, return_inverse=True)
+        counts = np.bincount(place.ravel(), self.count[soft], len(keys))
+        return keys // max(1, len(self)), self.price[keys % max(1, len(self))], counts
 
     # ------------------------------------------------------------------------------------------------------ deriving
 
@@ -320,7 +329,7 @@ def _codes(nodes: Sequence[Hashable], values: Any, what: str) -> tuple[Integers,
         values = listed
     if isinstance(values, set | frozenset | str | bytes) or not hasattr(values, "__len__"):
         raise InvalidProblem(f"{what} is a {type(values).__name__}: expected a group for each of {n} elements")
-    if len(values) != n or (np.ndim(values) > 1 and isinstance(values, np.ndarray)):
+    if len(values) != n or (isinstance(values, np.ndarray) and values.ndim != 1):
         found = f"shape {values.shape}" if isinstance(values, np.ndarray) else f"length {len(values)}"
         raise InvalidProblem(f"{what} has {found}: expected a group for each of {n} elements")
     array = values if isinstance(values, np.ndarray) else None

@@ -39,6 +39,7 @@ class PairCosts(Shown):
         "_magnitude",
         "_must_cut",
         "_rows",
+        "_told",
         "_zeros",
         "background",
         "cost",
@@ -223,20 +224,21 @@ class PairCosts(Shown):
         self._must_cut: NDArray[np.int32] | None = None
         self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
         self._zeros = frozen(np.zeros((0, 2), np.int32))
+        self._told: dict[str, Any] = {}  # what a constructor chose, for `repr`
 
-    def _indices(self, pairs: Pairs) -> NDArray[np.int32]:
+    def _indices(self, pairs: Pairs, what: str = "must_join or must_cut") -> NDArray[np.int32]:
         """Pairs of nodes as an (k, 2) array of indices, smaller first."""
         rows = []
         if not isinstance(pairs, Iterable):
-            raise InvalidProblem(f"must_join or must_cut is {pairs!r}: expected pairs of nodes")
+            raise InvalidProblem(f"{what} is {pairs!r}: expected pairs of nodes")
         for pair in pairs:
             try:
                 a, b = pair
             except (TypeError, ValueError):
-                raise InvalidProblem(f"{pair!r} in must_join or must_cut: expected a pair of nodes") from None
+                raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes") from None
             i, j = self.index(a), self.index(b)
             if i == j:
-                raise InvalidProblem(f"({a!r}, {b!r}) in must_join or must_cut: expected two different elements")
+                raise InvalidProblem(f"({a!r}, {b!r}) in {what}: expected two different elements")
             rows.append((min(i, j), max(i, j)))
         return np.array(rows, np.int32).reshape(-1, 2)
 
@@ -272,6 +274,11 @@ class PairCosts(Shown):
     @property
     def m(self) -> int:
         return len(self.u) if self.u is not None else self.n * (self.n - 1) // 2
+
+    @property
+    def unfolded(self) -> PairCosts:
+        """The problem as pairs and groups, if this is a matrix that includes the prices of groups; else itself."""
+        return self if self._implicit is None or self.groups is None or self.matrix is None else self._implicit
 
     @property
     def must_cut(self) -> NDArray[np.int32]:
