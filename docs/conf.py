@@ -38,6 +38,7 @@ myst_heading_anchors = 3
 # the API, from docstrings
 autosummary_generate = True
 autosummary_imported_members = False
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
