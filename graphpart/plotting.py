@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "check_picture",
     "plot_changes",
     "plot_factor_graph",
     "plot_history",
     "plot_partition",
-    "save_history",
 ]
 
 KINDS = ("auto", "graph", "map", "image", "matrix")

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
 from graphpart.display import number, plural
+from graphpart.display.grids import grid_of
 from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
 from graphpart.reporting.cluster_map import chosen_clusters, map_chart
 from graphpart.reporting.doubtful import PairRows, decisions_table, elements_table
-from graphpart.display.grids import grid_of
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.pair_totals import KINDS, PairTotals, pair_totals
 from graphpart.reporting.payload import packed, packed_costs, packed_names, rounded, short
