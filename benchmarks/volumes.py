@@ -1,16 +1,17 @@
 """Pictures and volumes: graphpart beside bioimage-cpp and scikit-image, one thread each.
 
-Rows: watershed, region graph with features, partition of regions, mutex watershed, and whole segmentations, of a generated
-volume of cells (graphpart.images.cells) and, with the environment variable GRAPHPART_INSTANCES, of a volume of electron
-microscopy. Times are the least of several runs, in turns; ``ratio`` is that of graphpart to the peer. ``distance`` is the
-variation of information to the truth.
+Rows: watershed, region graph with features, partition of regions, mutex watershed, and whole segmentations, of a
+generated volume of cells (graphpart.images.cells) and, with the environment variable GRAPHPART_INSTANCES, of a volume
+of electron microscopy. Times are the least of several runs, in turns; ``ratio`` is that of graphpart to the peer.
+``distance`` is the variation of information to the truth.
 
     pip install 'graphpart[bench,volumes]'
     python benchmarks/volumes.py [--quick] [--csv volumes.csv]
     python benchmarks/volumes.py --large FOLDER [--voxels 200000000] [--workers 2] [--memory-limit 3GB]
 
-With --large, a volume is generated block by block as zarr in FOLDER, segmented block by block, and the time, the memory of
-processes, and the distance to the truth are printed. A volume below 5 * 10^7 voxels is also segmented at once.
+With --large, a volume is generated block by block as zarr in FOLDER, segmented block by block, and the time, the
+memory of processes, and the distance to the truth are printed. A volume below 5 * 10^7 voxels is also segmented at
+once.
 """
 
 from __future__ import annotations

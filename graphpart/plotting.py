@@ -19,7 +19,15 @@ from graphpart.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["check_picture", "plot_factor_graph", "plot_history", "plot_partition", "plot_segments", "save_history"]
+__all__ = [
+    "check_picture",
+    "picture",
+    "plot_factor_graph",
+    "plot_history",
+    "plot_partition",
+    "plot_segments",
+    "save_history",
+]
 
 LARGEST_GRAPH, LARGEST_EDGES = 100, 400  # elements and pairs that are drawn as a graph by default
 LARGEST_FACTOR_GRAPH = 400  # variables and factors
@@ -205,8 +213,8 @@ def plot_segments(
     labels : array_like of int, of 2 or 3 axes
         The segment of each pixel or voxel; 0 is no segment.
     image : array_like, optional
-        The picture below: of the shape of the labels, or with an axis of colours in addition. Default: a colour for each
-        segment.
+        The picture below: of the shape of the labels, or with an axis of colours in addition. Default: a colour for
+        each segment.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
     slice : int, optional
@@ -228,7 +236,9 @@ def plot_segments(
     segments = np.asarray(labels)
     below = None if image is None else np.asarray(image)
     if segments.ndim not in (2, 3) or segments.dtype.kind not in "iu":
-        raise InvalidOption(f"labels have shape {segments.shape} and dtype {segments.dtype}: expected 2 or 3 axes of integers")
+        raise InvalidOption(
+            f"labels have shape {segments.shape} and dtype {segments.dtype}: expected 2 or 3 axes of integers"
+        )
     if below is not None and below.shape[: segments.ndim] != segments.shape:
         raise InvalidOption(f"image has shape {below.shape}: expected {segments.shape}, with or without colours")
     title = ""
@@ -287,6 +297,14 @@ def save_history(result: Result, path: str) -> None:
             figure.savefig(stream, format=Path(path).suffix.lower().removeprefix("."), bbox_inches="tight")
     finally:
         plt.close(figure)
+
+
+def picture() -> Any:
+    """A new figure that no window shows."""
+    _pyplot()
+    from matplotlib.figure import Figure
+
+    return Figure(layout="constrained")
 
 
 def _pyplot() -> Any:

@@ -42,9 +42,11 @@ ALLOWED = {
     "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
-    "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics"},
+    "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},
-    "cli": SHARED | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "reporting", "distributed"},
+    "images": SHARED | {"partition", "solve", "distributed"},
+    "cli": SHARED
+    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "reporting", "distributed", "images"},
     "__main__": {"cli"},
 }
 # What imports modules by names that it puts together, and those modules.
@@ -58,6 +60,7 @@ TABLES = {"graphpart.methods", "graphpart.io.formats"}  # the two exceptions
 OTHERS = {
     "graphpart.common.columns",
     "graphpart.display.frames",
+    "graphpart.images.files",
 }
 # Within a kind of problem, rooms build on those before them.
 ROOMS = {

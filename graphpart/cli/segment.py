@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def boundary_of(array: Any, name: str, picture: bool) -> Any:
-    """Boundary probabilities, or a photograph in colour: integers of boundary maps are divided by their largest value."""
+    """Boundary probabilities, or a photograph in colour; integers of boundary maps are divided by the largest one."""
     import numpy as np
 
     from graphpart.images import boundaries

@@ -1,8 +1,9 @@
 """Pictures and volumes: from a boundary map to segments.
 
-`segment` does all in one call, and `segment_blocks` does it block by block, for volumes larger than memory. `boundaries`
-makes a boundary map of a photograph. `watershed` divides a boundary map into small regions. `region_graph` finds regions
-that touch, with features of their boundaries, and makes a set partition problem of them. `cells` generates volumes.
+`segment` does all in one call, and `segment_blocks` does it block by block, for volumes larger than memory.
+`boundaries` makes a boundary map of a photograph. `watershed` divides a boundary map into small regions.
+`region_graph` finds regions that touch, with features of their boundaries, and makes a set partition problem of them.
+`cells` generates volumes.
 """
 
 from graphpart.images.blockwise import BlockSegmentation, segment_blocks

@@ -161,7 +161,9 @@ def check_output(path: Any) -> str:
     text = os.fspath(path)
     suffix = Path(text).suffix.lower()
     if suffix not in WRITTEN:
-        raise InvalidOption(f"labels go to a file that ends in {', '.join(WRITTEN)}: expected one of these, not {text!r}")
+        raise InvalidOption(
+            f"labels go to a file that ends in {', '.join(WRITTEN)}: expected one of these, not {text!r}"
+        )
     folder = os.path.dirname(os.path.abspath(text))
     if not os.path.isdir(folder):
         raise InvalidOption(f"{folder} is no folder: make it before")
@@ -186,7 +188,9 @@ def write_labels(labels: NDArray[Any], path: Any) -> None:
         if suffix == ".npy":
             np.save(stream, labels)
         elif suffix == ".png":
-            _package("PIL.Image", "scikit-image", "writing pictures").fromarray(labels.astype(np.uint16)).save(stream, "PNG")
+            _package("PIL.Image", "scikit-image", "writing pictures").fromarray(labels.astype(np.uint16)).save(
+                stream, "PNG"
+            )
         else:
             tifffile = _package("tifffile", "scikit-image", "writing tif files")
             packed = io.BytesIO()  # tifffile wants a name or memory
