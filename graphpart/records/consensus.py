@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidPartition
 from graphpart.partition.problem import SetPartition, canonical
+from graphpart.records._moving import move_rows
 from graphpart.records.results import Consensus, extended
 from graphpart.result import PartitionResult, Status
 from graphpart.solve import run
@@ -40,6 +41,7 @@ Ints = NDArray[np.int64]
 DENSE = 3000  # rows of labels of which all pairs are listed
 LISTED = 20_000_000  # pairs that share a label, up to which these are listed
 PASSES = 50
+SPARE = 64  # empty clusters beside those of a start
 BLOCK = 1 << 22  # numbers that are held at a time
 
 
@@ -105,9 +107,9 @@ def consensus(
         result = run(problem, method, time_limit=time_limit)
         found = (result.labels, result.lower_bound + inside, result.status, result.message, result.iterations)
     labels = canonical(np.asarray(found[0])[place].astype(np.int64))
-    joined = np.array([_pairs_within(table[:, [k]]) for k in range(m)])
+    joined = np.array([_pairs_within(table[:, k]) for k in range(m)])
     counts = _Counts(table, labels)
-    cost = float(w.sum() * _pairs_within(labels[:, None]) - 2 * (w * counts.pairs).sum())
+    cost = float(w.sum() * _pairs_within(labels) - 2 * (w * counts.pairs).sum())
     constant = float((w * joined).sum())  # the disagreement of the partition into single elements
     bound = max(found[1], _bound(table, w, joined) - constant)
     bound = cost if found[2] is Status.OPTIMAL else min(bound, cost)
@@ -237,32 +239,17 @@ def _passes(
     keys: Ints, size: Floats, w: Floats, labels: Ints, order: Ints, values: int, begin: float, time_limit: float | None
 ) -> Ints:
     """Each row in turn moves to the cluster in which it costs least, or to a new one, until none does."""
-    clusters = int(labels.max()) + 2  # the last is empty
-    counts, total = _members(keys, size, labels, clusters, values)
-    counts *= 1.0
-    w2, weight = 2.0 * w, float(w.sum())
     for _ in range(PASSES):
-        moved = 0
-        for a in order.tolist():
-            if not a % 1000 and _late(begin, time_limit):
-                return labels
-            mine, s = keys[a], size[a]
-            costs = weight * total - w2 @ counts[mine]
-            old = int(labels[a])
-            costs[old] += weight * s  # without itself: -weight s + 2 weight s
-            new = int(costs.argmin())
-            if costs[new] < costs[old] - 1e-9 * weight:
-                counts[mine, old] -= s
-                counts[mine, new] += s
-                total[old] -= s
-                total[new] += s
-                labels[a] = new
-                moved += 1
-                if new == len(total) - 1:
-                    counts = np.concatenate([counts, np.zeros((values, 1))], axis=1)
-                    total = np.append(total, 0.0)
-        if not moved:
+        moved = start = 0
+        while start < len(order):
+            clusters = int(labels.max()) + 1 + SPARE
+            counts, total = _members(keys, size, labels, clusters, values)
+            room = np.empty(clusters)
+            more, start = move_rows(keys, size, w, order, labels, counts, total, room, 1e-9 * float(w.sum()), start)
+            moved += more
+        if not moved or _late(begin, time_limit):
             break
+        labels = np.unique(labels, return_inverse=True)[1].ravel()
     return labels
 
 
@@ -283,20 +270,26 @@ def _cost(rows: Ints, size: Floats, w: Floats, labels: Ints) -> float:
     together = np.bincount(labels, size)
     cost = 0.5 * float(w.sum()) * float(np.square(together).sum())
     for k in range(rows.shape[1]):
-        both = np.unique(labels * (int(rows[:, k].max()) + 1) + rows[:, k], return_inverse=True)[1].ravel()
-        cost -= float(w[k]) * float(np.square(np.bincount(both, size)).sum())
+        key = _both(labels, rows[:, k])
+        cost -= float(w[k]) * float(np.square(np.bincount(key, size)).sum())
     return cost
+
+
+def _both(one: NDArray[Any], other: NDArray[Any]) -> Ints:
+    """Numbers that are equal where two labelings are, not much larger than there are elements."""
+    most = int(other.max(initial=0)) + 1
+    key = one.astype(np.int64) * most + other
+    if (int(one.max(initial=0)) + 1) * most > 8 * len(one) + 1_000_000:
+        key = np.unique(key, return_inverse=True)[1].ravel()
+    return key
 
 
 # -------------------------------------------------------------------------------------------------- bounds and stability
 
 
-def _pairs_within(columns: Ints) -> float:
-    """The number of pairs of elements that are equal in all columns."""
-    key = columns[:, 0].copy()
-    for column in columns.T[1:]:
-        key = np.unique(key * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].ravel()
-    count = np.bincount(key).astype(np.float64)
+def _pairs_within(labels: NDArray[Any]) -> float:
+    """The number of pairs of elements with equal labels."""
+    count = np.bincount(labels).astype(np.float64)
     return float((count * (count - 1) / 2).sum())
 
 
@@ -309,7 +302,7 @@ def _bound(table: Ints, w: Floats, joined: Floats) -> float:
     total = 0.0
     for k in range(m):
         for other in range(k):
-            apart = joined[k] + joined[other] - 2 * _pairs_within(table[:, [k, other]])
+            apart = joined[k] + joined[other] - 2 * _pairs_within(_both(table[:, k], table[:, other]))
             total += float(share[k] * w[other]) * apart
     return total
 
@@ -324,9 +317,9 @@ class _Counts:
         self.shared = np.empty((n, m))
         self.pairs = np.empty(m)
         for k in range(m):
-            key = labels.astype(np.int64) * (int(table[:, k].max(initial=0)) + 1) + table[:, k]
-            _, place, count = np.unique(key, return_inverse=True, return_counts=True)
-            self.shared[:, k] = count[place.ravel()] - 1
+            key = _both(labels, table[:, k])
+            count = np.bincount(key)
+            self.shared[:, k] = count[key] - 1
             self.pairs[k] = (count * (count - 1.0) / 2).sum()
 
     def agreement(self, w: Floats) -> Floats:
