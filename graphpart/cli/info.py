@@ -17,7 +17,7 @@ from graphpart.cli.console import Batch, emit_json
 from graphpart.cli.display import Table, percent
 from graphpart.cli.files import read_problem
 from graphpart.cli.kinds import describe, is_factor_graph
-from graphpart.cli.manifest import instances_in
+from graphpart.folders import instances_in
 
 NAME = "info"
 HELP = "look at instances: size, density, costs, components"

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.result import Result
 from graphpart.solve import problem_kind
 
-__all__ = ["columns", "describe", "evaluate", "is_factor_graph", "record", "rounding", "size"]
+__all__ = ["CALLED", "columns", "describe", "evaluate", "is_factor_graph", "rounding", "size"]
 
 CALLED = {"elements": "variables", "pairs": "factors"}  # in factor graphs
 
@@ -32,23 +31,6 @@ def columns(problem: Any, names: Sequence[str]) -> list[str]:
     if not is_factor_graph(problem):
         return list(names)
     return [CALLED.get(name, name) for name in names if name != "subsets"]
-
-
-def record(file: str, result: Result) -> dict[str, Any]:
-    """The record of a result that ``--json`` prints."""
-    return {
-        "file": file,
-        "n": len(result.labels),
-        "method": result.method,
-        "cost": result.cost,
-        "objective": result.objective,
-        "lower_bound": result.lower_bound,
-        "gap": result.gap,
-        "status": str(result.status),
-        "subsets": getattr(result, "subsets", None),
-        "seconds": result.seconds,
-        "message": result.message,
-    }
 
 
 def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:

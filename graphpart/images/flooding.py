@@ -22,7 +22,7 @@ __all__ = ["HALO", "watershed"]
 BOUNDARY = 0.5  # the probability from which on there is a boundary, where seeds are sought
 SEED_WIDTH, WIDTH = 2.5, 1.0  # standard deviations by which distances and boundaries are smoothed
 FARTHEST = 30.0  # distances beyond do not count: what is farther away cannot change a region
-HALO = 48  # voxels around a block beyond which nothing changes the regions inside, apart from long narrow ones
+HALO = 16  # voxels around a block that are flooded with it, so that its regions do not shrink from its faces
 
 
 def watershed(
@@ -78,10 +78,7 @@ def watershed(
 
 
 def flooded(
-    heights: NDArray[np.float32],
-    sizes: Sequence[float],
-    inside: NDArray[np.bool_] | None,
-    seed_width: float = SEED_WIDTH,
+    heights: NDArray[np.float32], sizes: Sequence[float], inside: NDArray[np.bool_] | None, seed_width: float = SEED_WIDTH
 ) -> NDArray[np.int32]:
     """The regions of a boundary map that has been checked."""
     from scipy import ndimage

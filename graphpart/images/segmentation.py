@@ -190,7 +190,9 @@ def segment(
         given = {name: value for name, value in by_block.items() if value is not None}
         if blocks is not None:
             given["blocks"] = blocks
-        return segment_blocks(boundary, threshold=threshold, spacing=spacing, mask=mask, time_limit=time_limit, **given)
+        return segment_blocks(
+            boundary, threshold=threshold, spacing=spacing, mask=mask, time_limit=time_limit, **given
+        )
     for name, value in by_block.items():
         if value is not None:
             raise InvalidOption(f"{name} is given without blocks: expected the shape of the blocks, too")

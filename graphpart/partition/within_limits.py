@@ -2,8 +2,8 @@
 
 1. A few elements are enumerated.
 2. Else there is a race (see `graphpart.common.race`) of the search, which obeys the limits, and a prover that leaves
-   them out: branch and cut, or quicker bounds where there are too many pairs. Whatever it proves is a lower bound within
-   the limits, too. If the optimum without the limits obeys them, it is the optimum.
+   them out: branch and cut, or quicker bounds where there are too many pairs. Whatever it proves is a lower bound
+   within the limits, too. If the optimum without the limits obeys them, it is the optimum.
 3. If it does not, `exact` goes on with the integer program, for at most some number of elements.
 """
 
@@ -13,8 +13,6 @@ import copy
 import math
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.race import Race

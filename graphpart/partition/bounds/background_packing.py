@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from graphpart.kernels import _pairs
 from graphpart.partition.bounds import _packing
 from graphpart.partition.bounds._implicit_packing import ImplicitPairs
-from graphpart.partition.bounds.group_stars import GroupStars
 from graphpart.partition.bounds.cycle_packing import STAGES, pack_pairs
+from graphpart.partition.bounds.group_stars import GroupStars
 from graphpart.partition.bounds.message_passing import ROUNDS
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
@@ -101,7 +101,7 @@ class ImplicitPacking:
 
     def _capacity(self) -> Floats:
         """What stars and cycles may use of each pair."""
-        capacity = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
+        capacity: Floats = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
         if self.group_stars is not None:
             attracts = np.flatnonzero(self.cost < 0)
             capacity[attracts] = np.maximum(capacity[attracts] - self.group_stars.load[attracts], 0.0)
@@ -109,9 +109,8 @@ class ImplicitPacking:
 
     def _load(self) -> Floats:
         """What stars and cycles use of each pair."""
-        return np.bincount(
-            self._terms, np.repeat(self.amounts, np.diff(self._ends)), len(self.cost) + self.pairs.size()
-        )
+        amounts = np.repeat(self.amounts, np.diff(self._ends))
+        return np.bincount(self._terms, amounts, len(self.cost) + self.pairs.size()).astype(np.float64)
 
     def _pack_group_stars(self) -> None:
         if self.group_stars is not None and len(self.group_stars):
@@ -188,7 +187,7 @@ class ImplicitPacking:
         return np.where(self.rows.kinds == TWO_PARTITION, np.diff(self.rows.starts) - 2, 1).astype(np.float64)
 
 
-def memberships(background: Background) -> tuple[Any, ...]:
+def memberships(background: Background) -> tuple[Any, Any, Any, Any]:
     """The arrays of the groups of a background, for kernels; empty without groups."""
     groups = background.groups
     if groups is None:

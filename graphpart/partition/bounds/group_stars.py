@@ -64,7 +64,7 @@ class GroupStars:
         self.leaf, self.pair = leaf[order][kept], pair[order][kept].astype(np.int64)
         self.starts = np.concatenate([[0], np.cumsum(sizes[sizes > 1])]).astype(np.int64)
         self.multipliers = np.zeros(len(self.centre))
-        self.load = np.zeros(self.m)
+        self.load: Floats = np.zeros(self.m)
 
     def __len__(self) -> int:
         return len(self.centre)
@@ -79,7 +79,8 @@ class GroupStars:
             if gained <= LITTLE * whole or stopping.check(np.inf):
                 break
         # Sums of changes err by their roundings.
-        self.load = np.bincount(self.pair, np.repeat(self.multipliers, np.diff(self.starts)), self.m)
+        whole_load = np.bincount(self.pair, np.repeat(self.multipliers, np.diff(self.starts)), self.m)
+        self.load = whole_load.astype(np.float64)
 
     def value(self, attraction: Floats) -> float:
         """By how much the multipliers raise the bound."""

@@ -189,8 +189,8 @@ def _right(kind: int, split: int, size: int) -> int:
     if kind == 4 and size >= 2 and split == 1:
         return 1
     raise InvalidCertificate(
-        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel, a group star or a (general) "
-        "2-partition"
+        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel, a group star or a "
+        "(general) 2-partition"
     )
 
 
@@ -257,7 +257,7 @@ def _members(labels: Sequence[int], groups: list[dict[int, int]]) -> dict[int, d
 def _paid(labels: Sequence[int], groups: list[dict[int, int]], price: list[float]) -> Fraction:
     """What pairs of elements with the same label pay for the groups that they share."""
     members = _members(labels, groups)
-    pairs = defaultdict(int)  # of members, twice each
+    pairs: dict[int, int] = defaultdict(int)  # of members, twice each
     for mine in members.values():
         for g, count in mine.items():
             pairs[g] += count * count

@@ -51,7 +51,8 @@ class Inequalities:
         The elements of inequality i are ``elements[starts[i]:starts[i + 1]]``.
     elements : ndarray of int32
         Cycle: in order, the closing pair being the last and the first. Odd wheel: the centre, then the cycle around it.
-        2-partition: S, then T. Group star: a, then the members. General 2-partition: the elements, then their numbers b, at most `LARGEST_COEFFICIENT`.
+        2-partition: S, then T. Group star: a, then the members. General 2-partition: the elements, then their numbers
+        b, at most `LARGEST_COEFFICIENT`.
     splits : ndarray of int32, shape (k,)
         Number of elements before the second part: 0 for a cycle, 1 for an odd wheel and a group star, |S| for a
         2-partition, all for a general one.

@@ -1,9 +1,9 @@
 """A background in certificates: lower bounds on the background of pairs, rounded downwards, without listing all pairs.
 
 The background between two sets of elements that required joins connect is computed from the sums of their weights, and
-from how many members of each group they have. Each sum of weights is an interval, whose ends are rounded outwards. The cost of all pairs that are in no inequality is at least the sum
-of all negative terms. This sum is computed from the sums of the positive and of the negative weights; it is 0 if the
-background repels.
+from how many members of each group they have. Each sum of weights is an interval, whose ends are rounded outwards. The
+cost of all pairs that are in no inequality is at least the sum of all negative terms. This sum is computed from the
+sums of the positive and of the negative weights; it is 0 if the background repels.
 """
 
 from __future__ import annotations

@@ -76,7 +76,9 @@ def costs_of_far_pairs(
 
 def _inner(shape: Sequence[int], step: Sequence[int], at: Sequence[int]) -> tuple[slice, ...]:
     """The first pixels of all pairs a step apart, moved by `at`."""
-    return tuple(slice(max(0, -x) + a, n - max(0, x) + a) for n, x, a in zip(shape, step, at, strict=True))
+    return tuple(
+        slice(max(0, -x) + a, n - max(0, x) + a) for n, x, a in zip(shape, step, at, strict=True)
+    )
 
 
 def _repels(shape: tuple[int, ...], near: dict[tuple[int, ...], Floats]) -> dict[int, NDArray[np.int32]]:
