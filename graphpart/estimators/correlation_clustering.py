@@ -50,6 +50,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         that are drawn from all pairs; for distances that are not precomputed, see
         :meth:`graphpart.SetPartition.from_embeddings`. Default: all pairs of up to 3000 elements, 10 neighbours
         of more.
+    max_size, n_clusters : int, optional
+        Limits of the sizes and of the number of clusters, see :class:`graphpart.SetPartition`. Default: none.
     method, time_limit
         As for :func:`graphpart.solve`.
     random_state : int, RandomState or None
@@ -82,6 +84,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         kind: str = "distance",
         threshold: float | str = "auto",
         n_neighbors: int | None = None,
+        max_size: int | None = None,
+        n_clusters: Any = None,
         method: str = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
@@ -91,6 +95,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.kind = kind
         self.threshold = threshold
         self.n_neighbors = n_neighbors
+        self.max_size = max_size
+        self.n_clusters = n_clusters
         self.method = method
         self.time_limit = time_limit
         self.random_state = random_state
@@ -119,6 +125,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._points = None if precomputed else X
         if self.kind == "cost":
             check_values(problem)
+        if self.max_size is not None or self.n_clusters is not None:
+            problem = problem.require(max_size=self.max_size, n_clusters=self.n_clusters)
         result = run(
             problem, self.method, time_limit=self.time_limit, seed=seed(self.random_state), progress=self.progress
         )
