@@ -116,7 +116,7 @@ class Result(Shown):
         return Facts(facts | {"message": self.message, "iterations": self.iterations, "seconds": self.seconds})
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the solution: the problem's matrix ordered by label, or its graph, see the problem's method `plot`.
+        """Draw the solution as a graph, a map of clusters, or a picture, as fits; see the problem's method `plot`.
 
         Parameters
         ----------
@@ -132,6 +132,7 @@ class Result(Shown):
         See Also
         --------
         graphpart.plotting.plot_history : cost and lower bound against time
+        graphpart.plotting.plot_changes : two results side by side
         """
         return self._problem().plot(self, ax=ax, **options)
 
@@ -299,12 +300,20 @@ class PartitionResult(Result):
 
     def _preview(self) -> tuple[Sequence[str], Any]:
         labels, sizes = np.unique(self.labels, return_counts=True)
+        rises = None if self.problem is None else self.problem.move_rises(self.labels)
         rows = []
         for k in np.argsort(-sizes, kind="stable")[:ROWS].tolist():
             members = np.flatnonzero(self.labels == labels[k])[:5].tolist()
             names = ", ".join(str(self.nodes[i]) for i in members)
-            rows.append((int(labels[k]), int(sizes[k]), names + (", ..." if sizes[k] > len(members) else "")))
-        return ("cluster", "size", "elements"), rows
+            row = [int(labels[k]), int(sizes[k]), names + (", ..." if sizes[k] > len(members) else "")]
+            if rises is not None:  # which element it would cost least to move
+                mine = np.flatnonzero(self.labels == labels[k])
+                least = int(mine[np.argmin(rises[mine])])
+                rise = f" (+{rises[least]:.4g})" if math.isfinite(rises[least]) else ""
+                row.append(f"{self.nodes[least]}{rise}" if rise else "")
+            rows.append(tuple(row))
+        heads = ("cluster", "size", "elements", "least sure (to move it costs)")
+        return heads[: 3 if rises is None else 4], rows
 
 
 @dataclass(frozen=True, repr=False)

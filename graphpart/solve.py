@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from graphpart.display import plural
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.methods import find_method
+from graphpart.methods import find_method, methods_for
 from graphpart.partition.extending.old import old_labels, stable
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.inputs import advice, frozen
@@ -68,7 +69,9 @@ def solve(
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
         Further options of the method. For a networkx graph also `groups`, `group_cost`, `max_size` and `n_clusters`,
-        as in :class:`SetPartition`.
+        as in :class:`SetPartition`. ``auto`` takes one more for set partition problems: `checkpoint`, a labels file
+        that it keeps up to date, and resumes from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
+        have all of them.
 
     Returns
     -------
@@ -86,6 +89,10 @@ def solve(
     -----
     GraphPartWarning
         If all costs of a set partition problem have one sign, so that nothing is left to decide.
+
+    Notes
+    -----
+    {methods}
 
     Examples
     --------
@@ -119,6 +126,19 @@ def solve(
         progress=progress,
         **options,
     )
+
+
+def _described(kind: str) -> str:
+    """The methods for one kind of problem, a line each."""
+    return "\n".join(
+        f"* ``{m.name}``{' (' + ', '.join(m.also) + ')' if m.also else ''}: {m.summary}" for m in methods_for(kind)
+    )
+
+
+if solve.__doc__ is not None:  # which python -OO leaves out
+    listed = f"Methods for set partition problems:\n\n{_described('partition')}\n\n"
+    listed += f"Methods for factor graphs:\n\n{_described('crf')}"
+    solve.__doc__ = inspect.cleandoc(solve.__doc__).replace("{methods}", listed)
 
 
 def run(

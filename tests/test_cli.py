@@ -204,7 +204,11 @@ def test_solve_writes_a_folder_for_several_instances(run, triangles, tmp_path):
     other.write_text("MULTICUT\n0 1 1\n")
     folder = tmp_path / "out"
     assert run("solve", triangles, other, "--method", METHOD, "-o", folder)[0] == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["pair.multicut.labels", "triangles.csv.labels"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "pair.multicut.labels",
+        "results.jsonl",
+        "triangles.csv.labels",
+    ]
     assert (folder / "pair.multicut.labels").read_text() == "0\n0\n"
     # such a folder is also where to start from; greedy joining has nothing to do there
     lines = run("solve", triangles, other, "--method", "greedy-joining", "--initial", folder, "--json")[1].splitlines()

@@ -195,6 +195,14 @@ def whole(text: str) -> int:
     return value
 
 
+def at_least_one(text: str) -> int:
+    """A whole number of at least 1."""
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
 def option(text: str) -> tuple[str, Any]:
     """NAME=VALUE; the value is a number, true, false, null, or else text."""
     name, equals, value = text.partition("=")

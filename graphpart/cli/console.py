@@ -120,6 +120,7 @@ class Batch:
 
     def __init__(self) -> None:
         self.status = 0
+        self.error: Exception | None = None  # the last one
 
     def fail(self, file: str, text: str) -> None:
         """Report an error in the result of a file; the exit status is then 1."""
@@ -135,6 +136,6 @@ class Batch:
         except (OutputError, InvalidOption):  # nothing can be written, or the call is wrong: the same for all files
             raise
         except Exception as error:
-            self.status = say_error(error, file)
+            self.status, self.error = say_error(error, file), error
         finally:
             _files.pop()

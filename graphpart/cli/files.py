@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from graphpart.cli import demands
 from graphpart.cli.console import OutputError, emit, say, shown
 from graphpart.errors import FormatError, InvalidOption
 from graphpart.solve import problem_kind
@@ -40,20 +41,25 @@ __all__ = [
 
 
 def read_problem(
-    file: str, format: str | None, columns: Mapping[str, Any] | None = None, missing: float | None = None
+    file: str,
+    format: str | None,
+    columns: Mapping[str, Any] | None = None,
+    missing: float | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The problem in a file; `columns` are those of a table, if they are named."""
+    """The problem in a file; `columns` are those of a table, if they are named, `given` what `cli.demands` takes."""
     from graphpart.io import read
     from graphpart.io.parquet import SHELL
 
     check_input(file)
     try:
-        return read(file, format, missing=missing, **(columns or {}))
+        problem = read(file, format, missing=missing, **(columns or {}))
     except FormatError as error:
-        problem = error.problem
+        text = error.problem
         for python, shell in SHELL.items():
-            problem = problem.replace(python, shell)
-        raise FormatError(error.path, error.line, problem) from error
+            text = text.replace(python, shell)
+        raise FormatError(error.path, error.line, text) from error
+    return demands.obeying(problem, given or {}, file)
 
 
 def write_problem(problem: Any, file: str, format: str | None) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
 
-__all__ = ["affinities_of", "check_shape", "mask_of", "probabilities_of", "regions_of", "spacing_of", "three"]
+__all__ = ["affinities_of", "check_shape", "check_threshold", "mask_of", "probabilities_of", "regions_of", "spacing_of", "three"]
 
 Floats = NDArray[np.float32]
 Regions = NDArray[np.int32]
@@ -133,6 +134,12 @@ def spacing_of(spacing: Any, axes: int) -> tuple[float, ...]:
     if len(sizes) != axes or not all(0 < x < math.inf for x in sizes):
         raise InvalidOption(f"spacing is {spacing!r}: expected {axes} positive numbers, the size of a voxel along each axis")
     return sizes
+
+
+def check_threshold(threshold: Any) -> None:
+    """Raise InvalidOption if a threshold is no probability between 0 and 1."""
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < threshold < 1:
+        raise InvalidOption(f"threshold is {threshold!r}: expected a probability between 0 and 1")
 
 
 def check_shape(array: NDArray[Any], name: str, shape: tuple[int, ...]) -> None:

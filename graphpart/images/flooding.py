@@ -22,7 +22,7 @@ __all__ = ["HALO", "watershed"]
 BOUNDARY = 0.5  # the probability from which on there is a boundary, where seeds are sought
 SEED_WIDTH, WIDTH = 2.5, 1.0  # standard deviations by which distances and boundaries are smoothed
 FARTHEST = 30.0  # distances beyond do not count: what is farther away cannot change a region
-HALO = 48  # voxels around a block beyond which nothing changes the regions inside, apart from long narrow ones
+HALO = 16  # voxels around a block that are flooded with it, so that its regions do not shrink from its faces
 
 
 def watershed(

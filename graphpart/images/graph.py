@@ -19,12 +19,20 @@ from graphpart.common.columns import Columns
 from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.images._contacts import Contacts
 from graphpart.images._pieces import count_pieces
-from graphpart.images.checks import affinities_of, check_shape, probabilities_of, regions_of, spacing_of, three
-from graphpart.images.statistics import FIXED, Statistics, with_far
+from graphpart.images.checks import (
+    affinities_of,
+    check_shape,
+    check_threshold,
+    probabilities_of,
+    regions_of,
+    spacing_of,
+    three,
+)
+from graphpart.images.statistics import FIXED, QUANTILES, Statistics, with_far
 from graphpart.partition.problem import SetPartition, costs_from_probabilities
 from graphpart.result import PartitionResult
 
-__all__ = ["RegionGraph", "region_graph"]
+__all__ = ["RegionGraph", "boundary_costs", "region_graph"]
 
 CLIP = 0.001  # boundary probabilities from here to 1 minus this: a unit of length costs at most 10 bits
 DECIDES = "q25"  # the feature that costs are made of
@@ -154,18 +162,12 @@ class RegionGraph:
         """
         if not self.valued:
             raise InvalidOption("the region graph has no boundary values: pass boundary or affinities to region_graph")
-        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold < 1:
-            raise InvalidOption(f"threshold is {threshold!r}: expected a probability between 0 and 1")
-        apart = self.columns[DECIDES]
-        costs = costs_from_probabilities(1 - apart, threshold=1 - threshold, clip=CLIP)
-        return costs * self.weights
+        return _log_odds(self.columns[DECIDES], threshold) * self.weights
 
     @property
     def weights(self) -> Floats:
         """The area of each boundary, in mean faces of a voxel."""
-        sizes = np.array(self.spacing)
-        weights: Floats = self.columns["area"] / float(np.mean(sizes.prod() / sizes))
-        return weights
+        return relative_area(self.columns["area"], self.spacing)
 
     def problem(self, costs: ArrayLike | None = None) -> SetPartition:
         """The set partition problem over the regions, which are its elements.
@@ -186,6 +188,13 @@ class RegionGraph:
         u, v = np.ascontiguousarray(self.pairs.T)
         return SetPartition.from_pairs(self.n, (u, v), given, dense=False)
 
+    def elements(self) -> NDArray[np.int32]:
+        """The element of each voxel, as an array of the shape of the input; -1 where there is no region."""
+        if self._regions is None:
+            raise InvalidOption("the regions of this graph are not in memory")
+        elements: NDArray[np.int32] = self._element[self._regions]
+        return elements
+
     def project(self, labels: Any) -> NDArray[np.int32]:
         """Labels of the regions as an array of the shape of the input.
 
@@ -200,7 +209,7 @@ class RegionGraph:
             The label of the region of each voxel plus 1, and 0 where there is no region.
         """
         if self._regions is None:
-            raise InvalidOption("the regions of this graph are not in memory: the labels are in its zarr array")
+            raise InvalidOption("the regions of this graph are not in memory")
         of_regions = np.asarray(labels.labels if isinstance(labels, PartitionResult) else labels)
         if of_regions.shape != (self.n,) or of_regions.dtype.kind not in "iu":
             raise InvalidPartition(
@@ -212,6 +221,24 @@ class RegionGraph:
         table = np.zeros(len(self._element), np.int32)
         table[self._element >= 0] = of_regions + 1
         return table[self._regions]
+
+
+def boundary_costs(statistics: Statistics, spacing: Sequence[float], threshold: float) -> Floats:
+    """The costs of :meth:`RegionGraph.costs`, from statistics alone."""
+    apart = statistics.quantiles([QUANTILES[DECIDES]])[0]
+    return _log_odds(apart, threshold) * relative_area(statistics.area(spacing), spacing)
+
+
+def _log_odds(apart: Floats, threshold: float) -> Floats:
+    check_threshold(threshold)
+    return costs_from_probabilities(1 - apart, threshold=1 - threshold, clip=CLIP)
+
+
+def relative_area(area: Floats, spacing: Sequence[float]) -> Floats:
+    """Areas in mean faces of a voxel."""
+    sizes = np.array(spacing)
+    relative: Floats = area / float(np.mean(sizes.prod() / sizes))
+    return relative
 
 
 def region_graph(

@@ -35,6 +35,7 @@ from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Smaller
+from graphpart.partition.exact_solvers.tree import TreeParameters
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
@@ -60,6 +61,7 @@ class RacesParameters:
     few: int = 50  #: so many on average
     hopeless: float = 0.5  #: share of the time of a component: branch and cut that needs more to begin is left out
     race: RaceParameters = field(default_factory=RaceParameters)
+    tree: TreeParameters = field(default_factory=TreeParameters)
 
 
 @dataclass
@@ -322,7 +324,7 @@ class Races:
     def _branch_and_cut(self, part: _Part, p: SetPartition, labels: Labels, bound: float) -> BranchAndCut:
         part.late = None
         part.prover = BranchAndCut(
-            p, labels, bound, self.improved, self.threads, lambda bound: self._raise(part, bound)
+            p, labels, bound, self.improved, self.threads, lambda bound: self._raise(part, bound), self.parameters.tree
         )
         return part.prover
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphpart.display import number, plural
 from graphpart.reporting.charts import COLOURS, Chart, figure, source
-from graphpart.reporting.layout import parts_in_rows
+from graphpart.display.layout import parts_in_rows
 from graphpart.reporting.pair_totals import PairTotals
 from graphpart.reporting.pictures import ATTRACT, REPEL, box_of
 
@@ -91,7 +91,7 @@ def map_chart(chosen: Integers, shown: Integers, sizes: Integers, totals: PairTo
             f"The map has {number(len(chosen))} of {plural(len(sizes), 'cluster')}: the largest and the least sure."
         )
     caption = (
-        "Each point is a cluster, as large as it has members; press it to see its elements. Lines are sums of the costs "
-        f"of the pairs between two clusters: blue if some of these pairs attract, red if all repel.{some}"
+        "Each point is a cluster, as large as it has members; press it to see its elements. Lines are sums of the "
+        f"costs of the pairs between two clusters: blue if some of these pairs attract, red if all repel.{some}"
     )
     return Chart("map", "Map of clusters", caption, drawn, {"kind": "map"}, wide=True)

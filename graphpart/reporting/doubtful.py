@@ -108,9 +108,9 @@ def decisions_table(p: SetPartition, doubts: Doubts, rows: PairRows | None) -> T
         else ""
     )
     caption = (
-        f"The {plural(head.rows, 'decision')} that would cost least otherwise, of {number(doubts.decisions.rows)}, with "
-        f"the pair that speaks most for the change. Press one to draw its clusters.{chance} Exact costs are the least "
-        f"possible; with more search, those by local search may turn out lower.{gain}"
+        f"The {plural(head.rows, 'decision')} that would cost least otherwise, of {number(doubts.decisions.rows)}, "
+        f"with the pair that speaks most for the change. Press one to draw its clusters.{chance} Exact costs are the "
+        f"least possible; with more search, those by local search may turn out lower.{gain}"
     )
     return Table("decisions", "Decisions", caption, shown)
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from graphpart.crf.confidence.doubts import LabelDoubts
 from graphpart.crf.problem import FactorGraph
 from graphpart.display import number, plural
-from graphpart.reporting.grids import grid_of
-from graphpart.reporting.layout import springs
+from graphpart.display.grids import grid_of
+from graphpart.display.layout import springs
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.payload import packed, packed_costs, packed_names, short
 from graphpart.reporting.pictures import ATTRACT, REPEL, bars_chart, graph_chart, image_chart, legend_of

@@ -13,7 +13,7 @@ from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
 from graphpart.reporting.cluster_map import chosen_clusters, map_chart
 from graphpart.reporting.doubtful import PairRows, decisions_table, elements_table
-from graphpart.reporting.grids import grid_of
+from graphpart.display.grids import grid_of
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.pair_totals import KINDS, PairTotals, pair_totals
 from graphpart.reporting.payload import packed, packed_costs, packed_names, rounded, short
@@ -164,13 +164,15 @@ def _graph(totals: PairTotals) -> Any:
     """The picture of some clusters, which the page's script fills."""
     none = np.zeros(0, np.int64)
     caption = (
-        "Each disc is a cluster. Lines are pairs: those against the partition are drawn in full colour. Press a cluster "
-        "on the map or in a table, or a decision, to draw its elements here. Drag to move, zoom by the buttons or Ctrl "
-        "and the wheel; point at an element or a line to read its name and cost, press an element to look at it."
+        "Each disc is a cluster. Lines are pairs: those against the partition are drawn in full colour. Press a "
+        "cluster on the map or in a table, or a decision, to draw its elements here. Drag to move, zoom by the buttons "
+        "or Ctrl and the wheel; point at an element or a line to read its name and cost, press an element to look at "
+        "it."
     )
     links = none, none, np.zeros(0), none
     chart = graph_chart(
-        np.zeros(0), np.zeros(0), none, none, links, KINDS, totals.kinds.tolist(), caption, "Elements and their clusters", shape=2.0,
+        np.zeros(0), np.zeros(0), none, none, links, KINDS, totals.kinds.tolist(), caption,
+        "Elements and their clusters", shape=2.0,
     )  # fmt: skip
     chart.data["focus"] = True
     return chart

@@ -97,7 +97,9 @@ class TestFromGraph:
         assert p.evaluate([0, 0, 0]) == 0
         assert p.evaluate([0, 0, 1]) == -0.25
         with pytest.raises(gp.InvalidProblem, match=r"attribute 'strength' .* is missing"):
-            gp.SetPartition.from_similarity(G, weight="strength")
+            gp.SetPartition.from_similarity(G, weight="strength", threshold=0.5)
+        with pytest.raises(gp.InvalidOption, match="similarity without threshold: expected the similarity from which"):
+            gp.SetPartition.from_similarity(G)
         with pytest.raises(gp.InvalidProblem, match="threshold is inf"):
             gp.SetPartition.from_similarity(G, threshold=math.inf)
         with pytest.raises(gp.InvalidProblem, match="threshold is 'high': expected a finite number"):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import graphpart as gp
-from graphpart.reporting.grids import grid_of
-from graphpart.reporting.layout import parts_in_rows
+from graphpart.display.grids import grid_of
+from graphpart.display.layout import parts_in_rows
 from graphpart.reporting.pair_totals import pair_totals
 from graphpart.reporting.profiles import best_costs, gaps, profile, ratios, times_to
 from graphpart.reporting.words import above_best, verdict

@@ -333,8 +333,8 @@ def test_decisions_have_the_scores_and_columns_that_they_come_from():
     assert decisions["chance"] == odds
     with pytest.raises(gp.InvalidOption, match="pairs has no column 'a'"):
         page_of(problem, result, pairs={"x": [1]})
-    with pytest.raises(gp.InvalidOption, match="expected one from SetPartition.from_frame"):
-        other = gp.SetPartition.from_pairs(2, [(0, 1)], [1.0])
+    other = gp.SetPartition.from_pairs(2, [(0, 1)], [1.0])
+    with pytest.raises(gp.InvalidOption, match=r"expected one from SetPartition\.from_frame"):
         page_of(other, gp.solve(other), pairs=frame)
 
 

@@ -104,9 +104,9 @@ class Searcher:
         """The portfolio, a new one if the problem has become smaller."""
         known = self._known()
         if known is not None and known.problem is not self._left.problem:
-            left = self._left.problem
-            self.done = known.problem.n < FEWEST
-            if known.problem.n <= SMALLER * left.n or known.problem.m <= SMALLER * left.m or self._portfolio is None:
+            old, new = self._left.problem, known.problem
+            self.done = new.n < FEWEST
+            if new.n <= SMALLER * old.n or new.m <= SMALLER * old.m or self._portfolio is None:
                 self._left, self._portfolio = known, None
         elif known is not None and self._portfolio is not None:
             self._portfolio.take(known.labels)

@@ -1,9 +1,9 @@
 """The decisions that doubtful pairs stand for: several pairs are often decided otherwise by one and the same change.
 
-A pair that is apart and has the doubt of joining its two clusters stands for this join; one that has the doubt of moving
-one of its elements to the cluster of the other stands for this move. A pair that is together stands for the move of one
-of its elements, or for the best split of its cluster. Other pairs of the same clusters and the same doubt stand for one
-change that is not named further. Of each decision the pair that speaks most for the change is kept.
+A pair that is apart and has the doubt of joining its two clusters stands for this join. One that has the doubt of
+moving one of its elements to the cluster of the other stands for this move. A pair that is together stands for the move
+of one of its elements, or for the best split of its cluster. Other pairs of the same clusters and the same doubt stand
+for one change that is not named further. Of each decision the pair that speaks most for the change is kept.
 """
 
 from __future__ import annotations

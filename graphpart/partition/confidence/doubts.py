@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
-from graphpart.display import plural
+from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.confidence.decisions import decisions_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.contraction import Contraction
+from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.explicit import without_background
 from graphpart.partition.problem.groups import Groups
 from graphpart.result import Result, Status
@@ -48,10 +49,11 @@ class Doubts:
     decisions : Columns
         Pairs that one and the same change decides otherwise are one row: ``change`` ("join", "split", or "move" of one
         element from a cluster to another), ``scope`` (what changes: "clusters" as a whole, one "element", or what is
-        best with the "pair" decided otherwise), ``left, right`` (of these pairs, the one that speaks most for the change; the
-        left element is the one that moves), their ``cost``, ``score`` (as given to the constructor, if not as a cost),
-        ``cluster, other`` (the cluster that it would join or move to, or -1), ``pairs`` (how many), ``doubt``, ``chance``
-        (of the change, if it is this or that: 1 / (1 + 2**doubt); of probabilities with threshold 1/2), ``method``.
+        best with the "pair" decided otherwise), ``left, right`` (of these pairs, the one that speaks most for the
+        change; the left element is the one that moves), their ``cost``, ``score`` (as given to the constructor, if not
+        as a cost), ``cluster, other`` (the cluster that it would join or move to, or -1), ``pairs`` (how many),
+        ``doubt``, ``chance`` (of the change, if it is this or that: 1 / (1 + 2**doubt); if the problem was made from
+        probabilities, with threshold 1/2), ``method``.
     pairs : Columns
         ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``method``: "exact", or "local search", where
         the least cost with the pair decided otherwise may be lower. If the problem has groups, also ``price``: the part
@@ -109,6 +111,13 @@ class Doubts:
             pair = f"{row['left']!r} and {row['right']!r}"
             lines.append(f"the price of a group cuts {plural(decided.rows, 'pair')}, the least sure: {pair}")
         return "\n  ".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the least sure decisions."""
+        title, _, more = repr(self).partition("\n")
+        kept = [k for k in self.decisions if k not in ("pairs", "method")]
+        table = Columns({k: self.decisions[k] for k in kept})
+        return html_of(title, {"note": more.strip()} if more else {}, kept, table._first())
 
 
 def doubts(
@@ -221,12 +230,7 @@ def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
 
 def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, classes: Labels, n: int) -> NDArray[np.int64] | None:
     """The requested pairs, as keys of pairs of classes."""
-    return None if asked is None else _keys(classes[asked[:, 0]], classes[asked[:, 1]], n)
-
-
-def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys
+    return None if asked is None else keys_of_pairs(classes[asked[:, 0]], classes[asked[:, 1]], n)
 
 
 # ----------------------------------------------------------------------------------------------------- branch and cut
@@ -239,7 +243,7 @@ def _solve_others(
     u, v, cost = q.pairs()
     left = ~found.pairs_exact & (cost < np.inf)
     if asked is not None:
-        left &= np.isin(_keys(u, v, q.n), asked)
+        left &= np.isin(keys_of_pairs(u, v, q.n), asked)
     component = q.components()
     parts: dict[int, tuple[NDArray[np.int64], SetPartition, Labels, float]] = {}
     at = np.flatnonzero(left)
@@ -295,7 +299,7 @@ def _tables(
     slack = p.tolerance * max(SLACK, int(sizes.max(initial=0)))
     u, v, cost = p.pairs()
     if asked is not None:
-        some = np.isin(_keys(u, v, p.n), _keys(asked[:, 0], asked[:, 1], p.n))
+        some = np.isin(keys_of_pairs(u, v, p.n), keys_of_pairs(asked[:, 0], asked[:, 1], p.n))
         u, v, cost = u[some], v[some], cost[some]
     rises, exactly = _of_pairs(q, sets[u], sets[v], found)
     rises = _cleared(rises, slack)
@@ -340,7 +344,7 @@ def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[ND
     rises, exactly = np.full(len(a), np.inf), np.ones(len(a), bool)
     apart = a != b
     qu, qv, _ = q.pairs()
-    at = np.searchsorted(_keys(qu, qv, q.n), _keys(a[apart], b[apart], q.n))
+    at = np.searchsorted(keys_of_pairs(qu, qv, q.n), keys_of_pairs(a[apart], b[apart], q.n))
     rises[apart], exactly[apart] = found.pairs[at], found.pairs_exact[at]
     return rises, exactly
 

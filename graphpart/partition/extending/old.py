@@ -12,6 +12,7 @@ from graphpart.common.columns import is_named
 from graphpart.errors import InvalidPartition
 from graphpart.kernels.overlaps import matched
 from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.labels import places_of
 from graphpart.result import Result, Status
 
@@ -140,7 +141,7 @@ def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]
     shared[place[place >= 0]] = True
     u, v, now = p.pairs()
     mine = shared[u] & shared[v] & (now != 0)
-    keys = np.concatenate([_keys(a[both], b[both], p.n), _keys(u[mine], v[mine], p.n)])
+    keys = np.concatenate([keys_of_pairs(a[both], b[both], p.n), keys_of_pairs(u[mine], v[mine], p.n)])
     costs = np.concatenate([cost[both], now[mine]])
     order = np.argsort(keys, kind="stable")
     keys, costs = keys[order], costs[order]
@@ -153,14 +154,12 @@ def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]
     known = known[(known >= 0).all(axis=1)]
     joins = p.must_join
     differ = np.concatenate(
-        [differ, np.setxor1d(_keys(known[:, 0], known[:, 1], p.n), _keys(joins[:, 0], joins[:, 1], p.n))]
+        [
+            differ,
+            np.setxor1d(keys_of_pairs(known[:, 0], known[:, 1], p.n), keys_of_pairs(joins[:, 0], joins[:, 1], p.n)),
+        ]
     )
     return np.concatenate([gone, differ // max(p.n, 1), differ % max(p.n, 1)]).astype(np.int64)
-
-
-def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys
 
 
 def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) -> Labels:

@@ -180,6 +180,12 @@ def _cut_huge_groups(p: Problem, limit: float) -> Problem:
 EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
 
 
+def keys_of_pairs(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
+    """One number for each pair of indices below n, in either order: smaller index times n plus larger index."""
+    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    return keys
+
+
 def pairs_with_cost(p: PairCosts) -> int:
     """The number of pairs whose cost is not 0; of the listed pairs, if there is a background. O(pairs)"""
     if p.matrix is not None:

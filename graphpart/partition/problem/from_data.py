@@ -26,6 +26,7 @@ from graphpart.partition.problem.misreadings import check_name, check_requiremen
 from graphpart.partition.problem.origin import Origin
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import checked_costs
+from graphpart.partition.problem.thresholds import path_threshold
 
 __all__ = ["FromData"]
 
@@ -103,8 +104,8 @@ class FromData(PairCosts):
         groups : str or list of str, or as in the constructor
             The columns of `elements` that hold the groups, such as the source of each record.
         group_cost, max_size, n_clusters
-            As in the constructor. Like `missing`, `group_cost` is a cost: ``log((1 - q) / q)`` if probabilities are
-            given and q is the share of duplicates among pairs of one source that are scored as high as others.
+            As in the constructor. Like `missing`, `group_cost` is a cost: for probabilities ``log2((1 - q) / q)``, where
+            q is the share of elements that have a duplicate in their own group; 4.25 if this is 5%.
 
         Returns
         -------
@@ -180,7 +181,7 @@ class FromData(PairCosts):
         cls,
         data: Any,
         weight: str = "weight",
-        threshold: float = 0.0,
+        threshold: float | None = None,
         nodes: Iterable[Hashable] | None = None,
         *,
         left: Hashable | None = None,
@@ -207,8 +208,10 @@ class FromData(PairCosts):
             row is a pair, see :meth:`from_frame`.
         weight : str
             The edge attribute, or column, that holds the similarity.
-        threshold : float
-            Pairs with a larger similarity attract, pairs with a smaller one repel.
+        threshold : float, optional
+            Pairs with a larger similarity attract, pairs with a smaller one repel. Required if not all pairs have a
+            similarity. For a matrix of all pairs, the default is chosen such that similar pairs are separated from
+            others best (:func:`graphpart.estimators.path_threshold`); ``repr`` of the problem tells it.
         nodes : iterable of n hashables, optional
             Names of the elements of a matrix, see :meth:`from_matrix`, or all elements of a data frame.
         left, right : str, optional
@@ -226,8 +229,10 @@ class FromData(PairCosts):
         >>> p.evaluate([0, 0, 0]), p.evaluate([0, 0, 1])
         (0.0, -0.25)
         """
-        if not isinstance(threshold, Real) or not math.isfinite(threshold):
+        if threshold is not None and (not isinstance(threshold, Real) or not math.isfinite(threshold)):
             raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
+        if threshold is None and (left is not None or hasattr(data, "is_directed") or hasattr(data, "tocoo")):
+            raise InvalidOption("similarity without threshold: expected the similarity from which on a pair attracts")
         implicit = {"missing": missing, "background": background}
         demands = {"groups": groups, "group_cost": group_cost, "max_size": max_size, "n_clusters": n_clusters}
         required = {"must_join": must_join, "must_cut": must_cut, "dense": dense, **implicit}
@@ -264,15 +269,20 @@ class FromData(PairCosts):
             )
         given, nodes = matrix_and_names(data, nodes)
         costs, _ = symmetric(given, copy=True)
-        np.subtract(threshold, costs, out=costs)
+        limit = path_threshold(costs, similarity=True) if threshold is None else threshold
+        np.subtract(limit, costs, out=costs)
         np.fill_diagonal(costs, 0.0)
         names = names_of(nodes, len(costs))
         obey = obeyed(names, **demands)
         dense = True if dense is None else dense
         if dense and obey["groups"] is None:
-            return cls.of_matrix(names, costs, must_join, must_cut, limits=obey["limits"])
-        u, v = np.triu_indices(len(costs), 1)
-        return cls.of_pairs(names, u, v, costs[u, v], must_join, must_cut, dense, **obey)
+            p = cls.of_matrix(names, costs, must_join, must_cut, limits=obey["limits"])
+        else:
+            u, v = np.triu_indices(len(costs), 1)
+            p = cls.of_pairs(names, u, v, costs[u, v], must_join, must_cut, dense, **obey)
+        if threshold is None:
+            p._told = {"threshold": f"{limit:.4g} (from the data)"}
+        return p
 
     @classmethod
     def from_scipy(

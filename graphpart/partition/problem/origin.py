@@ -1,7 +1,7 @@
 """What the costs of a problem were made from: a column of scores, or a grid of affinities.
 
-Costs are monotone functions of scores, so that a score is computed from its cost and takes no memory. Reports and doubts
-show it beside the cost.
+Costs are monotone functions of scores, so that a score is computed from its cost and takes no memory. Reports and
+doubts show it beside the cost.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ class PairCosts(Shown):
         "_magnitude",
         "_must_cut",
         "_rows",
+        "_told",
         "_zeros",
         "background",
         "cost",
@@ -223,6 +224,7 @@ class PairCosts(Shown):
         self._must_cut: NDArray[np.int32] | None = None
         self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
         self._zeros = frozen(np.zeros((0, 2), np.int32))
+        self._told: dict[str, Any] = {}  # what a constructor chose, for `repr`
 
     def _indices(self, pairs: Pairs, what: str = "must_join or must_cut") -> NDArray[np.int32]:
         """Pairs of nodes as an (k, 2) array of indices, smaller first."""

@@ -4,13 +4,13 @@ from graphpart.kernels.contraction cimport Shrinking
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef struct Scratch:
-    bint exact                  # all sums are
+    bint exact                  # whether all sums are exact
     double* common_a            # costs of common neighbours of the pair under consideration
     double* common_b
     offset_t* attracted_from    # compressed rows of negative entries, while pairs are cut
     element_t* attracted
-    # The background of two elements is the sum over k channels of beta * g[a] * h[b], all of them not negative. Weights
-    # are not rounded to integers, as those of local search are: what is proven has to hold for the costs as they are.
+    # The background of two elements is the sum over k channels of beta * g[a] * h[b]; no factor is negative. Unlike in
+    # local search, weights are not rounded to integers: a proof has to hold for the costs as they are.
     Py_ssize_t k                # 0 without a background
     const double* beta
     double* g                   # k for each element
@@ -84,7 +84,7 @@ cdef inline double finite_prices(const Scratch* t, element_t a) noexcept nogil:
 
 
 cdef inline double weight_of(const Shrinking* g, const Scratch* t, element_t a) noexcept nogil:
-    """The sum of absolute costs of an element, at least."""
+    """An upper bound on the sum of absolute costs of an element."""
     return g.rows[a].weight + background(t, a, t.total) + finite_prices(t, a)
 
 

@@ -2,11 +2,12 @@
 
 The statement of each criterion, and why it holds, is in `persistency.py`.
 
-With a background that repels, in channels (see _pair_criteria.pxd), there are joins of pairs and of sets only. Joining
-elements adds their weights, and the background within a set follows from the weights of its members. What a weighted
-mean of moves loses at an element that is in neither row is the largest of three linear functions of its two backgrounds
-and 0. So over all such elements and channels it is at most the sum of what each channel alone would lose, which follows
-from the sum of their weights. In the same way, of a group only the number of its members that are in neither row matters.
+With a background that repels, in channels (see _pair_criteria.pxd), the kernel only joins pairs and sets. Joining
+elements adds their weights, and the background within a set follows from the weights of its members. At an element x
+that is in neither row, a weighted mean of moves loses at most the largest of 0 and three linear functions of the
+backgrounds between x and the two elements. So the loss at all such x is at most the sum of the losses that each channel
+alone would cause, and these follow from the sum of the weights of all such x. In the same way, of a group only the
+number of its members that are in neither row matters.
 """
 
 import numpy as np
@@ -29,7 +30,7 @@ from graphpart.partition.reduction._pair_criteria cimport (
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    HOPELESS = 2                # a set is given up once what it has to outweigh is so many times what its seed had
+    HOPELESS = 2                # times what the seed had to outweigh: a set that has to outweigh more is given up
 
 cdef double ROUNDING = 2.0**-51
 
@@ -42,8 +43,8 @@ cdef struct Cut:
 cdef struct Work:
     Shrinking g
     Scratch scratch
-    double* pull                # with a background, of each element: the sum of all that attracts it,
-    uint8_t* dirty              # unless it has changed
+    double* pull                # with a background, for each element: the sum of all attraction to it,
+    uint8_t* dirty              # and whether this sum has to be computed again
     Ring pairs                  # elements whose pairs have to be looked at
     Ring seeds                  # elements from which a set has to be grown
     element_t* join_a
@@ -58,7 +59,7 @@ cdef struct Work:
 # ------------------------------------------------------------------------------------------------------- the work queue
 
 cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
-    """Contract a and b, and queue what has to be looked at again: the result and its neighbours."""
+    """Contract a and b, and queue the result and its neighbours, which have to be looked at again."""
     cdef element_t kept = shrinking_contract(&w.g, a, b), gone = b if kept == a else a
     cdef Row* row
     cdef Py_ssize_t i, k = w.scratch.k
@@ -92,13 +93,14 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
 
 
 cdef inline double between(Work* w, element_t a, element_t b, double cost) noexcept nogil:
-    """The whole cost of a pair, of which so much is listed."""
+    """The cost of a pair with its background and its groups; `cost` is the listed part."""
     if not w.scratch.k:
         return cost
     return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) + paid_by(&w.scratch, a, b)
 
 
 cdef double pull_of(Work* w, element_t a) noexcept nogil:
+    """The sum of all attraction to an element, with a background."""
     cdef Row* row = &w.g.rows[a]
     cdef Py_ssize_t j
     if w.dirty[a]:
@@ -110,7 +112,7 @@ cdef double pull_of(Work* w, element_t a) noexcept nogil:
 
 
 cdef inline double attraction_of(Work* w, element_t a) noexcept nogil:
-    """The sum of all that attracts an element."""
+    """The sum of all attraction to an element."""
     return pull_of(w, a) if w.scratch.k else w.g.rows[a].attraction
 
 
@@ -157,7 +159,7 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
     if t.groups:
         put_memberships(t, a, t.of_a, 1.0)
         put_memberships(t, b, t.of_b, 1.0)
-    if not t.exact:         # sums of weights over all elements have to be exact up to this, too
+    if not t.exact:         # the sums of weights of all elements are rounded, too
         room -= 4 * (ROUNDING * (64 + p.terms + q.terms + g.n) * (weight_of(g, t, a) + weight_of(g, t, b)) + 1e-290)
     for c in range(k):
         t.mass[c] = t.total[c] - t.h[a * k + c] - t.h[b * k + c]
@@ -240,7 +242,7 @@ cdef inline bint cannot_leave(Work* w, element_t a, element_t b, double cost) no
 
 
 cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
-    """Join pairs that criteria for pairs prove, until none does any more. False if stopped before."""
+    """Join each pair that a criterion for pairs proves, until there is none. False if stopped before."""
     cdef element_t a, b, kept
     cdef Py_ssize_t j
     cdef Row* row
@@ -276,7 +278,7 @@ cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
 
 
 cdef bint settle_cuts(Work* w, Stopping stopping) noexcept nogil:
-    """Cut pairs that criteria for pairs prove, until none does any more. False if stopped before."""
+    """Cut each pair that a criterion for pairs proves, until there is none. False if stopped before."""
     cdef element_t a, b
     cdef Py_ssize_t j
     cdef Row* row
@@ -296,7 +298,7 @@ cdef bint settle_cuts(Work* w, Stopping stopping) noexcept nogil:
 
 
 cdef void forbid(Work* w, element_t a, element_t b, int why) noexcept nogil:
-    """Make the cost of a pair infinite, which may prove others."""
+    """Make the cost of a pair infinite, and queue its elements: other pairs may be proven now."""
     cdef Cut* more
     if w.cut == w.cut_room:
         more = <Cut*>realloc(w.cuts, (2 * w.cut_room + 1024) * sizeof(Cut))
@@ -326,13 +328,13 @@ cdef struct Set:
     Py_ssize_t size, largest
     int64_t* mark               # 2 * stamp: next to the set; 2 * stamp + 1: in it
     int64_t stamp
-    element_t* around           # all that it attracts
-    Py_ssize_t rim
-    element_t* place            # of a member
+    element_t* around           # the elements that it attracts
+    Py_ssize_t rim              # their number
+    element_t* place            # position of a member in `members`
     double* attraction          # of an element to the set
     double* repulsion
     element_t* cuts
-    double* known               # with a background: that part of it which is in the two sums above
+    double* known               # with a background: the part of it that the two sums above contain
     double* matrix              # for minimum cuts
     # sums over pairs that leave the set
     double outer_attraction
@@ -363,7 +365,7 @@ cdef inline void reach(Work* w, Set* s, element_t x) noexcept nogil:
 
 
 cdef inline double unlisted(Work* w, Set* s, element_t x) noexcept nogil:
-    """The background of an element with the members that it has no listed pair with."""
+    """The background and the groups between an element and the members with which it has no listed pair."""
     cdef double total = background(&w.scratch, x, w.scratch.mass) - s.known[x]
     return total + paid_with(&w.scratch, x, w.scratch.of_set) if w.scratch.groups else total
 
@@ -423,7 +425,7 @@ cdef inline double set_slack(Work* w, Set* s) noexcept nogil:
 
 
 cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept nogil:
-    """The element whose inclusion lowers most, or raises least, what the set has to outweigh; -1 if there is none."""
+    """The element whose inclusion lowers most, or raises least, the sum that the set has to outweigh; -1 for none."""
     cdef Py_ssize_t j, kept = 0, k = w.scratch.k
     cdef element_t x, best = -1
     cdef double gain, most = -INFINITY
@@ -455,7 +457,7 @@ cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept no
 
 
 cdef bint grow_subgraph(Work* w, Set* s, element_t a, Stopping stopping) noexcept nogil:
-    """Grow a set from an element until it is proven joined, and join it. False if that does not come to pass."""
+    """Grow a set from an element until it is proven joined, and join it. False if no such set is proven."""
     cdef double needed, most = HOPELESS * attraction_of(w, a)
     cdef Py_ssize_t i
     cdef element_t x = a, kept
@@ -498,7 +500,7 @@ cdef bint grow_cut(Work* w, Set* s, element_t a) noexcept nogil:
 
 
 cdef void grow_apart(Work* w, Set* s, element_t a) noexcept nogil:
-    """Grow a set from an element, and cut its pairs that cost more than all that attracts anything in the set."""
+    """Grow a set from an element; cut pairs of the element that cost more than all attraction across the border."""
     cdef Row* row = &w.g.rows[a]
     cdef Py_ssize_t j
     cdef element_t x = a
@@ -530,7 +532,7 @@ cdef double least_inside(Set* s) noexcept nogil:
 
 
 cdef double cut_inside(Work* w, Set* s) noexcept nogil:
-    """The least attraction between two parts of the set."""
+    """The least attraction between two parts of the set: a minimum cut."""
     cdef Py_ssize_t i, j, k = s.size
     cdef Row* row
     cdef element_t x
@@ -550,7 +552,7 @@ cdef double cut_inside(Work* w, Set* s) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------- the whole
 
 cdef bint settle_joins(Work* w, Set* s, Stopping stopping) noexcept nogil:
-    """Join what any criterion proves, the cheap ones first, until none does any more. False if stopped before."""
+    """Join whatever a criterion proves, cheap criteria first, until none proves more. False if stopped before."""
     cdef element_t a
     while settle(w, stopping):
         if w.seeds.size == 0:
@@ -578,7 +580,7 @@ cdef void list_attracted(Work* w) noexcept nogil:
 
 
 cdef bint settle_all_cuts(Work* w, Set* s, Stopping stopping) noexcept nogil:
-    """Cut what any criterion proves. False if stopped before."""
+    """Cut each pair that any criterion proves. False if stopped before."""
     cdef Py_ssize_t a
     list_attracted(w)
     push_all(w, &w.pairs)
@@ -609,11 +611,12 @@ cdef void* start(array):
 
 def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbours, double[::1] costs, bint exact,
                Py_ssize_t largest, Stopping stopping, channels=None, groups=None):
-    """Apply all criteria to compressed rows, which are written to; ((a, b, why) of joins, (a, b, why) of cuts).
+    """Apply all criteria to compressed rows. Return (a, b, why) of joins, and (a, b, why) of cuts.
 
-    Joins are a forest. Elements of cuts stand for all that is joined to them. `exact`: all sums of eighths of costs are.
-    `largest`: elements of a set that is grown. `channels`: (beta, g, h) of a background: (k,), (n, k), (n, k), with k >= 1.
-    `groups`: with channels, (starts, group, count, price), see `graphpart.partition.problem.groups`.
+    The rows are overwritten. Joins are a forest. An element of a cut stands for all elements that are joined to it.
+    `exact` says whether all sums of eighths of costs are exact. A set that is grown has at most `largest` elements.
+    `channels` are (beta, g, h) of a background, of shapes (k,), (n, k) and (n, k), with k >= 1.
+    `groups`, with channels, are (starts, group, count, price), see `graphpart.partition.problem.groups`.
     """
     cdef Work w
     cdef Set s

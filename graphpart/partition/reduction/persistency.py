@@ -60,7 +60,7 @@ from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.derived import connected, keys_of_pairs
 from graphpart.partition.reduction import _persistency
 from graphpart.stopping import Stopping
 
@@ -179,7 +179,7 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
 
 
 def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
-    """See `reduce`."""
+    """`reduce`, within a run."""
     classes = p.must_join_classes()
     q = p.contract(classes) if len(p.must_join) else p
     if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
@@ -209,7 +209,7 @@ def _proof(
 
 
 def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping: Stopping) -> PartitionReduction:
-    """Joins by the criteria that need listed pairs and sums of weights only, and cuts between components."""
+    """Joins by criteria that need only listed pairs and sums of weights, and cuts between components."""
     assert q.background is not None and q.u is not None and q.v is not None
     groups = q.background.groups
     starts, neighbours, costs = q.rows()
@@ -245,11 +245,11 @@ def _cut(
     b: NDArray[np.int32],
     why: NDArray[np.integer[Any]],
 ) -> tuple[SetPartition, NDArray[np.int32], tuple[str, ...]]:
-    """The problem with what must be cut; the pairs of p that are, and why: elements of q are cut, or unattracted."""
+    """The problem q with its required cuts; the pairs of p that are cut; and the criterion for each of these pairs."""
     u, v, cost = q.pairs()
     negative = cost < 0
     component = connected(q.n, u[negative], v[negative])
-    proven, at = np.unique(_keys(a, b, q.n), return_index=True)
+    proven, at = np.unique(keys_of_pairs(a, b, q.n), return_index=True)
     keys = u.astype(np.int64) * q.n + v
     apart = (component[u] != component[v]) | np.isin(keys, proven)
     small = q
@@ -259,15 +259,10 @@ def _cut(
     a, b = labels[u], labels[v]
     criteria = np.zeros(len(u), np.uint8)
     if len(proven):
-        keys = _keys(a, b, q.n)
+        keys = keys_of_pairs(a, b, q.n)
         place = np.minimum(np.searchsorted(proven, keys), len(proven) - 1)
         criteria = np.where(proven[place] == keys, why[at][place], 0).astype(np.uint8)
     criteria[component[a] != component[b]] = COMPONENT
     criteria[cost == 0] = 0
     cut = np.flatnonzero(criteria)
     return small, np.stack([u[cut], v[cut]], 1), tuple(CRITERIA[why] for why in criteria[cut].tolist())
-
-
-def _keys(a: NDArray[np.int32], b: NDArray[np.int32], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys

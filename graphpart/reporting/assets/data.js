@@ -41,7 +41,9 @@ const plural = (count, word) => `${shown(count)} ${word}${count === 1 ? "" : "s"
 /** A packed array: little-endian numbers, or lines of text; gzip, base64. */
 async function unpack(packed) {
   if (!packed) return null;
-  const bytes = Uint8Array.from(atob(packed.gzip), (letter) => letter.charCodeAt(0));
+  const letters = atob(packed.gzip);
+  const bytes = new Uint8Array(letters.length);
+  for (let k = 0; k < letters.length; k++) bytes[k] = letters.charCodeAt(k);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const buffer = await new Response(stream).arrayBuffer();
   if (packed.dtype === "text") return new TextDecoder().decode(buffer).split("\n");

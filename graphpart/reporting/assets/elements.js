@@ -63,24 +63,23 @@ function makeSearch() {
       if (event.key === "Enter") list.querySelector("button")?.click();
     },
   });
-  const unsure = [...(elements.doubt ?? [])]
-    .map((doubt, i) => [doubt, i])
-    .filter(([doubt]) => Number.isFinite(doubt))
-    .sort((a, b) => a[0] - b[0]);
+  const { doubt } = elements;
+  let unsure = null; // sorted once it is asked for
   let next = 0;
   const least = make(
     "button",
     {
       type: "button",
       onclick: () => {
-        choose(unsure[next % unsure.length][1]);
+        unsure ??= [...doubt.keys()].filter((i) => Number.isFinite(doubt[i])).sort((a, b) => doubt[a] - doubt[b] || a - b);
+        choose(unsure[next % unsure.length]);
         next++;
       },
     },
     `Next least sure ${word}`,
   );
   const tools = [make("label", { for: input.id }, `Search for ${word === "element" ? "an element" : "a variable"}`), input];
-  if (unsure.length) tools.push(least);
+  if (doubt?.some(Number.isFinite)) tools.push(least);
   box.append(make("div", { class: "controls", role: "search" }, ...tools, status), list, detail);
 
   function search() {

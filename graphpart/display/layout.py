@@ -18,7 +18,11 @@ GAP = 0.8  # between parts, in units of the smallest radius
 
 
 def parts_in_rows(
-    radius: Floats, u: NDArray[np.integer], v: NDArray[np.integer], shape: float = 2.0
+    radius: Floats,
+    u: NDArray[np.integer],
+    v: NDArray[np.integer],
+    shape: float = 2.0,
+    parts: NDArray[np.integer] | None = None,
 ) -> tuple[Floats, Floats]:
     """Places of points that lines link: each connected part by springs, the parts in rows, the largest first.
 
@@ -30,6 +34,8 @@ def parts_in_rows(
         Lines.
     shape : float
         About width over height of the whole.
+    parts : ndarray of int, shape (n,), optional
+        The part of each point; default: the connected parts.
 
     Returns
     -------
@@ -47,9 +53,12 @@ def parts_in_rows(
     G = nx.Graph()
     G.add_nodes_from(range(n))
     G.add_edges_from(zip(u.tolist(), v.tolist(), strict=True))
-    parts = [np.array(sorted(part)) for part in nx.connected_components(G)]
+    if parts is None:
+        members = [np.array(sorted(part)) for part in nx.connected_components(G)]
+    else:
+        members = [np.flatnonzero(parts == k) for k in np.unique(parts)]
     places, reach = [], []
-    for part in parts:
+    for part in members:
         own = np.zeros((len(part), 2))
         if len(part) > 1:
             position = nx.spring_layout(G.subgraph(part.tolist()), seed=0, iterations=60)
@@ -64,7 +73,7 @@ def parts_in_rows(
     centre_x, centre_y = _rows(np.array(reach)[order], shape)
     x, y = np.empty(n), np.empty(n)
     for at, k in enumerate(order.tolist()):
-        x[parts[k]], y[parts[k]] = centre_x[at] + places[k][:, 0], centre_y[at] + places[k][:, 1]
+        x[members[k]], y[members[k]] = centre_x[at] + places[k][:, 0], centre_y[at] + places[k][:, 1]
     return x, y
 
 
