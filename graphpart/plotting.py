@@ -74,9 +74,10 @@ class Factors(Protocol):
     @property
     def n(self) -> int: ...
 
-    scope: Any
-    scope_start: Any
-
+    @property
+    def scope(self) -> Any: ...
+    @property
+    def scope_start(self) -> Any: ...
     @property
     def m(self) -> int: ...
     @property
@@ -148,7 +149,7 @@ def plot_partition(problem: Costs, partition: Any = None, ax: Axes | None = None
     if ax is None:
         ax = _pyplot().figure(layout="constrained").add_subplot()
     if kind == "image":
-        draw_labels(*grid, labels, ax)
+        _draw_labels(grid, labels, ax)
     else:
         {"graph": _draw_graph, "matrix": _draw_matrix, "map": _draw_map}[kind](problem, labels, ax)
     clusters = "" if labels is None else f", {plural(int(labels.max(initial=-1)) + 1, 'cluster')}"
@@ -193,8 +194,8 @@ def plot_changes(problem: Costs, before: Any, after: Any, axes: Any = None) -> A
     grid, changed = _grid_of(problem), int((~same).sum())
     titles = [f"{what}: {plural(len(s), 'cluster')}" for what, s in zip(("before", "after"), sizes, strict=True)]
     if grid is not None:
-        draw_labels(*grid, old, axes[0])
-        draw_labels(*grid, colour[new], axes[1])
+        _draw_labels(grid, old, axes[0])
+        _draw_labels(grid, colour[new], axes[1])
     else:
         kept = _most_changed(old, new, same) if problem.n > LARGEST_CHANGES else np.arange(problem.n)
         part = problem.restrict(kept)
@@ -226,12 +227,12 @@ def _grid_of(problem: Costs) -> Any:
     return grid_of(problem.nodes, u, v, shape)
 
 
-def draw_labels(row: Any, column: Any, labels: Any, ax: Axes) -> None:
+def _draw_labels(grid: Any, labels: Any, ax: Axes) -> None:
     """Draw labels on a grid as a picture, with outlines between them where there is room."""
     from matplotlib.collections import LineCollection
 
-    codes = np.full((int(row.max()) + 1, int(column.max()) + 1), -1, np.int64)
-    codes[row, column] = labels
+    codes = np.full((int(grid[0].max()) + 1, int(grid[1].max()) + 1), -1, np.int64)
+    codes[grid] = labels
     shown = np.where(codes >= 0, codes * 7 % 20, np.nan) if codes.max() >= 20 else np.where(codes >= 0, codes, np.nan)
     ax.imshow(shown, cmap="tab20", vmin=0, vmax=19, interpolation="nearest")
     ax.set_xlabel("column")

@@ -250,7 +250,7 @@ def _pairs(totals: PairTotals, order: Integers, remarks: list[str]) -> dict[str,
     count = int(totals.kinds.sum())
     if len(u) > PAIRS:
         rank = np.lexsort((-np.abs(cost), kind < 2))  # those against the partition come first
-        u, v, cost = (array[rank[:PAIRS]] for array in (u, v, cost))
+        u, v, cost = u[rank[:PAIRS]], v[rank[:PAIRS]], cost[rank[:PAIRS]]
     if len(u) < count:
         remarks.append(
             f"The page has {number(len(u))} of {plural(count, 'pair')} with a cost other than 0: those against the "
