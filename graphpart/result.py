@@ -154,7 +154,9 @@ class Result(Shown):
 
 @dataclass(frozen=True, repr=False)
 class PartitionResult(Result):
-    """A :class:`Result` whose labels name subsets, also called clusters: 0, 1, ... in order of first appearance.
+    """A :class:`Result` whose labels name subsets, also called clusters.
+
+    Clusters are called 0, 1, and so on, in order of their first appearance.
 
     If the start of the method was a result, clusters keep their numbers from it as far as they share elements, so that
     a number may be missing, and new clusters have numbers above all old ones.

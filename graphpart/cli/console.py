@@ -18,6 +18,7 @@ __all__ = [
     "INTERRUPTED",
     "Batch",
     "OutputError",
+    "check_input",
     "discard_output",
     "emit",
     "emit_json",
@@ -33,6 +34,12 @@ _files: list[str | None] = [None]  # that are being worked on, the last one now
 
 class OutputError(OSError):
     """Standard output cannot be written."""
+
+
+def check_input(file: str) -> None:
+    """Raise OSError if standard input is wanted where there is none."""
+    if file == "-" and sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "<stdin>")
 
 
 def emit(text: str, flush: bool = True) -> None:

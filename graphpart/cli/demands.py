@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from graphpart.cli.console import check_input
 from graphpart.errors import FormatError, GraphPartError, InvalidOption, InvalidProblem
 
 __all__ = ["add_arguments", "flag", "obeying", "wanted"]
@@ -103,7 +104,6 @@ def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
     FormatError
         If a table does not fit.
     """
-    from graphpart.cli.files import check_input
     from graphpart.io.elements import read_elements, read_named_pairs
     from graphpart.partition.problem.requirements import with_elements
     from graphpart.solve import problem_kind

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from graphpart.cli import demands
-from graphpart.cli.console import OutputError, emit, say, shown
+from graphpart.cli.console import OutputError, check_input, emit, say, shown
 from graphpart.errors import FormatError, InvalidOption
 from graphpart.solve import problem_kind
 
 __all__ = [
-    "check_input",
     "check_reports",
     "check_writable",
     "labels_files",
@@ -204,12 +202,6 @@ def write_text(text: str, file: str) -> None:
 
     with writing(file), replacing(file) as stream:
         stream.write(text.encode())
-
-
-def check_input(file: str) -> None:
-    """Raise OSError if standard input is wanted where there is none."""
-    if file == "-" and sys.stdin is None:
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "<stdin>")
 
 
 def read_model(file: str) -> Any:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import number, plural
-from graphpart.reporting.charts import COLOURS, Chart, figure, source
 from graphpart.display.layout import parts_in_rows
+from graphpart.reporting.charts import COLOURS, Chart, figure, source
 from graphpart.reporting.pair_totals import PairTotals
 from graphpart.reporting.pictures import ATTRACT, REPEL, box_of
 

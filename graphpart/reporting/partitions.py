@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
 from graphpart.display import number, plural
+from graphpart.display.grids import grid_of
 from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
 from graphpart.reporting.cluster_map import chosen_clusters, map_chart
 from graphpart.reporting.doubtful import PairRows, decisions_table, elements_table
-from graphpart.display.grids import grid_of
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.pair_totals import KINDS, PairTotals, pair_totals
 from graphpart.reporting.payload import packed, packed_costs, packed_names, rounded, short
@@ -250,7 +250,7 @@ def _pairs(totals: PairTotals, order: Integers, remarks: list[str]) -> dict[str,
     count = int(totals.kinds.sum())
     if len(u) > PAIRS:
         rank = np.lexsort((-np.abs(cost), kind < 2))  # those against the partition come first
-        u, v, cost = (array[rank[:PAIRS]] for array in (u, v, cost))
+        u, v, cost = u[rank[:PAIRS]], v[rank[:PAIRS]], cost[rank[:PAIRS]]
     if len(u) < count:
         remarks.append(
             f"The page has {number(len(u))} of {plural(count, 'pair')} with a cost other than 0: those against the "
