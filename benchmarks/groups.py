@@ -34,7 +34,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import splink
 from real import INSTANCES
 
 import graphpart as gp
@@ -85,6 +84,7 @@ def greedy(n: int, u: Any, v: Any, similarity: Any, source: Any) -> list[int]:
 def best_links(n: int, u: Any, v: Any, similarity: Any, source: Any) -> list[int]:
     """splink's clusters by single best links; its own time includes DuckDB."""
     import pandas as pd
+    import splink
 
     names = np.array([f"s{k}" for k in range(source.max() + 1)])[source]
     records = pd.DataFrame({"unique_id": np.arange(n), "source_dataset": names})
@@ -108,7 +108,9 @@ def places(options: argparse.Namespace) -> Iterator[Row]:
     import logging
 
     import pandas as pd
+    import splink  # not on the clock
 
+    assert splink
     logging.getLogger("splink").setLevel(logging.WARNING)
     folder = INSTANCES / "records"
     if not folder.is_dir():
