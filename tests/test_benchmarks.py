@@ -256,7 +256,8 @@ def test_groups_quick(tmp_path):
     """Without peers: groups, explicit cuts and none."""
     done = peers("cuts", "--quick", "--csv", str(tmp_path / "groups.csv"), script=PEERS.with_name("groups.py"))
     assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader((tmp_path / "groups.csv").open(newline="")))
+    with (tmp_path / "groups.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
     assert len(rows) == 9 and {row["method"] for row in rows} == {"no groups", "groups", "explicit cuts"}
     costs = {row["work"]: row["quality"] for row in rows if row["method"] == "explicit cuts"}
     joined = "groups and cuts, 300 elements: greedy_joining"
