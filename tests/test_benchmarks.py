@@ -250,3 +250,15 @@ def test_runs_in_parts(tmp_path):
     assert costs["solve", "planted"] == pytest.approx(costs["whole", "planted"], rel=1e-3)
     with table.open(newline="") as stream:
         assert [row["command"] for row in csv.DictReader(stream)] == ["solve", "whole", "solve", "components"]
+
+
+def test_groups_quick(tmp_path):
+    """Without peers: groups, explicit cuts and none."""
+    done = peers("cuts", "--quick", "--csv", str(tmp_path / "groups.csv"), script=PEERS.with_name("groups.py"))
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "groups.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 9 and {row["method"] for row in rows} == {"no groups", "groups", "explicit cuts"}
+    costs = {row["work"]: row["quality"] for row in rows if row["method"] == "explicit cuts"}
+    joined = "groups and cuts, 300 elements: greedy_joining"
+    assert next(row["quality"] for row in rows if row["work"] == joined and row["method"] == "groups") == costs[joined]

@@ -222,8 +222,8 @@ class Component:
         self.rounds = self.inequalities = 0
         self.u, self.v, cost = p.pairs()
         used = cost != 0
-        self.complete = full or np.count_nonzero(used) >= COMPLETE_FROM * (p.n * (p.n - 1) // 2)
-        self.complete |= p.limits is not None
+        enough = np.count_nonzero(used) >= COMPLETE_FROM * (p.n * (p.n - 1) // 2)
+        self.complete = full or bool(enough) or p.limits is not None
         self.infeasible = False
         if self.complete and not p.is_dense:
             matrix = matrix_of(p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from typing import Any, Self
 
@@ -12,7 +13,9 @@ from graphpart.partition.problem.embeddings import costs_of_points
 from graphpart.partition.problem.frames import Table, table_of
 from graphpart.partition.problem.from_data import FromData
 from graphpart.partition.problem.inputs import names_of
+from graphpart.partition.problem.limits import obeyed
 from graphpart.partition.problem.pair_costs import Pairs
+from graphpart.partition.problem.requirements import requiring
 
 __all__ = ["FromOthers"]
 
@@ -33,6 +36,10 @@ class FromOthers(FromData):
         *,
         must_join: Pairs = (),
         must_cut: Pairs = (),
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> Self:
         """Build a problem from points, such as embeddings: pairs nearer than a threshold attract, others repel.
 
@@ -53,7 +60,7 @@ class FromOthers(FromData):
             The cosine distance is 1 - the cosine of the angle, from 0 to 2.
         nodes : iterable of n hashables, optional
             Names of the elements; default: the index of a data frame of pandas, else 0, ..., n - 1.
-        must_join, must_cut
+        must_join, must_cut, groups, group_cost, max_size, n_clusters
             As in the constructor.
 
         Raises
@@ -87,7 +94,8 @@ class FromOthers(FromData):
         else:
             p = cls.of_pairs(names_of(nodes, len(X)), *listed, must_join, must_cut, False)
         p._told = {"threshold": f"{limit:.4g}" + ("" if threshold is not None else " (from the data)")}
-        return p
+        obey = obeyed(p.nodes, groups, group_cost, max_size, n_clusters)
+        return requiring(p, groups=obey["groups"], limits=obey["limits"]) if any(obey.values()) else p
 
     @classmethod
     def from_splink(cls, predictions: Any, *, missing: float = 0.0, **options: Any) -> Self:

@@ -193,7 +193,8 @@ class Groups:
         keys = labels[self.element[soft]].astype(np.int64) * len(self) + self.group[soft]
         keys, place = np.unique(keys, return_inverse=True)
         counts = np.bincount(place.ravel(), self.count[soft], len(keys))
-        return keys // max(1, len(self)), self.price[keys % max(1, len(self))], counts
+        subset: Integers = keys // max(1, len(self))
+        return subset, self.price[keys % max(1, len(self))], counts.astype(np.float64, copy=False)
 
     # ------------------------------------------------------------------------------------------------------ deriving
 

@@ -37,12 +37,14 @@ def requiring(
     if groups is not None and p.matrix is not None and p.groups is None:
         u, v, cost = p.listed()
         names = [(p.nodes[a], p.nodes[b]) for a, b in np.concatenate([p.must_join, joins]).tolist()]
-        return p.of_pairs(
+        q = p.of_pairs(
             p.nodes, u, v, cost, names, apart, True, p.offset, p.sense, groups=groups, limits=limits, sizes=p.sizes
         )
+        q.origin, q._told = p.origin, p._told
+        return q
     q = type(p).__new__(type(p))
     q._start(p.nodes, p.offset, p.sense, limits, p.sizes)
-    q._index, q._zeros = p._index, p._zeros
+    q._index, q._zeros, q.origin, q._told = p._index, p._zeros, p.origin, p._told
     if p.matrix is not None:
         q.matrix = p.matrix
         if len(cuts) or groups is not None:
@@ -95,7 +97,9 @@ def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
     to = np.fromiter((place[node] for node in p.nodes), np.int64, p.n)
     u, v, cost = p.listed()
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
-    return p.of_pairs(names, to[u], to[v], cost, joins, (), None, p.offset, p.sense)
+    q = p.of_pairs(names, to[u], to[v], cost, joins, (), None, p.offset, p.sense)
+    q.origin, q._told = p.origin, p._told
+    return q
 
 
 def merged_limits(old: Limits | None, new: Limits | None) -> Limits | None:

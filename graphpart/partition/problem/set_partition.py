@@ -409,6 +409,10 @@ class SetPartition(FromOthers):
         stored = "as a matrix" if self.is_dense else "with a cost"
         if self.background is not None:
             stored += f", {self.background!r}"
+        elif self.groups is not None:
+            stored += f", {self.groups!r}"
+        if self.limits is not None:
+            stored += f", {self.limits}"
         return f"{type(self).__name__}: {plural(self.n, 'element')}, {plural(self.m, 'pair')} {stored}"
 
     def _facts(self) -> dict[str, Any]:
