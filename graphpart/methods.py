@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from graphpart.errors import InvalidOption, unknown
+from graphpart.errors import InvalidOption, nearest, unknown
 from graphpart.result import Result
 
 __all__ = ["METHODS", "Method", "find_method", "find_name", "methods_for", "other_names"]
@@ -63,7 +63,8 @@ class Method:
         known = list(inspect.signature(self.function).parameters)[1:]
         for name in options:
             if name not in known:
-                raise InvalidOption(f"method {self.name} takes no {name}: expected one of {', '.join(sorted(known))}")
+                some = ", ".join(sorted(known))
+                raise InvalidOption(f"method {self.name} takes no {name}: expected one of {some}{nearest(name, known)}")
         if seed is not None:
             if not hasattr(seed, "__index__") or seed < 0:
                 raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")
@@ -91,7 +92,8 @@ ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a fa
 
 METHODS: tuple[Method, ...] = (
     Method("auto", "partition", "graphpart.partition.default:auto",
-           "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"})),
+           "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"}),
+           limits=True),
     Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL,
            limits=True, also=("gaec",)),
@@ -102,7 +104,7 @@ METHODS: tuple[Method, ...] = (
            "sequences of moves, cut back to their best prefix", LOCAL, limits=True),
     Method("exact", "partition", "graphpart.partition.proving:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True,
-           also=("branch-and-cut",)),
+           limits=True, also=("branch-and-cut",)),
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
            "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL,
@@ -110,14 +112,17 @@ METHODS: tuple[Method, ...] = (
     Method("multilevel", "partition", "graphpart.partition.local_search.multilevel:multilevel",
            "moves of elements, then of sets of them, level by level, as Louvain and Leiden do", LOCAL | {"seed"},
            limits=True, also=("louvain", "leiden")),
+    Method("mutex-watershed", "partition", "graphpart.partition.local_search.mutexes:mutex_watershed",
+           "the strongest pairs first: those that attract join, those that repel exclude that",
+           also=("mws",)),
     Method("search", "partition", "graphpart.partition.anytime_search.search:search",
            "simulated annealing, recombination and populations, for as long as there is time", LOCAL | {"seed"},
            anytime=True, limits=True),
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
-           also=("mip", "integer-program")),
+           limits=True, also=("mip", "integer-program")),
     Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
-           "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS,
+           "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS, limits=True,
            also=("enumeration",)),
     Method("auto", "crf", "graphpart.crf.choosing:auto",
            "what is exact where the structure allows it; else bounds, moves and search",

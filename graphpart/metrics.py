@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import html_of, number
 from graphpart.errors import InvalidPartition
 from graphpart.result import Result
 
 __all__ = [
     "Comparison",
+    "adapted_rand_error",
     "adjusted_rand_index",
     "compare",
+    "information_of_counts",
     "label_codes",
     "pair_scores",
     "rand_index",
@@ -30,6 +33,7 @@ __all__ = [
 ]
 
 Codes = NDArray[np.int64]
+BEST = dict.fromkeys(("variation", "false"), "0 bits: equal")
 
 
 class Contingency(NamedTuple):
@@ -84,6 +88,14 @@ class Comparison:
     cuts_recall: float
     cuts_f1: float
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        counts = ("elements", "true_subsets", "subsets")
+        title = ", ".join(f"{number(getattr(self, name))} {name.replace('_', ' ')}" for name in counts)
+        measures = [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self) if f.name not in counts]
+        rows = [(name, f"{value:.4g}", BEST.get(name.split()[0], "1: equal")) for name, value in measures]
+        return html_of(f"Comparison: {title}", {}, ("measure", "value", "best"), rows)
+
 
 def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     """Compare a partition with the truth by all measures at once.
@@ -92,7 +104,8 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     ----------
     truth, partition
         Labels of n elements in the same order, a Result, a mapping from nodes to labels, or a list of sets of nodes.
-        If both name nodes, they are matched by name; the partition may have more nodes than the truth.
+        Also two arrays of the same shape: labels of the pixels of a picture, or the voxels of a volume. If both name
+        nodes, they are matched by name; the partition may have more nodes than the truth.
     missing : any
         The label of elements whose true label is not known; None and NaN always mean this. If the truth is a list of
         sets or a mapping, elements that are not in it have no known label either.
@@ -158,6 +171,43 @@ def variation_of_information(truth: Any, partition: Any, *, missing: Any = -1) -
     return _information(_contingency(*_aligned(truth, partition, missing)))
 
 
+def adapted_rand_error(truth: Any, partition: Any, *, missing: Any = -1) -> tuple[float, float, float]:
+    """One minus the F1 score of joins, their precision and their recall (Arganda-Carreras et al. 2015).
+
+    Arguments as for :func:`compare`. For segmented volumes whose unlabelled voxels are 0, say ``missing=0``.
+
+    Examples
+    --------
+    >>> adapted_rand_error([0, 0, 1, 1], [0, 1, 2, 2])
+    (0.33333333333333337, 1.0, 0.5)
+    """
+    scores = pair_scores(truth, partition, missing=missing)
+    return 1 - scores["joins_f1"], scores["joins_precision"], scores["joins_recall"]
+
+
+def information_of_counts(truth: Any, partition: Any, counts: Any) -> tuple[float, float]:
+    """The variation of information, as false cuts and false joins in bits, of labels that occur together so many times.
+
+    Parameters
+    ----------
+    truth, partition : array_like of int, shape (k,)
+        Pairs of labels; a pair may occur again.
+    counts : array_like of int, shape (k,)
+        Numbers of elements with these labels: the voxels of a region, for example.
+
+    Examples
+    --------
+    >>> information_of_counts([0, 0, 1], [0, 1, 2], [1, 1, 2])
+    (0.5, 0.0)
+    """
+    a, b, number = (np.asarray(x) for x in (truth, partition, counts))
+    if a.ndim != 1 or a.shape != b.shape or a.shape != number.shape:
+        raise InvalidPartition(
+            f"labels have shapes {a.shape} and {b.shape}, counts {number.shape}: expected equal ones"
+        )
+    return _information(_contingency(label_codes(a), label_codes(b), number))
+
+
 def pair_scores(truth: Any, partition: Any, *, missing: Any = -1) -> dict[str, float]:
     """Precision, recall and F1 of the decisions on pairs; arguments as for :func:`compare`.
 
@@ -175,7 +225,7 @@ def label_codes(labels: Any, missing: Any = -1) -> Codes:
     Parameters
     ----------
     labels : array_like, shape (n,)
-        Numbers, strings, or any hashables.
+        Numbers, strings, or any hashables. Arrays of more axes, such as labelled pictures, become flat.
     missing : any
         The label that counts as missing; None and NaN always do.
 
@@ -185,16 +235,29 @@ def label_codes(labels: Any, missing: Any = -1) -> Codes:
     [1, -1, 0, 1]
     """
     array = np.asarray(labels if hasattr(labels, "__array__") else _listed(labels))
-    if array.ndim != 1:
+    if array.ndim == 0 or (array.ndim > 1 and not isinstance(labels, np.ndarray)):
         raise InvalidPartition(f"labels have shape {array.shape}: expected (n,)")
+    array = array.ravel()
     if array.dtype.kind == "O":
         return _codes_of_objects(array.tolist(), missing)
     known = array == array  # false for NaN only
     if missing is not None and not (isinstance(missing, str) ^ (array.dtype.kind in "US")):
         known &= array != missing
     codes = np.full(len(array), -1, np.int64)
-    codes[known] = np.unique(array[known], return_inverse=True)[1]
+    codes[known] = _numbered(array[known])
     return codes
+
+
+def _numbered(values: NDArray[Any]) -> Codes:
+    """The place of each value among the distinct ones; whole numbers in a small range are not sorted."""
+    if values.dtype.kind in "iu" and values.size:
+        low, high = int(values.min()), int(values.max())
+        if high - low <= 4 * values.size and high < 2**62:
+            moved = values.astype(np.int64) - low
+            codes: Codes = (np.cumsum(np.bincount(moved) > 0) - 1)[moved]
+            return codes
+    places: Codes = np.unique(values, return_inverse=True)[1]
+    return places
 
 
 def _listed(labels: Any) -> Any:
@@ -247,6 +310,11 @@ def _aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
             raise InvalidPartition("the truth names nodes but the partition does not: expected both or neither")
         if named is not None and not isinstance(partition, np.ndarray):
             raise InvalidPartition("the partition names nodes but the truth does not: expected both or neither")
+    shapes = [
+        np.shape(x) if isinstance(x, np.ndarray) else (len(x),) for x in (truth, partition) if hasattr(x, "__len__")
+    ]
+    if len(shapes) == 2 and shapes[0] != shapes[1] and max(map(len, shapes)) > 1:
+        raise InvalidPartition(f"true labels have shape {shapes[0]}, labels {shapes[1]}: expected equal ones")
     a, b = label_codes(truth, missing), label_codes(partition, missing=None)
     if len(a) != len(b):
         raise InvalidPartition(f"{len(a)} true labels but {len(b)} labels: expected equally many")
@@ -272,12 +340,24 @@ def _by_node(partition: Any) -> Mapping[Hashable, Any] | None:
     return None
 
 
-def _contingency(a: Codes, b: Codes) -> Contingency:
-    """The contingency table, of which only the entries that are not 0 are stored. O(n log n)"""
-    (_, i, truth), (_, j, partition) = (np.unique(x, return_inverse=True, return_counts=True) for x in (a, b))
-    width = max(len(partition), 1)
-    meeting, counts = np.unique(i * np.int64(width) + j, return_counts=True)
-    return Contingency(len(a), meeting // width, meeting % width, counts, truth, partition)
+def _contingency(a: Codes, b: Codes, number: NDArray[Any] | None = None) -> Contingency:
+    """The contingency table, of which only the entries that are not 0 are stored. O(n log n)
+
+    Each element counts once, or as often as `number` says.
+    """
+    i, j = _numbered(a), _numbered(b)
+    width = int(j.max(initial=0)) + 1
+    meeting, place = np.unique(i * np.int64(width) + j, return_inverse=True)
+    ones = np.ones(len(a), np.int64) if number is None else np.asarray(number, np.int64)
+    counts = _added(place, ones, len(meeting))
+    i, j = meeting // width, meeting % width
+    truth, partition = (_added(x, counts, int(x.max(initial=-1)) + 1) for x in (i, j))
+    return Contingency(int(ones.sum()), i, j, counts, truth, partition)
+
+
+def _added(place: Codes, values: Codes, size: int) -> Codes:
+    """The sums of whole numbers by place; exact up to 2**53."""
+    return np.bincount(place, values, size).astype(np.int64)
 
 
 def _decisions(table: Contingency) -> tuple[int, int, int, int]:

@@ -2,7 +2,8 @@
 
 `CorrelationClustering` turns distances or similarities into costs by a threshold. `LearnedPartition` learns costs of
 pairs from elements of known classes, and partitions elements of any classes. Both find the number of subsets
-themselves. `ChainCRF` and `GridCRF` label sequences and pictures.
+themselves. `ChainCRF` and `GridCRF` label sequences and pictures. `Segmenter` learns to join regions of pictures and
+volumes.
 """
 
 from graphpart.errors import MissingDependency
@@ -16,6 +17,15 @@ from graphpart.estimators.chain_crf import ChainCRF
 from graphpart.estimators.correlation_clustering import CorrelationClustering
 from graphpart.estimators.grid_crf import GridCRF
 from graphpart.estimators.learned_partition import LearnedPartition
-from graphpart.estimators.thresholds import otsu_threshold, path_threshold
+from graphpart.estimators.segmenter import Segmenter
+from graphpart.partition.problem.thresholds import otsu_threshold, path_threshold
 
-__all__ = ["ChainCRF", "CorrelationClustering", "GridCRF", "LearnedPartition", "otsu_threshold", "path_threshold"]
+__all__ = [
+    "ChainCRF",
+    "CorrelationClustering",
+    "GridCRF",
+    "LearnedPartition",
+    "Segmenter",
+    "otsu_threshold",
+    "path_threshold",
+]

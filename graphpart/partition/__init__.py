@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from graphpart.partition.local_search.kernighan_lin import kernighan_lin
     from graphpart.partition.local_search.kernighan_lin_pairs import kernighan_lin_pairs
     from graphpart.partition.local_search.multilevel import multilevel
+    from graphpart.partition.local_search.mutexes import mutex_watershed
     from graphpart.partition.problem import SetPartition
     from graphpart.partition.proving import exact
     from graphpart.partition.reduction.persistency import persistency, reduce
@@ -46,6 +47,7 @@ __all__ = [
     "kernighan_lin_pairs",
     "lower_bound",
     "multilevel",
+    "mutex_watershed",
     "persistency",
     "reduce",
     "search",
@@ -67,6 +69,7 @@ WHERE = {
     "kernighan_lin_pairs": "local_search.kernighan_lin_pairs",
     "lower_bound": "bounds.lower_bound",
     "multilevel": "local_search.multilevel",
+    "mutex_watershed": "local_search.mutexes",
     "persistency": "reduction.persistency",
     "reduce": "reduction.persistency",
     "search": "anytime_search.search",

@@ -27,11 +27,11 @@ from graphpart.partition.problem.background import SMALL
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.labels import start_of
+from graphpart.partition.problem.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["better_start", "search"]
+__all__ = ["better_start", "search", "start_within"]
 
 PARAMETERS = SearchParameters()
 
@@ -114,14 +114,7 @@ def search(
     p = _fitting(as_problem(problem, background=True, groups=True, limits=True))
     given = better_start(p, initial, checkpoint)
     contraction = Contraction(p)
-    if given is not None:
-        start = given
-    elif p.background is not None and has_room(p, contraction.sets):
-        start = contraction.sets
-    else:
-        start = joined(p, stopping)
-        if not has_room(p, canonical(start)):
-            start = canonical(contraction.lift(packed(contraction.problem)))
+    start = start_within(p, contraction, given, stopping)
     q = _fitting(contraction.problem)
     labels = contraction.project(start)
     cut = cut_huge(q)  # such that tolerances and temperatures do not follow what nobody will pay
@@ -138,6 +131,21 @@ def search(
         p, contraction.lift(state.labels), stopping, "search", status, lower_bound=bound, start=(start, cost)
     )
     return saved(p, result, checkpoint, labels=False)
+
+
+def start_within(p: SetPartition, contraction: Contraction, given: Labels | None, stopping: Stopping) -> Labels:
+    """Where the search starts: given labels, or elements alone where they are cheap to join, or what joining makes.
+
+    If there are too many clusters then, elements are packed into as few as a problem allows.
+    """
+    if given is not None:
+        return given
+    if p.background is not None and has_room(p, contraction.sets):
+        return contraction.sets
+    start = joined(p, stopping)
+    if has_room(p, canonical(start)):
+        return start
+    return canonical(contraction.lift(packed(contraction.problem)))
 
 
 def _fitting(p: SetPartition) -> SetPartition:

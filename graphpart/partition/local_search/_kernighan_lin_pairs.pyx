@@ -18,6 +18,7 @@ from libc.stdlib cimport qsort
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_fixed
+from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
 from graphpart.kernels.terms cimport Terms, fixed_at, fixed_between, take_terms, terms_move, terms_put, terms_take
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -68,36 +69,16 @@ cdef inline bint before(State* s, element_t a, element_t b) noexcept nogil:
     return x < y or (x == y and a < b)
 
 
-cdef void up(State* s, Py_ssize_t at) noexcept nogil:
-    cdef element_t a = s.heap[at]
-    cdef Py_ssize_t parent
-    while at > 0:
-        parent = (at - 1) >> 1
-        if not before(s, a, s.heap[parent]):
-            break
-        s.heap[at] = s.heap[parent]
-        s.place[s.heap[at]] = <element_t>at
-        at = parent
-    s.heap[at] = a
-    s.place[a] = <element_t>at
+cdef inline bint first_of_two(void* context, const void* one, const void* other) noexcept nogil:
+    return before(<State*>context, (<const element_t*>one)[0], (<const element_t*>other)[0])
 
 
-cdef void down(State* s, Py_ssize_t at) noexcept nogil:
-    cdef element_t a = s.heap[at]
-    cdef Py_ssize_t child
-    while True:
-        child = 2 * at + 1
-        if child >= s.waiting:
-            break
-        if child + 1 < s.waiting and before(s, s.heap[child + 1], s.heap[child]):
-            child += 1
-        if not before(s, s.heap[child], a):
-            break
-        s.heap[at] = s.heap[child]
-        s.place[s.heap[at]] = <element_t>at
-        at = child
-    s.heap[at] = a
-    s.place[a] = <element_t>at
+cdef inline void note_place(void* context, const void* record, Py_ssize_t at) noexcept nogil:
+    (<State*>context).place[(<const element_t*>record)[0]] = <element_t>at
+
+
+cdef inline Heap heap_of(State* s) noexcept nogil:
+    return Heap(s.heap, s.waiting, sizeof(element_t), first_of_two, note_place, s)
 
 
 cdef inline void let_wait(State* s, element_t a) noexcept nogil:
@@ -107,7 +88,7 @@ cdef inline void let_wait(State* s, element_t a) noexcept nogil:
     s.place[a] = <element_t>s.waiting
     s.waiting += 1
     if s.ordered:
-        up(s, s.waiting - 1)
+        heap_rise(heap_of(s), s.waiting - 1, &a)
 
 
 cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept nogil:
@@ -119,7 +100,7 @@ cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept 
 cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* change) noexcept nogil:
     """The element with the smallest change of cost, no longer waiting; -1 if there is none."""
     cdef Py_ssize_t k, at = 0
-    cdef element_t a
+    cdef element_t a, last
     cdef fixed_t least = NONE, value
     if s.waiting == 0:
         return -1
@@ -148,10 +129,12 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
     s.place[a] = DONE
     s.waiting -= 1
     if at < s.waiting:
-        s.heap[at] = s.heap[s.waiting]
-        s.place[s.heap[at]] = <element_t>at
+        last = s.heap[s.waiting]
         if s.ordered:
-            down(s, at)
+            heap_sink(heap_of(s), at, &last)
+        else:
+            s.heap[at] = last
+            s.place[last] = <element_t>at
     return a
 
 
@@ -263,9 +246,9 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         if not s.ordered:
             continue
         if (cost > 0) == (s.label[b] == from_subset):
-            down(s, s.place[b])
+            heap_sink(heap_of(s), s.place[b], &b)
         else:
-            up(s, s.place[b])
+            heap_rise(heap_of(s), s.place[b], &b)
 
 
 cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:

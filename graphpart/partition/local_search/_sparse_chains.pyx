@@ -5,9 +5,10 @@ moves of the neighbours only, and not even these are computed at once: a lower b
 the one pair, and an element is looked at again only when its bound comes first. All sums are exact, in fixed point (see
 kernels/fixed.pxd).
 
-A background changes the moves of all elements whose subset, or target, another one leaves or enters. A bound on that is
-the element's background with what has moved, all taken as positive; it is subtracted from bounds. At the end, all
-elements are looked at once more, since chains start again only where stored pairs lead from what moved.
+With a background, a move changes the best moves of all elements whose own or target subset another element leaves or
+enters. The change is at most the element's background with all elements that have moved, each term taken as positive;
+it is subtracted from bounds. At the end, all elements are looked at once more, since chains start again only at elements
+that a stored pair links to an element that moved.
 
 Groups and limits of subsets (kernels/groups.pxd) may also forbid a subset until another element leaves it. So there is a
 second bound, on moves that were forbidden when the element was looked at. It takes the place of the first when an

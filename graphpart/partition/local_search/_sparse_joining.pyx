@@ -13,10 +13,10 @@ queue is still not above the cost, and is corrected when it comes first. Where t
 only if the sum of what is stored does. The same holds for prices of groups and a largest size (kernels/groups.pxd),
 which forbid a join once and for all.
 
-All of this is memory latency. So what the joins of the pairs ahead in the sorted list will read is prefetched step by
-step: the pair, its elements, the subsets that they are part of by then, their tables, those of neighbours; in the heap,
-what comes near the front. All tables stand in few large pages, and the room of one that is gone, still in the cache,
-serves the next.
+Latency of memory takes most of the time. So the kernel prefetches, step by step, what the next joins in the sorted list
+will read: the pair, its elements, the subsets that contain them by then, the tables of these, and the tables of their
+neighbours; in the heap, the entries near the front. All tables stand in few large pages. The room of a table that is
+gone is still in the cache, and serves the next table.
 """
 
 import numpy as np
@@ -95,6 +95,8 @@ cdef struct Entry:
 
 
 cdef struct Table:
+    # Not a set of kernels/hash_set.pxd: an entry also names a pair, entries are taken out, and most tables are short
+    # lists, whose memory goes from one subset to the next.
     Entry* entries
     element_t size
     element_t capacity      # of a list; minus the number of slots, a power of two, of a hashed table

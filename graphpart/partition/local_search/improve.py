@@ -23,7 +23,7 @@ from graphpart.partition.problem import Labels, SetPartition, as_problem, canoni
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish, settled
-from graphpart.partition.problem.labels import start_of
+from graphpart.partition.problem.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 

@@ -78,7 +78,7 @@ def to_dense(p: Problem) -> Problem:
     check_matrix_fits(p.n)
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
     q = p.of_matrix(p.nodes, matrix_of(p), joins, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes)
-    q._implicit = p
+    q._implicit, q.origin = p, p.origin
     return q
 
 
@@ -131,8 +131,7 @@ def with_missing(p: Problem, missing: float) -> Problem:
         If the problem has a background other than groups, or all pairs are listed.
     """
     groups = p.groups
-    if groups is not None and p._implicit is not None:
-        p = p._implicit  # type: ignore[assignment]
+    p = p.unfolded  # type: ignore[assignment]
     if p.background is not None and len(p.background.beta):
         raise InvalidProblem(f"the problem has a background already: {p.background!r}")
     u, v, cost = p.listed() if groups is None else p.pairs()
@@ -154,8 +153,8 @@ def cut_huge(p: Problem) -> Problem:
     stay the same. Tolerances, which grow with the largest costs, are then not affected by a cost that is never paid.
     """
     limit = HUGE * p.attraction
-    if limit == 0.0 or p.magnitude <= limit:
-        return p
+    if limit == 0.0 or p.magnitude <= limit or (p.limits is not None and p.limits.most is not None):
+        return p  # if there is a largest number of subsets, elements cannot always leave theirs
     if p.background is not None:
         return _cut_huge_groups(p, limit)
     u, v, cost = p.pairs()
@@ -179,6 +178,20 @@ def _cut_huge_groups(p: Problem, limit: float) -> Problem:
 
 
 EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
+
+
+def keys_of_pairs(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
+    """One number for each pair of indices below n, in either order: smaller index times n plus larger index."""
+    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    return keys
+
+
+def pairs_with_cost(p: PairCosts) -> int:
+    """The number of pairs whose cost is not 0; of the listed pairs, if there is a background. O(pairs)"""
+    if p.matrix is not None:
+        return int(np.count_nonzero(p.matrix)) // 2
+    assert p.cost is not None
+    return int(np.count_nonzero(p.cost))
 
 
 def in_fitting_unit(p: Problem) -> tuple[Problem, int]:

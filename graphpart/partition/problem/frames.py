@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidProblem, MissingDependency
+from graphpart.errors import InvalidProblem, MissingDependency, no_column, warn
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.inputs import names_of
 
@@ -119,6 +119,7 @@ def pairs_of_table(
     if (u == v).any():
         row = _first(u == v)
         raise InvalidProblem(f"row {row} pairs {names[int(u[row])]!r} with itself: expected two different elements")
+    _check_kinds(names, left, right)
     if nodes is None:
         if isinstance(names, list) and all(type(name) is int for name in names):  # of a column of objects, for instance
             nodes = sorted(names)  # type: ignore[type-var]
@@ -136,8 +137,7 @@ def pairs_of_table(
 def check_column(table: Table, name: Hashable, where: str = "") -> None:
     """Raise InvalidProblem, which lists the columns, unless a table has one of this name."""
     if name not in table.columns:
-        known = ", ".join(map(repr, table.columns[:20])) + (", ..." if len(table.columns) > 20 else "")
-        raise InvalidProblem(f"no column {name!r}{where}: expected one of {known}")
+        raise InvalidProblem(no_column(name, table.columns, where))
 
 
 def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Callable[[str], Any]]:
@@ -172,6 +172,20 @@ def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Call
         return table.values(column)
 
     return names, values_of
+
+
+def _check_kinds(names: Sequence[Hashable], left: Hashable, right: Hashable) -> None:
+    """Warn if a number and the text of this number are two identifiers."""
+    if isinstance(names, range) or str not in (kinds := set(map(type, names))) or len(kinds) == 1:
+        return
+    texts = {name for name in names if isinstance(name, str)}
+    for name in names:
+        if isinstance(name, int | float | np.number) and (text := f"{name:.17g}") in texts:
+            warn(
+                f"columns {left!r} and {right!r} have both the number {name!r} and the text {text!r}, which are two "
+                "elements: if they mean one, make both columns text, such as frame.astype({...: str})"
+            )
+            return
 
 
 def _first(mask: NDArray[np.bool_]) -> int:
@@ -383,11 +397,12 @@ def _of_arrow(table: Any) -> Table:
 
     is_view = getattr(types, "is_string_view", lambda kind: False)  # since 16
 
-    def plain(name: Hashable) -> Any:
-        """A column without dictionary, and with wide offsets, of which there are no more kinds than necessary."""
+    def chunked(name: Hashable) -> Any:
         column = table.column(name)
-        if not isinstance(column, pyarrow.ChunkedArray):  # of a record batch
-            column = pyarrow.chunked_array([column])
+        return column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column])  # of a batch
+
+    def plain(column: Any) -> Any:
+        """A column without dictionary, and with wide offsets, of which there are no more kinds than necessary."""
         if types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if types.is_string(column.type) or is_view(column.type):
@@ -395,7 +410,9 @@ def _of_arrow(table: Any) -> Table:
         return column
 
     def encode(left: Hashable, right: Hashable) -> Codes:
-        a, b = plain(left), plain(right)
+        a, b = chunked(left), chunked(right)
+        if a.type != b.type or not types.is_dictionary(a.type) or not types.is_string(a.type.value_type):
+            a, b = plain(a), plain(b)
         nulls = a.null_count + b.null_count
         if not nulls and types.is_integer(a.type) and types.is_integer(b.type):
             if found := _integers(a.to_numpy(), b.to_numpy()):
@@ -405,11 +422,14 @@ def _of_arrow(table: Any) -> Table:
             if nulls:
                 return _numbered(-both.is_null().to_numpy().astype(np.int64), lambda _: [])
             try:
-                codes = both.combine_chunks().dictionary_encode().indices
+                if types.is_dictionary(both.type):
+                    both = both.unify_dictionaries()
+                coded = both.combine_chunks().dictionary_encode()
             except pyarrow.ArrowNotImplementedError:
                 pass
             else:
-                return _numbered(codes.to_numpy().astype(np.int64), lambda at: both.take(at).to_pylist())
+                codes = coded.indices.to_numpy().astype(np.int64)
+                return _numbered(codes, lambda at: coded.dictionary.take(pyarrow.array(codes[at])).to_pylist())
         return _hashed(a.to_pylist(), b.to_pylist(), left, right)
 
     def numbers(name: Hashable) -> Any:

@@ -15,14 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.problem.duplicates import check_choice, once
+from graphpart.partition.problem.far_pairs import costs_of_far_pairs
 from graphpart.partition.problem.frames import elements_of, is_frame, library, pairs_of_table, table_of
 from graphpart.partition.problem.grids import pairs_of_grid
 from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute
 from graphpart.partition.problem.limits import obeyed
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.origin import Origin
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import checked_costs
+from graphpart.partition.problem.thresholds import path_threshold
 
 __all__ = ["FromData"]
 
@@ -46,6 +50,7 @@ class FromData(PairCosts):
         threshold: float | None = None,
         prior: float = 0.5,
         clip: float | None = None,
+        duplicates: str | None = None,
         nodes: Iterable[Hashable] | None = None,
         must_join: Pairs = (),
         must_cut: Pairs = (),
@@ -83,6 +88,9 @@ class FromData(PairCosts):
             the default is 1/2.
         prior, clip : float
             For probabilities, see :func:`graphpart.costs_from_probabilities`.
+        duplicates : {"error", "sum", "mean", "max"}, optional
+            What becomes of rows with the same two elements, in either order: an error that names the first one, the sum
+            of their costs, or one row with the mean or the largest of their values. Default: the sum, with a warning.
         nodes : iterable of hashables, optional
             All elements, in order, also those that are in no row. By default, integers are in ascending order, other
             identifiers in the order of their first appearance in the rows.
@@ -96,19 +104,19 @@ class FromData(PairCosts):
         groups : str or list of str, or as in the constructor
             The columns of `elements` that hold the groups, such as the source of each record.
         group_cost, max_size, n_clusters
-            As in the constructor. Like `missing`, `group_cost` is a cost: ``log((1 - q) / q)`` if probabilities are
-            given and q is the share of duplicates among pairs of one source that are scored as high as others.
+            As in the constructor. Like `missing`, `group_cost` is a cost: for probabilities ``log2((1 - q) / q)``, where
+            q is the share of elements that have a duplicate in their own group; 4.25 if this is 5%.
 
         Returns
         -------
         SetPartition
-            Costs of rows with the same two elements, in either order, add up.
 
         Raises
         ------
         InvalidProblem
             If there is no such column, a value is null, NaN or no number, an identifier is null, or a row pairs an
-            element with itself; the message names the row, counted from 0.
+            element with itself, or repeats a pair with ``duplicates="error"``; the message names the row, counted from
+            0.
         InvalidOption
             If not exactly one kind of values is given, or a threshold is missing or has no meaning for this kind.
         MissingDependency
@@ -118,7 +126,8 @@ class FromData(PairCosts):
         -----
         GraphPartWarning
             If a column that is called a weight, similarity, score or probability is read as a cost, or probabilities
-            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite.
+            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite, or rows repeat a pair and
+            `duplicates` is not given, or a number and its text are two identifiers, such as 7 and "7".
 
         Notes
         -----
@@ -146,6 +155,7 @@ class FromData(PairCosts):
         if len(kinds) != 1:
             found = " and ".join(kinds) or "none of them"
             raise InvalidOption(f"{found} given: expected one of cost, weight, similarity and probability")
+        check_choice(duplicates)
         kind = kinds[0]
         table = table_of(frame)
         column = named[kind]
@@ -155,11 +165,13 @@ class FromData(PairCosts):
                 raise InvalidOption("both nodes and elements given: expected one of them")
             nodes, attribute = elements_of(elements, id)
         names, u, v, values = pairs_of_table(table, left, right, column, nodes)
+        u, v, values = once(names, u, v, values, duplicates)
         if kind == "cost":
             check_name(column, "column")
         costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters, attribute)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
+        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior)
         if kind != "probability":
             check_requirements(p, costs)
         return p
@@ -169,7 +181,7 @@ class FromData(PairCosts):
         cls,
         data: Any,
         weight: str = "weight",
-        threshold: float = 0.0,
+        threshold: float | None = None,
         nodes: Iterable[Hashable] | None = None,
         *,
         left: Hashable | None = None,
@@ -196,8 +208,10 @@ class FromData(PairCosts):
             row is a pair, see :meth:`from_frame`.
         weight : str
             The edge attribute, or column, that holds the similarity.
-        threshold : float
-            Pairs with a larger similarity attract, pairs with a smaller one repel.
+        threshold : float, optional
+            Pairs with a larger similarity attract, pairs with a smaller one repel. Required if not all pairs have a
+            similarity. For a matrix of all pairs, the default is chosen such that similar pairs are separated from
+            others best (:func:`graphpart.estimators.path_threshold`); ``repr`` of the problem tells it.
         nodes : iterable of n hashables, optional
             Names of the elements of a matrix, see :meth:`from_matrix`, or all elements of a data frame.
         left, right : str, optional
@@ -215,8 +229,10 @@ class FromData(PairCosts):
         >>> p.evaluate([0, 0, 0]), p.evaluate([0, 0, 1])
         (0.0, -0.25)
         """
-        if not isinstance(threshold, Real) or not math.isfinite(threshold):
+        if threshold is not None and (not isinstance(threshold, Real) or not math.isfinite(threshold)):
             raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
+        if threshold is None and (left is not None or hasattr(data, "is_directed") or hasattr(data, "tocoo")):
+            raise InvalidOption("similarity without threshold: expected the similarity from which on a pair attracts")
         implicit = {"missing": missing, "background": background}
         demands = {"groups": groups, "group_cost": group_cost, "max_size": max_size, "n_clusters": n_clusters}
         required = {"must_join": must_join, "must_cut": must_cut, "dense": dense, **implicit}
@@ -253,15 +269,20 @@ class FromData(PairCosts):
             )
         given, nodes = matrix_and_names(data, nodes)
         costs, _ = symmetric(given, copy=True)
-        np.subtract(threshold, costs, out=costs)
+        limit = path_threshold(costs, similarity=True) if threshold is None else threshold
+        np.subtract(limit, costs, out=costs)
         np.fill_diagonal(costs, 0.0)
         names = names_of(nodes, len(costs))
         obey = obeyed(names, **demands)
         dense = True if dense is None else dense
         if dense and obey["groups"] is None:
-            return cls.of_matrix(names, costs, must_join, must_cut, limits=obey["limits"])
-        u, v = np.triu_indices(len(costs), 1)
-        return cls.of_pairs(names, u, v, costs[u, v], must_join, must_cut, dense, **obey)
+            p = cls.of_matrix(names, costs, must_join, must_cut, limits=obey["limits"])
+        else:
+            u, v = np.triu_indices(len(costs), 1)
+            p = cls.of_pairs(names, u, v, costs[u, v], must_join, must_cut, dense, **obey)
+        if threshold is None:
+            p._told = {"threshold": f"{limit:.4g} (from the data)"}
+        return p
 
     @classmethod
     def from_scipy(
@@ -362,6 +383,7 @@ class FromData(PairCosts):
         threshold: float | None = None,
         prior: float = 0.5,
         clip: float | None = None,
+        far: str | None = None,
         dense: bool | None = None,
         missing: float = 0.0,
         groups: Any = None,
@@ -383,6 +405,11 @@ class FromData(PairCosts):
             The meaning of the affinities, see :meth:`from_frame`.
         threshold, prior, clip : float
             As for :meth:`from_frame`.
+        far : {"repel", "all"}, optional
+            What pairs at offsets beyond the neighbours may do. With "repel", affinities that would attract cost 0, if
+            there are offsets to neighbours, too: such a pair is joined directly, and affinities that know only its two
+            ends join what a thin boundary separates. Default: "repel" for probabilities and similarities, "all" for
+            weights and costs.
         dense, missing, groups, group_cost, max_size, n_clusters
             As in the constructor; elements are numbers.
 
@@ -391,7 +418,15 @@ class FromData(PairCosts):
         SetPartition
             Its elements are 0, ..., n - 1 in the order of the grid, the last axis fastest:
             ``result.labels.reshape(shape)`` is the segmentation. Pairs at no offset cost `missing`: 0 by default, so
-            joining them is free. Use offsets of several pixels for repulsion over larger distances.
+            joining them is free. Use offsets of several pixels for repulsion over larger distances. Pixels on
+            boundaries, which repel all of their neighbours, become clusters of one pixel each:
+            :func:`graphpart.images.segment` partitions regions instead.
+
+        Warns
+        -----
+        GraphPartWarning
+            If many pixels repel all of their neighbours, or, with ``far="all"``, many pairs attract across neighbours
+            that repel.
 
         Examples
         --------
@@ -406,9 +441,11 @@ class FromData(PairCosts):
         """
         shape, u, v, values = pairs_of_grid(affinities, offsets)
         costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)
+        costs = costs_of_far_pairs(shape, offsets, costs, far, kind in ("cost", "weight"))
         nodes = range(math.prod(shape))
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters)
         p = cls.of_pairs(nodes, u, v, costs, (), (), dense, missing=missing, **obey)
+        p.origin = Origin(kind, threshold=0.5 if threshold is None else threshold, prior=prior, shape=shape)
         if kind != "probability":
             check_requirements(p, costs)
         return p

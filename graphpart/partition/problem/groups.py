@@ -130,7 +130,8 @@ class Groups:
     @cached_property
     def hard(self) -> NDArray[np.bool_]:
         """Whether each group has the price ``inf``."""
-        return np.isinf(self.price)
+        hard: NDArray[np.bool_] = np.isinf(self.price)
+        return hard
 
     @property
     def is_hard(self) -> bool:
@@ -328,7 +329,7 @@ def _codes(nodes: Sequence[Hashable], values: Any, what: str) -> tuple[Integers,
         values = listed
     if isinstance(values, set | frozenset | str | bytes) or not hasattr(values, "__len__"):
         raise InvalidProblem(f"{what} is a {type(values).__name__}: expected a group for each of {n} elements")
-    if len(values) != n or (np.ndim(values) > 1 and isinstance(values, np.ndarray)):
+    if len(values) != n or (isinstance(values, np.ndarray) and values.ndim != 1):
         found = f"shape {values.shape}" if isinstance(values, np.ndarray) else f"length {len(values)}"
         raise InvalidProblem(f"{what} has {found}: expected a group for each of {n} elements")
     array = values if isinstance(values, np.ndarray) else None

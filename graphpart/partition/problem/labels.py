@@ -15,7 +15,7 @@ from graphpart.partition.problem.limits import violation
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.result import Result
 
-__all__ = ["agreement", "canonical", "check_feasible", "completed", "labels_of", "places_of", "start_of"]
+__all__ = ["agreement", "canonical", "check_feasible", "completed", "labels_of", "places_of"]
 
 
 def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
@@ -75,24 +75,6 @@ def labels_of(p: PairCosts, partition: Any, partial: bool = False) -> Labels:
             raise InvalidPartition(f"labels have dtype {array.dtype}: expected integers")
         array = np.unique(array, return_inverse=True)[1]
     return _without(array, left_out)
-
-
-def start_of(p: PairCosts, initial: Any) -> Labels:
-    """Canonical labels of the partition that a method starts from, in any form; elements may be left out.
-
-    An element that is left out (a mapping does not name it, it is in no set, or its label is -1) starts alone, or with
-    the elements that it must be joined with.
-
-    Raises
-    ------
-    InvalidPartition
-        If the partition does not fit the problem or violates a requirement.
-    """
-    labels = labels_of(p, initial, partial=True)
-    if p.n and labels.min() < 0:
-        labels = completed(p, labels)
-    check_feasible(p, labels)
-    return labels
 
 
 def completed(p: PairCosts, labels: Labels) -> Labels:

@@ -21,6 +21,7 @@ from graphpart.partition.problem.background import SMALL, Background, background
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
 from graphpart.partition.problem.limits import Limits, check_limits, violation
+from graphpart.partition.problem.origin import Origin
 
 __all__ = ["DENSE_FROM", "Labels", "PairCosts"]
 
@@ -38,6 +39,7 @@ class PairCosts(Shown):
         "_magnitude",
         "_must_cut",
         "_rows",
+        "_told",
         "_zeros",
         "background",
         "cost",
@@ -47,6 +49,7 @@ class PairCosts(Shown):
         "n",
         "nodes",
         "offset",
+        "origin",
         "sense",
         "sizes",
         "u",
@@ -65,6 +68,7 @@ class PairCosts(Shown):
     sense: int
     limits: Limits | None
     sizes: NDArray[np.int64] | None
+    origin: Origin | None
     _implicit: PairCosts | None
 
     # ---------------------------------------------------------------------------------------------- construction
@@ -212,6 +216,7 @@ class PairCosts(Shown):
         self.sense = sense
         self.limits = limits
         self.sizes = None if sizes is None or limits is None else frozen(np.ascontiguousarray(sizes, np.int64))
+        self.origin = None
         self.matrix = self.u = self.v = self.cost = self.background = None
         self._implicit = None  # the problem that this one is the matrix of
         self._index: dict[Hashable, int] | None = None
@@ -219,20 +224,21 @@ class PairCosts(Shown):
         self._must_cut: NDArray[np.int32] | None = None
         self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
         self._zeros = frozen(np.zeros((0, 2), np.int32))
+        self._told: dict[str, Any] = {}  # what a constructor chose, for `repr`
 
-    def _indices(self, pairs: Pairs) -> NDArray[np.int32]:
+    def _indices(self, pairs: Pairs, what: str = "must_join or must_cut") -> NDArray[np.int32]:
         """Pairs of nodes as an (k, 2) array of indices, smaller first."""
         rows = []
         if not isinstance(pairs, Iterable):
-            raise InvalidProblem(f"must_join or must_cut is {pairs!r}: expected pairs of nodes")
+            raise InvalidProblem(f"{what} is {pairs!r}: expected pairs of nodes")
         for pair in pairs:
             try:
                 a, b = pair
             except (TypeError, ValueError):
-                raise InvalidProblem(f"{pair!r} in must_join or must_cut: expected a pair of nodes") from None
+                raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes") from None
             i, j = self.index(a), self.index(b)
             if i == j:
-                raise InvalidProblem(f"({a!r}, {b!r}) in must_join or must_cut: expected two different elements")
+                raise InvalidProblem(f"({a!r}, {b!r}) in {what}: expected two different elements")
             rows.append((min(i, j), max(i, j)))
         return np.array(rows, np.int32).reshape(-1, 2)
 
@@ -268,6 +274,11 @@ class PairCosts(Shown):
     @property
     def m(self) -> int:
         return len(self.u) if self.u is not None else self.n * (self.n - 1) // 2
+
+    @property
+    def unfolded(self) -> PairCosts:
+        """The problem as pairs and groups, if this is a matrix that includes the prices of groups; else itself."""
+        return self if self._implicit is None or self.groups is None or self.matrix is None else self._implicit
 
     @property
     def must_cut(self) -> NDArray[np.int32]:
@@ -387,6 +398,7 @@ class PairCosts(Shown):
             "sense",
             "limits",
             "sizes",
+            "origin",
         )
         state = {name: getattr(self, name) for name in kept} | {"zeros": self._zeros}
         if self.matrix is not None and self.groups is not None:
@@ -400,6 +412,7 @@ class PairCosts(Shown):
             setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
         self.background = state.get("background")
         self._implicit = state.get("implicit")
+        self.origin = state.get("origin")
         if "zeros" in state:
             self._zeros = frozen(state["zeros"])
 

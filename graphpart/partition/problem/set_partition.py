@@ -19,7 +19,7 @@ from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
-from graphpart.partition.problem.from_data import FromData
+from graphpart.partition.problem.from_others import FromOthers
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import (
     advice,
@@ -33,7 +33,9 @@ from graphpart.partition.problem.labels import check_feasible, labels_of
 from graphpart.partition.problem.limits import Limits, obeyed
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.moves import move_rises
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
+from graphpart.partition.problem.requirements import merged_limits, requiring
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -43,11 +45,12 @@ LOOK = 5_000_000  # pairs whose costs are looked at for a representation
 ROWS = 5  # pairs that a notebook shows
 
 
-class SetPartition(FromData):
+class SetPartition(FromOthers):
     """A set partition problem.
 
     Build one from a graph with this constructor, or with :meth:`from_frame` (a row for each pair), :meth:`from_pairs`,
-    :meth:`from_matrix`, :meth:`from_scipy`, :meth:`from_igraph`, :meth:`from_similarity` or :meth:`from_affinities`.
+    :meth:`from_matrix`, :meth:`from_scipy`, :meth:`from_igraph`, :meth:`from_similarity`, :meth:`from_embeddings`,
+    :meth:`from_splink` or :meth:`from_affinities`.
     Problems are immutable.
 
     Parameters
@@ -79,9 +82,8 @@ class SetPartition(FromData):
         for members, not for pairs.
     group_cost : float, or list with one for each grouping
         The price of two members of a group in one cluster. With the default ``inf``, a cluster has at most one member
-        of each group. If sources do contain duplicates, a finite price says how sure one is that they do not:
-        ``log((1 - q) / q)`` if q is the probability that two records of one source that are alike are duplicates, where
-        costs are log-odds, as from probabilities.
+        of each group. If sources do contain duplicates, a finite price says how sure one is that they do not, see
+        :doc:`/how-to/one-of-each-source`.
     max_size : int, optional
         No cluster has more elements.
     n_clusters : int, or pair (least, most), optional
@@ -116,6 +118,9 @@ class SetPartition(FromData):
         Pairs of indices required in the same subset.
     offset, sense : float, int
         ``objective(cost) = sense * cost + offset``.
+    origin : Origin or None
+        The columns, threshold and prior, or the shape of the grid, that the costs were made from, for pictures and
+        reports; None if costs were given.
 
     Raises
     ------
@@ -346,7 +351,7 @@ class SetPartition(FromData):
 
         G = nx.Graph()
         G.add_nodes_from(self.nodes)
-        p = self if self._implicit is None or self.groups is None else self._implicit  # a matrix does not tell groups
+        p = self.unfolded
         u, v, cost = p.pairs()
         if p.is_dense:
             stored = np.flatnonzero(cost)
@@ -366,15 +371,26 @@ class SetPartition(FromData):
         return G
 
     def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
-        """Draw the costs as a matrix, its rows and columns ordered by cluster, or as a graph.
+        """Draw the clusters of a partition, as fits their number; without a partition, the costs.
 
         Parameters
         ----------
         partition : Result or a partition in any form, optional
         ax : matplotlib.axes.Axes, optional
             Where to draw; default: a new figure.
-        kind : {"auto", "matrix", "graph"}
-            The default is a graph for at most 100 elements with at most 400 pairs, else a matrix.
+        kind : {"auto", "graph", "map", "image", "matrix"}
+            What is drawn:
+
+            * "graph": elements, cluster by cluster, with lines for pairs. Blue pairs attract, red ones repel. Pairs
+              against the partition are in full colour; of pairs that agree with it, those within clusters are faint.
+            * "map": a disc for each cluster, as large as it has members, in the colour of its doubt; lines are summed
+              costs.
+            * "image": the elements of a grid as a picture, with outlines; planes of a volume side by side.
+            * "matrix": the costs, its rows and columns ordered by cluster. White pairs have no cost. A cell that stands
+              for several pairs has their mean cost.
+
+            The default is an image for elements of a grid, a graph for at most 60 elements, a map for more, and a
+            matrix without a partition.
 
         Returns
         -------
@@ -410,7 +426,7 @@ class SetPartition(FromData):
             facts |= {"costs": f"{number(float(low))} to {number(float(high))}"}
         if len(self.must_join) or self.has_must_cut:
             facts |= {"required together": len(self.must_join), "apart": len(self.must_cut)}
-        return facts
+        return self._told | facts
 
     def _preview(self) -> tuple[Sequence[str], Any]:
         u, v, cost = (self.u, self.v, self.cost) if self.matrix is None else (None, None, None)
@@ -485,6 +501,60 @@ class SetPartition(FromData):
     def restrict(self, elements: NDArray[np.integer[Any]]) -> SetPartition:
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
+
+    def require(
+        self,
+        together: Iterable[tuple[Hashable, Hashable]] = (),
+        apart: Iterable[tuple[Hashable, Hashable]] = (),
+        *,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
+    ) -> SetPartition:
+        """The same problem with further requirements, as corrections of a result.
+
+        Parameters
+        ----------
+        together, apart : iterable of pairs of nodes
+            Pairs required in the same subset, and in different ones, besides those that are required already.
+        groups, group_cost, max_size, n_clusters
+            As in the constructor. Groups are in addition to those that the problem has, limits in place of them.
+
+        Returns
+        -------
+        SetPartition
+            A new problem, which shares the arrays of this one. ``gp.solve(new, initial=result)`` starts from a result
+            for the old one: it is repaired where it violates what is required, and clusters that do not change keep
+            their numbers.
+
+        Raises
+        ------
+        InvalidProblem
+            If a name is no element.
+        InfeasibleProblem
+            If no partition satisfies what is required, as far as simple counts show.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-2.0, 1.0, -3.0])
+        >>> r = gp.solve(p)
+        >>> q = p.require(together=[(1, 2)], apart=[(0, 1)])
+        >>> s = gp.solve(q, initial=r)
+        >>> s.partition, s.cost
+        ([{0}, {1, 2, 3}], -2.0)
+        """
+        obey = obeyed(self.nodes, groups, group_cost, max_size, n_clusters)
+        return requiring(self, together, apart, obey["groups"], merged_limits(self.limits, obey["limits"]))
+
+    def move_rises(self, labels: Labels) -> NDArray[np.float64] | None:
+        """For each element by how much the cost would rise if it moved to the best other place, all others staying.
+
+        None for problems with a background or requirements, or with more than 10^6 pairs; see
+        :func:`graphpart.partition.doubts` for these, and for other changes.
+        """
+        return move_rises(self, labels)
 
     def to_dense(self) -> SetPartition:
         """The same problem with the costs of all pairs in a matrix, a background included; itself if it has one.

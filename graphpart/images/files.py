@@ -1,0 +1,237 @@
+"""Pictures, volumes and their labels as files: zarr, npy, tif, png and what else imageio reads.
+
+An array of zarr, or a npy file, is read piece by piece; other files are read at once. Labels are written under another
+name first, so that a file is never incomplete.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import FormatError, InvalidOption, InvalidProblem, MissingDependency, SolverError, warn
+from graphpart.files.source import replacing
+from graphpart.images.checks import probabilities_of
+
+__all__ = [
+    "Volume",
+    "check_output",
+    "is_zarr",
+    "new_labels",
+    "open_array",
+    "open_part",
+    "publish",
+    "read_array",
+    "write_labels",
+]
+
+PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif")
+STACKS = (".tif", ".tiff")
+WRITTEN = (".zarr", ".npy", *STACKS, ".png")
+LARGEST_PNG = 65535  # segments: a picture of 16 bits
+
+
+class Volume:
+    """A boundary map that is read piece by piece, here or by workers.
+
+    Parameters
+    ----------
+    source : path of a zarr array or npy file, or any array with a shape that can be sliced
+    """
+
+    def __init__(self, source: Any) -> None:
+        self.source = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else source
+        self._array: Any = None
+        array = self.array
+        self.shape = tuple(int(x) for x in array.shape)
+        self.name = self.source if isinstance(self.source, str) else "boundary"
+        kind = np.dtype(array.dtype).kind
+        if len(self.shape) not in (2, 3) or not all(self.shape):
+            raise InvalidProblem(f"{self.name} has shape {self.shape}: expected a picture or a volume, of 2 or 3 axes")
+        if kind not in "fb":
+            bits = f"integers of {8 * np.dtype(array.dtype).itemsize} bits" if kind in "iu" else f"dtype {array.dtype}"
+            raise InvalidProblem(
+                f"{self.name} has {bits}: expected probabilities from 0 to 1 as floats; divide 8 bits by 255 and write "
+                "them anew"
+            )
+
+    def __reduce__(self) -> tuple[type[Volume], tuple[Any]]:
+        return type(self), (self.source,)
+
+    @property
+    def array(self) -> Any:
+        """The array, opened where it is used."""
+        if self._array is None:
+            self._array = open_array(self.source) if isinstance(self.source, str) else self.source
+        return self._array
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """The shape of the pieces in which it is stored, if it has any."""
+        chunks = getattr(self.array, "chunks", None)
+        return tuple(int(x) for x in chunks) if chunks and all(isinstance(x, int) for x in chunks) else None
+
+    def read(self, piece: tuple[slice, ...]) -> NDArray[np.float32]:
+        """A piece, checked.
+
+        Raises
+        ------
+        FormatError
+            If it cannot be read.
+        InvalidProblem
+            If a value is no probability.
+        """
+        at = tuple(s.start for s in piece)
+        try:
+            values = np.asarray(self.array[piece])
+        except Exception as error:  # what zarr raises for a file that is cut off depends on its codec
+            text = str(error) or type(error).__name__
+            raise FormatError(self.name, None, f"the block at {at} cannot be read ({text}): is it complete?") from None
+        try:
+            return probabilities_of(values)
+        except InvalidProblem as error:
+            raise InvalidProblem(f"{self.name}, block at {at}: {error}") from None
+
+
+def is_zarr(path: Any) -> bool:
+    """Whether a path is that of a zarr array: a folder, or its name says so."""
+    return isinstance(path, str | os.PathLike) and (os.path.isdir(path) or ".zarr" in Path(path).suffixes)
+
+
+def open_array(path: Any) -> Any:
+    """An array of zarr or a npy file, mapped into memory."""
+    text = os.fspath(path)
+    if not os.path.exists(text):
+        raise FormatError(text, None, "there is no such file")
+    if is_zarr(text):
+        zarr = _zarr()
+        try:
+            array = zarr.open(text, mode="r")
+        except Exception as error:
+            raise FormatError(text, None, f"no zarr array ({error})") from None
+        if not hasattr(array, "dtype"):
+            inside = ", ".join(sorted(name for name, _ in array.arrays())) or "none"
+            raise FormatError(text, None, f"a group of zarr: expected an array; it has these: {inside}")
+        missing = array.nchunks - array.nchunks_initialized
+        if missing:
+            warn(f"{text}: {missing} of {array.nchunks} chunks are not stored, and count as {array.fill_value}")
+        return array
+    try:
+        return np.load(text, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise FormatError(text, None, f"cannot be read ({error}): expected a npy file or a zarr array") from None
+
+
+def read_array(path: Any) -> NDArray[Any]:
+    """A whole picture, volume or array of labels.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be read, or the name ends in none of the known suffixes.
+    """
+    text = os.fspath(path)
+    suffix = Path(text).suffix.lower()
+    if is_zarr(text) or suffix == ".npy":
+        array = open_array(text)
+        try:
+            return np.asarray(array[...])
+        except Exception as error:
+            raise FormatError(text, None, f"cannot be read ({error}): is it complete?") from None
+    if suffix not in (*PICTURES, *STACKS):
+        raise FormatError(text, None, "expected a picture or volume that ends in .zarr, .npy, .tif, .png or .jpg")
+    if not os.path.exists(text):
+        raise FormatError(text, None, "there is no such file")
+    reader = _package("skimage.io", "scikit-image", "reading pictures")
+    try:
+        return np.asarray(reader.imread(text))
+    except Exception as error:
+        raise FormatError(text, None, f"cannot be read ({str(error).splitlines()[0]})") from None
+
+
+def check_output(path: Any) -> str:
+    """The suffix by which labels are written; InvalidOption if it is none."""
+    text = os.fspath(path)
+    suffix = Path(text).suffix.lower()
+    if suffix not in WRITTEN:
+        raise InvalidOption(
+            f"labels go to a file that ends in {', '.join(WRITTEN)}: expected one of these, not {text!r}"
+        )
+    folder = os.path.dirname(os.path.abspath(text))
+    if not os.path.isdir(folder):
+        raise InvalidOption(f"{folder} is no folder: make it before")
+    return suffix
+
+
+def write_labels(labels: NDArray[Any], path: Any) -> None:
+    """Write labels of a picture or volume: npy, tif, zarr, or png of 16 bits."""
+    suffix = check_output(path)
+    if suffix == ".zarr":
+        part = new_labels(path, labels.shape, tuple(min(128, n) for n in labels.shape))
+        try:
+            part[...] = labels
+        except BaseException:
+            shutil.rmtree(os.fspath(path) + ".part", ignore_errors=True)
+            raise
+        publish(path)
+        return
+    if suffix == ".png" and (labels.ndim != 2 or labels.max(initial=0) > LARGEST_PNG):
+        raise InvalidOption(f"{path}: a png file has 2 axes and up to {LARGEST_PNG} segments: expected .tif or .npy")
+    with replacing(path) as stream:
+        if suffix == ".npy":
+            np.save(stream, labels)
+        elif suffix == ".png":
+            _package("PIL.Image", "scikit-image", "writing pictures").fromarray(labels.astype(np.uint16)).save(
+                stream, "PNG"
+            )
+        else:
+            tifffile = _package("tifffile", "scikit-image", "writing tif files")
+            packed = io.BytesIO()  # tifffile wants a name or memory
+            tifffile.imwrite(packed, labels)
+            stream.write(packed.getbuffer())
+
+
+def new_labels(path: Any, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Any:
+    """A new array of labels under a name that ends in .part: of zarr, or a npy file that is mapped into memory."""
+    part = os.fspath(path) + ".part"
+    if Path(path).suffix.lower() == ".npy":
+        return np.lib.format.open_memmap(part, "w+", np.int32, shape)
+    shutil.rmtree(part, ignore_errors=True)
+    return _zarr().open(part, mode="w", shape=shape, chunks=chunks, dtype="i4", fill_value=0)
+
+
+def open_part(path: Any) -> Any:
+    """The array that `new_labels` has made, to be written."""
+    part = os.fspath(path) + ".part"
+    if Path(path).suffix.lower() == ".npy":
+        return np.lib.format.open_memmap(part, "r+")
+    return _zarr().open(part, mode="r+")
+
+
+def publish(path: Any) -> None:
+    """Give a complete array its name, in place of an older one."""
+    text = os.fspath(path)
+    try:
+        if os.path.isdir(text):
+            shutil.rmtree(text)
+        os.replace(text + ".part", text)
+    except OSError as error:
+        raise SolverError(f"{text} cannot be written ({error.strerror or error})") from None
+
+
+def _zarr() -> Any:
+    return _package("zarr", "zarr", "zarr arrays", "volumes")
+
+
+def _package(module: str, package: str, purpose: str, extra: str = "images") -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingDependency(package, extra, purpose) from None

@@ -1,0 +1,111 @@
+"""A boundary map of a photograph, from differences of colour.
+
+1. Colours become CIELAB, in which distances are as they appear to the eye; grey values become lightness.
+2. Each channel is smoothed by a Gaussian, and g is the length of the gradient of all channels together (Sobel).
+3. Otsu's threshold t divides the gradients of the picture into strong and weak ones. The probability of a boundary is
+   g**2 / (g**2 + t**2), which is 1/2 at the threshold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency
+
+__all__ = ["boundaries", "is_photograph", "lightness_and_colour"]
+
+WIDTH = 1.5  # standard deviation of the Gaussian, in pixels
+
+
+def boundaries(image: ArrayLike, *, width: float = WIDTH) -> NDArray[np.float32]:
+    """The probability that there is a boundary at each pixel of a photograph, or voxel of a volume of grey values.
+
+    Parameters
+    ----------
+    image : array_like, shape (height, width, 3) or (height, width, 4), (height, width) or (depth, height, width)
+        Colours red, green and blue, perhaps with opacity, which is ignored; or grey values. Integers of 8 or 16 bits,
+        or floats; floats of colours are from 0 to 1.
+    width : float
+        The standard deviation, in pixels, by which colours are smoothed. Details that are much smaller than this are
+        no boundaries.
+
+    Returns
+    -------
+    ndarray of float32, shape (height, width) or (depth, height, width)
+        From 0 to 1: what :func:`segment` takes.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is no image.
+    MissingDependency
+        If scikit-image is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> photograph = np.zeros((20, 20, 3), np.uint8)
+    >>> photograph[:, 10:] = 200, 30, 30
+    >>> b = boundaries(photograph)
+    >>> bool(b[:, 9:11].min() > 0.5), bool(b[:, :4].max() < 0.1)
+    (True, True)
+    """
+    from scipy import ndimage
+
+    if not isinstance(width, int | float) or not 0 <= width < np.inf:
+        raise InvalidOption(f"width is {width!r}: expected a number of pixels, at least 0")
+    channels = lightness_and_colour(image)
+    squares = np.zeros(channels.shape[:-1], np.float32)
+    for k in range(channels.shape[-1]):
+        smooth = ndimage.gaussian_filter(channels[..., k], width)
+        for axis in range(smooth.ndim):
+            squares += ndimage.sobel(smooth, axis) ** 2
+    if not squares.max(initial=0) > 0:
+        return squares
+    strong = _filters().threshold_otsu(np.sqrt(squares)) ** 2
+    return squares / (squares + np.float32(strong))
+
+
+def is_photograph(array: NDArray[Any]) -> bool:
+    """Whether an array is a picture in colour: its last of three axes has the 3 or 4 channels."""
+    return array.ndim == 3 and array.shape[-1] in (3, 4) and min(array.shape[:2]) > 4
+
+
+def lightness_and_colour(image: ArrayLike) -> NDArray[np.float32]:
+    """CIELAB of a picture in colour, or grey values scaled to 100, with an axis of channels at the end."""
+    array = np.asarray(image)
+    if array.ndim not in (2, 3) or not array.size or array.dtype.kind not in "fiub":
+        raise InvalidProblem(
+            f"image has shape {array.shape} and dtype {array.dtype}: expected a picture, with an axis of 3 colours "
+            "at the end or without, or a volume"
+        )
+    if not np.isfinite(array).all():
+        raise InvalidProblem("image has a value that is NaN or infinite: expected numbers")
+    if is_photograph(array):
+        if array.dtype.kind == "f" and not (array.min() >= 0 and array.max() <= 1):
+            hint = "; divide by 255" if 1 < array.max() <= 255 else ""
+            raise InvalidProblem(f"image has colours from {array.min():g} to {array.max():g}: expected 0 to 1{hint}")
+        colours: NDArray[np.float32] = _colours().rgb2lab(array[..., :3]).astype(np.float32)
+        return colours
+    grey = array.astype(np.float32)
+    low, high = float(grey.min()), float(grey.max())
+    return ((grey - low) * np.float32(100 / ((high - low) or 1.0)))[..., None]
+
+
+def _colours() -> Any:
+    try:
+        from skimage import color
+    except ImportError:
+        raise MissingDependency("scikit-image", "images", "reading colours") from None
+    return color
+
+
+def _filters() -> Any:
+    try:
+        from skimage import filters
+    except ImportError:
+        raise MissingDependency("scikit-image", "images", "the boundary map of a picture") from None
+    return filters

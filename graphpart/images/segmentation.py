@@ -1,0 +1,243 @@
+"""From a boundary map, affinities or a photograph to segments, in one call.
+
+1. A photograph becomes a boundary map; see `boundaries`. Of affinities, the boundary map is 1 minus the mean of those
+   of neighbours.
+2. The watershed divides the boundary map into small regions, unless regions are given; see `watershed`.
+3. The region graph has a pair for each two regions that touch; see `region_graph`.
+4. The cost of a pair is the log-odds of a boundary, weighted by its length; see `RegionGraph.costs`.
+5. The set partition problem over the regions is solved, and each voxel gets the label of its region.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
+from graphpart.images.flooding import flooded
+from graphpart.images.graph import RegionGraph, region_graph
+from graphpart.images.photographs import boundaries, is_photograph
+from graphpart.partition.problem import SetPartition
+from graphpart.plotting import picture, plot_segments
+from graphpart.result import PartitionResult
+from graphpart.solve import run
+
+__all__ = ["Segmentation", "segment"]
+
+
+class Segmentation:
+    """Segments of a picture or volume, and how they were found.
+
+    Attributes
+    ----------
+    labels : ndarray of int32
+        The segment of each pixel or voxel, from 1 on; 0 where there is no region. A plain array: napari shows it by
+        ``viewer.add_labels(s.labels)``.
+    regions : ndarray of int
+        The regions of which the segments consist, from 1 on, or as they were given.
+    graph : RegionGraph
+        Pairs of regions that touch, with their features.
+    problem : SetPartition
+        The problem that was solved; its elements are the regions.
+    result : PartitionResult
+        Its labels, cost, lower bound, and status.
+    boundary : ndarray of float32 or None
+        The boundary map.
+    """
+
+    def __init__(
+        self,
+        labels: NDArray[np.int32],
+        regions: NDArray[Any],
+        graph: RegionGraph,
+        problem: SetPartition,
+        result: PartitionResult,
+        boundary: NDArray[np.float32] | None = None,
+        image: Any = None,
+    ) -> None:
+        self.labels, self.regions, self.graph = labels, regions, graph
+        self.problem, self.result, self.boundary = problem, result, boundary
+        self.image = image
+
+    @property
+    def n_segments(self) -> int:
+        """The number of segments."""
+        return self.result.subsets
+
+    def __repr__(self) -> str:
+        return (
+            f"Segmentation({self.n_segments} segments of {self.graph.n} regions, shape {self.labels.shape}, "
+            f"{self.result.status})"
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.labels, dtype=dtype, copy=copy)
+
+    def plot(self, image: Any = None, ax: Any = None, *, slice: int | None = None, axis: int = 0) -> Any:
+        """Draw the outlines of the segments over the image; of a volume, those in one slice.
+
+        Parameters
+        ----------
+        image : array_like, optional
+            What is drawn below; default: the photograph that was segmented, else the boundary map.
+        ax : matplotlib.axes.Axes, optional
+        slice : int, optional
+            The slice of a volume; default: the middle one.
+        axis : int
+            The axis across which a volume is sliced.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        below = self.image if image is None else image
+        if below is None:
+            below = self.boundary
+        return plot_segments(self.labels, below, ax, slice=slice, axis=axis)
+
+    def outlines(self) -> tuple[str, bytes]:
+        """What a report shows: a caption, and the picture of :meth:`plot` as PNG."""
+        figure = picture()
+        self.plot(ax=figure.add_subplot())
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=100, bbox_inches="tight", metadata={"Software": None})
+        what = (
+            "Lines are borders of segments" if self.labels.ndim == 2 else "Lines are borders of segments in one slice"
+        )
+        return f"{what}. Elements of the problem are regions, numbered from 0.", stream.getvalue()
+
+
+def segment(
+    boundary: Any = None,
+    *,
+    regions: ArrayLike | None = None,
+    affinities: ArrayLike | None = None,
+    offsets: Any = None,
+    image: ArrayLike | None = None,
+    threshold: float = 0.5,
+    spacing: Sequence[float] | None = None,
+    mask: ArrayLike | None = None,
+    method: str = "auto",
+    time_limit: float | None = None,
+    seed: int | None = None,
+    callback: Callable[[float, float], object] | None = None,
+    blocks: Any = None,
+    client: Any = None,
+    workers: int | None = None,
+    memory_limit: str | float | None = None,
+    output: str | os.PathLike[str] | None = None,
+    work_folder: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Segment a picture or a volume.
+
+    Parameters
+    ----------
+    boundary : array_like of float, of 2 or 3 axes; or a photograph, shape (height, width, 3); or a zarr array
+        The probability of a boundary at each pixel or voxel, from 0 to 1. A photograph in colour becomes a boundary map
+        by :func:`boundaries`; call this function yourself for pictures and volumes of grey values.
+    regions : array_like of int, optional
+        Regions that are not to be divided, superpixels for example; 0 is no region. Default: those of
+        :func:`watershed`.
+    affinities : array_like, shape (k, ...), optional
+        Instead of a boundary map, see :func:`region_graph`. Those at offsets to neighbours decide. Those at larger
+        offsets are features of the pairs of regions that touch; all of them are in ``.graph.far``.
+    offsets : array_like of int, shape (k, 2) or (k, 3), optional
+    image : array_like, optional
+        A picture of which differences between regions become features in ``.graph``; costs do not depend on it.
+    threshold : float
+        The boundary probability from which on regions are kept apart: two regions attract if a quarter of their common
+        boundary or more has a lower probability. Larger thresholds make fewer segments. Default 1/2.
+    spacing : sequence of float, optional
+        The size of a voxel along each axis, for example ``(40, 4, 4)``; default: ones.
+    mask : array_like of bool, optional
+        True where there is something to segment; elsewhere the label is 0.
+    method, time_limit, seed, callback
+        As for :func:`graphpart.solve`.
+    blocks : sequence of int, optional
+        The shape of blocks in which a large volume is processed; then `boundary` is any array with a shape that can be
+        sliced, such as a zarr array, or the path of one. See :func:`segment_blocks`, also for what follows.
+    client, workers, memory_limit, output, work_folder
+        With `blocks` only.
+
+    Returns
+    -------
+    Segmentation
+        ``.labels`` is an array of the shape of the input. With `blocks`, a :class:`BlockSegmentation`, whose labels are
+        a zarr array.
+
+    Raises
+    ------
+    InvalidProblem
+        If values are no probabilities, shapes differ, a region is not connected, or an offset reaches beyond the shape.
+    InvalidOption
+        If an argument has no meaning.
+    MissingDependency
+        If scikit-image is needed and not installed: ``pip install 'graphpart[images]'``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boundary = np.zeros((20, 40))
+    >>> boundary[:, 20] = 0.9
+    >>> s = segment(boundary)
+    >>> s
+    Segmentation(2 segments of 2 regions, shape (20, 40), optimal)
+    >>> s.labels[0, ::10].tolist()
+    [1, 1, 2, 2]
+    """
+    by_block = {"client": client, "workers": workers, "memory_limit": memory_limit}
+    by_block |= {"output": output, "work_folder": work_folder}
+    if blocks is not None or isinstance(boundary, str | os.PathLike):
+        from graphpart.images.blockwise import segment_blocks
+
+        for name, value in (("affinities", affinities), ("offsets", offsets), ("regions", regions), ("image", image)):
+            if value is not None:
+                raise InvalidOption(f"{name} is given with blocks: expected a boundary map only")
+        given = {name: value for name, value in by_block.items() if value is not None}
+        if blocks is not None:
+            given["blocks"] = blocks
+        return segment_blocks(boundary, threshold=threshold, spacing=spacing, mask=mask, time_limit=time_limit, **given)
+    for name, value in by_block.items():
+        if value is not None:
+            raise InvalidOption(f"{name} is given without blocks: expected the shape of the blocks, too")
+    photograph = None
+    if affinities is not None or offsets is not None:
+        if boundary is not None:
+            raise InvalidOption("boundary and affinities are both given: expected one of them")
+        values, steps = affinities_of(affinities, offsets)
+        shape = values.shape[1:]
+        near = [k for k, step in enumerate(steps) if sum(map(abs, step)) == 1]
+        if not near:
+            raise InvalidProblem(f"offsets has no neighbours such as {(0,) * (len(shape) - 1) + (1,)}: expected some")
+        heights = 1 - values[near].mean(axis=0)
+        evidence: dict[str, Any] = {"affinities": values, "offsets": steps}
+    else:
+        if boundary is None:
+            raise InvalidOption("nothing is given: expected a boundary map, a photograph, or affinities with offsets")
+        array = np.asarray(boundary)
+        if is_photograph(array):
+            photograph = array
+            array = boundaries(array)
+        heights = probabilities_of(array)
+        shape = heights.shape
+        evidence = {"boundary": heights}
+    sizes = spacing_of(spacing, len(shape))
+    inside = None if mask is None else mask_of(mask, shape)
+    if inside is not None and not inside.any():
+        raise InvalidProblem("mask is False everywhere: expected something to segment")
+    chosen = np.asarray(regions) if regions is not None else flooded(heights, sizes, inside)
+    if inside is not None and regions is not None:
+        chosen = np.where(inside, chosen, 0)
+    graph = region_graph(chosen, **evidence, image=image, spacing=sizes)
+    problem = graph.problem(graph.costs(threshold))
+    result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
+    assert isinstance(result, PartitionResult)
+    return Segmentation(
+        graph.project(result), chosen, graph, problem, result, heights, photograph if image is None else image
+    )
