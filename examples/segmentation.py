@@ -8,7 +8,7 @@ kinds of costs, the threshold is the one with the best partition on the first ha
 one of the two components of a Gaussian mixture of colors. Different labels cost a price for each unit of boundary,
 which falls with contrast. The CRF is solved by greedy flips, and to the optimum.
 
-    pip install 'graphpart[segmentation]'
+    pip install 'graphpart[images]'
     python examples/segmentation.py [--quick] [--figure segmentation.png]
 """
 
@@ -62,7 +62,7 @@ def superpixels(count, step):
     try:
         from skimage import color, data, filters, segmentation
     except ImportError:
-        raise gp.MissingDependency("scikit-image", "segmentation", "this study") from None
+        raise gp.MissingDependency("scikit-image", "images", "this study") from None
     image = data.coffee()
     thing = marks(image.shape[:2])[::step, ::step]
     image = image[::step, ::step]

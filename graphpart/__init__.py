@@ -30,7 +30,7 @@ from graphpart.solve import solve
 from graphpart.stopping import Stopping
 
 if _TYPE_CHECKING:
-    from graphpart import crf, generate, io, learn, metrics, partition, plotting, testing
+    from graphpart import crf, generate, images, io, learn, metrics, partition, plotting, testing
     from graphpart import distributed as distributed
     from graphpart import estimators as estimators
     from graphpart.crf.problem import FactorGraph
@@ -67,6 +67,7 @@ __all__ = [
     "from_editing",
     "from_modularity",
     "generate",
+    "images",
     "io",
     "learn",
     "metrics",
@@ -84,12 +85,12 @@ __all__ = [
 _NEEDS = {"distributed": "pyarrow", "estimators": "sklearn"}
 __all__ += [name for name, package in _NEEDS.items() if _find_spec(package)]  # `import *` has to work without
 _PARTS = {
-    "images",
     "cli",
     "crf",
     "distributed",
     "estimators",
     "generate",
+    "images",
     "io",
     "learn",
     "metrics",

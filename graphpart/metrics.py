@@ -104,7 +104,8 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     ----------
     truth, partition
         Labels of n elements in the same order, a Result, a mapping from nodes to labels, or a list of sets of nodes.
-        Also two arrays of the same shape: labels of the pixels of a picture, or the voxels of a volume. If both name nodes, they are matched by name; the partition may have more nodes than the truth.
+        Also two arrays of the same shape: labels of the pixels of a picture, or the voxels of a volume. If both name
+        nodes, they are matched by name; the partition may have more nodes than the truth.
     missing : any
         The label of elements whose true label is not known; None and NaN always mean this. If the truth is a list of
         sets or a mapping, elements that are not in it have no known label either.
@@ -201,7 +202,9 @@ def information_of_counts(truth: Any, partition: Any, counts: Any) -> tuple[floa
     """
     a, b, number = (np.asarray(x) for x in (truth, partition, counts))
     if a.ndim != 1 or a.shape != b.shape or a.shape != number.shape:
-        raise InvalidPartition(f"labels have shapes {a.shape} and {b.shape}, counts {number.shape}: expected equal ones")
+        raise InvalidPartition(
+            f"labels have shapes {a.shape} and {b.shape}, counts {number.shape}: expected equal ones"
+        )
     return _information(_contingency(label_codes(a), label_codes(b), number))
 
 
@@ -307,7 +310,9 @@ def _aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
             raise InvalidPartition("the truth names nodes but the partition does not: expected both or neither")
         if named is not None and not isinstance(partition, np.ndarray):
             raise InvalidPartition("the partition names nodes but the truth does not: expected both or neither")
-    shapes = [np.shape(x) if isinstance(x, np.ndarray) else (len(x),) for x in (truth, partition) if hasattr(x, "__len__")]
+    shapes = [
+        np.shape(x) if isinstance(x, np.ndarray) else (len(x),) for x in (truth, partition) if hasattr(x, "__len__")
+    ]
     if len(shapes) == 2 and shapes[0] != shapes[1] and max(map(len, shapes)) > 1:
         raise InvalidPartition(f"true labels have shape {shapes[0]}, labels {shapes[1]}: expected equal ones")
     a, b = label_codes(truth, missing), label_codes(partition, missing=None)

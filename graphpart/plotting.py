@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "check_picture",
+    "picture",
     "plot_changes",
     "plot_factor_graph",
     "plot_history",
     "plot_partition",
+    "plot_segments",
+    "save_history",
 ]
 
 KINDS = ("auto", "graph", "map", "image", "matrix")
@@ -390,6 +394,71 @@ def plot_factor_graph(f: Factors, labeling: Any = None, ax: Axes | None = None) 
     return ax
 
 
+def plot_segments(
+    labels: Any, image: Any = None, ax: Axes | None = None, *, slice: int | None = None, axis: int = 0
+) -> Axes:
+    """Draw the outlines of segments over an image; of a volume, those in one slice.
+
+    Parameters
+    ----------
+    labels : array_like of int, of 2 or 3 axes
+        The segment of each pixel or voxel; 0 is no segment.
+    image : array_like, optional
+        The picture below: of the shape of the labels, or with an axis of colours in addition. Default: a colour for
+        each segment.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+    slice : int, optional
+        Of a volume; default: the middle one.
+    axis : int
+        The axis across which a volume is sliced.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    MissingDependency
+        If matplotlib is not installed.
+    InvalidOption
+        If shapes differ, or there is no such slice.
+    """
+    segments = np.asarray(labels)
+    below = None if image is None else np.asarray(image)
+    if segments.ndim not in (2, 3) or segments.dtype.kind not in "iu":
+        raise InvalidOption(
+            f"labels have shape {segments.shape} and dtype {segments.dtype}: expected 2 or 3 axes of integers"
+        )
+    if below is not None and below.shape[: segments.ndim] != segments.shape:
+        raise InvalidOption(f"image has shape {below.shape}: expected {segments.shape}, with or without colours")
+    title = ""
+    if segments.ndim == 3:
+        if not -3 <= axis < 3:
+            raise InvalidOption(f"axis is {axis!r}: expected 0, 1 or 2")
+        depth = segments.shape[axis]
+        at = depth // 2 if slice is None else slice
+        if not 0 <= at < depth:
+            raise InvalidOption(f"slice is {slice!r}: expected 0 to {depth - 1}")
+        segments = segments.take(at, axis)
+        below = None if below is None else below.take(at, axis)
+        title = f", slice {at} of {depth}"
+    if ax is None:
+        ax = _pyplot().figure().add_subplot()
+    if below is None:
+        shown = np.where(segments > 0, (segments.astype(np.int64) * 7919) % 19 + 1, 0)
+        ax.imshow(shown, cmap="tab20", vmin=0, vmax=19, interpolation="nearest")
+    else:
+        ax.imshow(below, cmap="gray", interpolation="nearest")
+    border = np.zeros((*segments.shape, 4))
+    for near, far in ((np.s_[:-1], np.s_[1:]), (np.s_[:, :-1], np.s_[:, 1:])):
+        border[near][segments[near] != segments[far]] = 1.0, 0.85, 0.0, 1.0
+    ax.imshow(border, interpolation="nearest")
+    ax.set_axis_off()
+    ax.set_title(f"{plural(len(np.unique(segments[segments > 0])), 'segment')}{title}")
+    return ax
+
+
 def _plot_labels(f: Factors, grid: Any, labels: Any, ax: Axes | None) -> Axes:
     """The labels of variables on a grid as a picture, with a bar that names them."""
     if ax is None:
@@ -440,6 +509,14 @@ def save_history(result: Result, path: str) -> None:
             figure.savefig(stream, format=Path(path).suffix.lower().removeprefix("."), bbox_inches="tight")
     finally:
         plt.close(figure)
+
+
+def picture() -> Any:
+    """A new figure that no window shows."""
+    _pyplot()
+    from matplotlib.figure import Figure
+
+    return Figure(layout="constrained")
 
 
 def _pyplot() -> Any:

@@ -45,7 +45,7 @@ ALLOWED = {
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},
-    "images": SHARED | {"partition", "solve"},
+    "images": SHARED | {"partition", "solve", "distributed"},
     "records": SHARED | {"partition", "solve"},
     "cli": SHARED
     | {"partition", "crf", "io", "learn", "solve", "folders", "generate", "metrics", "reporting", "distributed"}
@@ -63,6 +63,7 @@ TABLES = {"graphpart.methods", "graphpart.io.formats"}  # the two exceptions
 OTHERS = {
     "graphpart.common.columns",
     "graphpart.display.frames",
+    "graphpart.images.files",
 }
 # Within a kind of problem, rooms build on those before them.
 ROOMS = {

@@ -20,7 +20,19 @@ from graphpart.errors import GraphPartWarning
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = ("solve", "evaluate", "info", "convert", "generate", "bench", "verify", "learn", "cost", "compare")
+COMMANDS = (
+    "solve",
+    "evaluate",
+    "info",
+    "convert",
+    "generate",
+    "bench",
+    "verify",
+    "learn",
+    "cost",
+    "compare",
+    "segment",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

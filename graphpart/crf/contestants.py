@@ -192,8 +192,8 @@ class Searching(Contestant):
         return left if stopping.remaining is None else min(left, stopping.remaining / 2)
 
     def begin(self, stopping: Stopping) -> None:
-        """Begin the first round in another thread, if there is a processor for it."""
-        if self.portfolio is not None or self._early is not None or processors() < 2:
+        """Begin a first annealing in another thread, if there is a processor for it."""
+        if not self._anneals_first() or self.portfolio is not None or self._early is not None or processors() < 2:
             return
         inner = stopping.child(plus=math.inf)
 
@@ -243,11 +243,20 @@ class Searching(Contestant):
 
     def first_round(self) -> float:
         """Seconds that preparation and the first round take, about."""
+        sweeps = self.parameters.short if self._anneals_first() else self.parameters.sweeps
+        return self.parameters.modelling * len(self.f.tables) + 1e-9 * sweeps * self._sweep()
+
+    def _anneals_first(self) -> bool:
+        """Whether the first round is an annealing of all variables, which takes as many sweeps as there is time for."""
+        return tasks.LONG * self._sweep() > tasks.MOST
+
+    def _sweep(self) -> float:
+        """Nanoseconds of a sweep of annealing."""
         f = self.f
-        links = float((np.diff(f.scope_start) ** 2).sum())
+        arity = np.diff(f.scope_start)
+        links = float((arity * (arity - 1)).sum())
         labels = float(f.domains.mean()) if f.n else 1.0
-        sweep = 1e-9 * (tasks.VISIT * f.n + tasks.LINK * links * labels)
-        return self.parameters.modelling * len(f.tables) + self.parameters.sweeps * sweep
+        return tasks.VISIT * f.n + tasks.LINK * links * labels
 
 
 class Relaxing(Contestant):

@@ -1,7 +1,7 @@
 """`Segmenter`: costs of boundaries between regions, learned from segmented pictures or volumes.
 
-1. Each training picture becomes a region graph. The true segment of a region is the one that most of its labelled voxels
-   are in. A pair of regions with true segments is a sample: joined, if they are equal.
+1. Each training picture becomes a region graph. The true segment of a region is the one that most of its labelled
+   voxels are in. A pair of regions with true segments is a sample: joined, if they are equal.
 2. Features of samples: those of the region graph, with logarithms of lengths and sizes.
 3. A classifier gives each sample a probability, out of sample: the samples are divided into folds, and each fold is
    predicted by a classifier that has not seen it. Logistic regression of the decisions on the log-odds of these
@@ -154,8 +154,10 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
         self.classifier_ = clone(self.classifier) if self.classifier is not None else _default()
         out_of_sample, self.calibration_ = self._cross_fitted(rows, known, samples, decisions)
         self.classifier_.fit(samples, decisions)
-        self.threshold_ = float(self.threshold) if self.threshold != "auto" else _best(
-            THRESHOLDS, lambda t: self._distance(graphs, counts, out_of_sample, t)
+        self.threshold_ = (
+            float(self.threshold)
+            if self.threshold != "auto"
+            else _best(THRESHOLDS, lambda t: self._distance(graphs, counts, out_of_sample, t))
         )
         return self
 
@@ -165,7 +167,9 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
         if self.loss == "max-margin" and self.classifier is not None:
             raise InvalidOption("a classifier is given with loss='max-margin': expected one of them")
         if self.classifier is not None and not hasattr(self.classifier, "predict_proba"):
-            raise InvalidOption(f"{type(self.classifier).__name__} has no predict_proba: expected a classifier that has")
+            raise InvalidOption(
+                f"{type(self.classifier).__name__} has no predict_proba: expected a classifier that has"
+            )
         if self.threshold != "auto" and (isinstance(self.threshold, str) or not 0 < float(self.threshold) < 1):
             raise InvalidOption(f"threshold is {self.threshold!r}: expected auto or a probability between 0 and 1")
         if not 0 <= self.length_weight < np.inf:
@@ -176,8 +180,8 @@ class Segmenter(BaseEstimator):  # type: ignore[misc]
             return one
         if not isinstance(one, tuple | list) or len(one) not in (2, 3):
             raise InvalidProblem(
-                f"a picture is given as {type(one).__name__}: expected a tuple (regions, boundary) or (regions, boundary, "
-                "image)"
+                f"a picture is given as {type(one).__name__}: expected a tuple (regions, boundary) or (regions, "
+                "boundary, image)"
             )
         image = one[2] if len(one) == 3 else None
         return region_graph(one[0], one[1], image=image, spacing=self.spacing)

@@ -1,8 +1,9 @@
 """Pictures and volumes: from a boundary map to segments.
 
-`segment` does all in one call, and `segment_blocks` does it block by block, for volumes larger than memory. `boundaries`
-makes a boundary map of a photograph. `watershed` divides a boundary map into small regions. `region_graph` finds regions
-that touch, with features of their boundaries, and makes a set partition problem of them.
+`segment` does all in one call, and `segment_blocks` does it block by block, for volumes larger than memory.
+`boundaries` makes a boundary map of a photograph. `watershed` divides a boundary map into small regions.
+`region_graph` finds regions that touch, with features of their boundaries, and makes a set partition problem of them.
+`cells` generates volumes.
 """
 
 from graphpart.images.blockwise import BlockSegmentation, segment_blocks
@@ -10,12 +11,14 @@ from graphpart.images.flooding import watershed
 from graphpart.images.graph import RegionGraph, region_graph
 from graphpart.images.photographs import boundaries
 from graphpart.images.segmentation import Segmentation, segment
+from graphpart.images.synthetic import cells
 
 __all__ = [
     "BlockSegmentation",
     "RegionGraph",
     "Segmentation",
     "boundaries",
+    "cells",
     "region_graph",
     "segment",
     "segment_blocks",

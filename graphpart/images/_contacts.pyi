@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 class Contacts:
+    def __init__(self) -> None: ...
     def add(
         self,
         regions: NDArray[np.int32],

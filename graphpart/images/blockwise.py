@@ -3,12 +3,12 @@
 1. Watershed: each block is read with a halo, flooded, and its own voxels are kept. Regions end at the faces of blocks.
 2. Region graph: for each block, pairs of regions that touch, within it and with the next block along each axis, and
    their costs. A pair belongs to one block, so its statistics are those of the whole volume.
-3. One partition of all regions, by :func:`graphpart.distributed.solve`. Regions that a face of a block divides are joined
-   again like any others.
+3. One partition of all regions, by :func:`graphpart.distributed.solve`. Regions that a face of a block divides are
+   joined again like any others.
 4. Labels are written block by block.
 
-Tasks are those of :mod:`graphpart.distributed.engine`: labels do not depend on the number of workers, a task whose worker
-is lost is performed again, and a run with the work folder of an earlier one continues it.
+Tasks are those of :mod:`graphpart.distributed.engine`: labels do not depend on the number of workers, a task whose
+worker is lost is performed again, and a run with the work folder of an earlier one continues it.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class BlockSegmentation:
 
     def __repr__(self) -> str:
         return (
-            f"BlockSegmentation({self.n_segments} segments of {self.n_regions} regions, shape {tuple(self.labels.shape)}, "
-            f"{self.path})"
+            f"BlockSegmentation({self.n_segments} segments of {self.n_regions} regions, shape "
+            f"{tuple(self.labels.shape)}, {self.path})"
         )
 
 
@@ -133,7 +133,8 @@ def segment_blocks(
     SolverError
         If workers are lost again and again, or the disk is full.
     TimeLimitReached
-        If the time was over, or the run was interrupted, before labels were written. The work folder keeps what is done.
+        If the time was over, or the run was interrupted, before labels were written. The work folder keeps what is
+        done.
     MissingDependency
         If scikit-image, Dask, pyarrow or zarr is needed and not installed: ``pip install 'graphpart[volumes]'``.
 
@@ -169,7 +170,9 @@ def segment_blocks(
         raise InvalidProblem(f"mask has shape {tuple(within.shape)}: expected {volume.shape}, as the boundary has")
     suffix = None if output is None else check_output(output)
     if suffix not in (None, ".zarr", ".npy"):
-        raise InvalidOption(f"{output}: blocks are written to an array that ends in .zarr or .npy: expected one of them")
+        raise InvalidOption(
+            f"{output}: blocks are written to an array that ends in .zarr or .npy: expected one of them"
+        )
     stopping = Stopping(time_limit, None, None, callback)
     temporary = work_folder is None
     at = tempfile.mkdtemp(prefix="graphpart-work-") if work_folder is None else os.path.abspath(os.fspath(work_folder))
@@ -316,7 +319,7 @@ def shape_of_blocks(volume: Volume, blocks: Any, memory: int) -> tuple[int, ...]
 
 
 def boxes_of(shape: Sequence[int], block: Sequence[int]) -> tuple[list[list[list[int]]], list[int]]:
-    """All blocks, the last axis fastest, each as its first voxel and the one after its last; how many along each axis."""
+    """All blocks, the last axis fastest, as first voxel and the one after the last; how many along each axis."""
     grid = [-(-n // b) for n, b in zip(shape, block, strict=True)]
     boxes = []
     for at in itertools.product(*(range(k) for k in grid)):

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
 
-__all__ = ["affinities_of", "check_shape", "check_threshold", "mask_of", "probabilities_of", "regions_of", "spacing_of", "three"]
+__all__ = [
+    "affinities_of",
+    "check_shape",
+    "check_threshold",
+    "mask_of",
+    "probabilities_of",
+    "regions_of",
+    "spacing_of",
+    "three",
+]
 
 Floats = NDArray[np.float32]
 Regions = NDArray[np.int32]
@@ -68,7 +77,8 @@ def probabilities_of(values: Any, name: str = "boundary", shape: tuple[int, ...]
         whole = np.iinfo(array.dtype).max
         raise InvalidProblem(
             f"{name} has integers of {bits} bits, from {low} to {high}: expected probabilities from 0 to 1; divide by "
-            f"{whole} if {whole} is a certain boundary; a photograph becomes a boundary map by graphpart.images.boundaries"
+            f"{whole} if {whole} is a certain boundary; a photograph becomes a boundary map by "
+            "graphpart.images.boundaries"
         )
     if not (low >= 0 and high <= 1):  # also if one is NaN
         at = np.unravel_index(int(np.argmin((array >= 0) & (array <= 1))), array.shape)
@@ -92,20 +102,26 @@ def affinities_of(
         raise InvalidOption(f"{given} without {other}: expected both")
     array, steps = np.asarray(affinities), np.asarray(offsets)
     if steps.ndim != 2 or steps.dtype.kind not in "iu" or steps.shape[1] not in (2, 3):
-        raise InvalidProblem(f"offsets has shape {steps.shape} and dtype {steps.dtype}: expected (k, 2) or (k, 3) integers")
+        raise InvalidProblem(
+            f"offsets has shape {steps.shape} and dtype {steps.dtype}: expected (k, 2) or (k, 3) integers"
+        )
     if array.ndim != steps.shape[1] + 1 or len(array) != len(steps):
         raise InvalidProblem(
-            f"affinities has shape {array.shape} for {len(steps)} offsets of {steps.shape[1]} axes: expected one picture "
-            "or volume for each offset, along the first axis"
+            f"affinities has shape {array.shape} for {len(steps)} offsets of {steps.shape[1]} axes: expected one "
+            "picture or volume for each offset, along the first axis"
         )
     if shape is not None and array.shape[1:] != shape:
-        raise InvalidProblem(f"affinities has shape {array.shape}: expected {(len(steps), *shape)}, as the regions have")
+        raise InvalidProblem(
+            f"affinities has shape {array.shape}: expected {(len(steps), *shape)}, as the regions have"
+        )
     listed = [tuple(int(x) for x in step) for step in steps]
     for k, step in enumerate(listed):
         if not any(step):
             raise InvalidProblem(f"offset {k} is {step}: expected one that leads to another voxel")
         if any(abs(x) >= size for x, size in zip(step, array.shape[1:], strict=True)):
-            raise InvalidProblem(f"offset {k}, {step}, reaches beyond the shape {array.shape[1:]}: expected shorter ones")
+            raise InvalidProblem(
+                f"offset {k}, {step}, reaches beyond the shape {array.shape[1:]}: expected shorter ones"
+            )
     checked = np.ones(array.shape, np.float32)
     for k, step in enumerate(listed):  # what is given for voxels whose partner is outside does not count
         inner = tuple(slice(max(0, -x), size - max(0, x)) for x, size in zip(step, array.shape[1:], strict=True))
@@ -119,7 +135,9 @@ def mask_of(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     array = np.asarray(mask)
     check_shape(array, "mask", shape)
     if array.dtype.kind not in "biu":
-        raise InvalidProblem(f"mask has dtype {array.dtype}: expected booleans, True where there is something to segment")
+        raise InvalidProblem(
+            f"mask has dtype {array.dtype}: expected booleans, True where there is something to segment"
+        )
     return array.astype(bool)
 
 
@@ -132,7 +150,9 @@ def spacing_of(spacing: Any, axes: int) -> tuple[float, ...]:
     except (TypeError, ValueError):
         raise InvalidOption(f"spacing is {spacing!r}: expected the size of a voxel along each axis") from None
     if len(sizes) != axes or not all(0 < x < math.inf for x in sizes):
-        raise InvalidOption(f"spacing is {spacing!r}: expected {axes} positive numbers, the size of a voxel along each axis")
+        raise InvalidOption(
+            f"spacing is {spacing!r}: expected {axes} positive numbers, the size of a voxel along each axis"
+        )
     return sizes
 
 

@@ -6,6 +6,7 @@ name first, so that a file is never incomplete.
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from importlib import import_module
@@ -145,12 +146,12 @@ def read_array(path: Any) -> NDArray[Any]:
         except Exception as error:
             raise FormatError(text, None, f"cannot be read ({error}): is it complete?") from None
     if suffix not in (*PICTURES, *STACKS):
-        raise FormatError(text, None, f"expected a picture or volume that ends in .zarr, .npy, .tif, .png or .jpg")
+        raise FormatError(text, None, "expected a picture or volume that ends in .zarr, .npy, .tif, .png or .jpg")
     if not os.path.exists(text):
         raise FormatError(text, None, "there is no such file")
-    io = _package("skimage.io", "scikit-image", "reading pictures")
+    reader = _package("skimage.io", "scikit-image", "reading pictures")
     try:
-        return np.asarray(io.imread(text))
+        return np.asarray(reader.imread(text))
     except Exception as error:
         raise FormatError(text, None, f"cannot be read ({str(error).splitlines()[0]})") from None
 
@@ -160,7 +161,9 @@ def check_output(path: Any) -> str:
     text = os.fspath(path)
     suffix = Path(text).suffix.lower()
     if suffix not in WRITTEN:
-        raise InvalidOption(f"labels go to a file that ends in {', '.join(WRITTEN)}: expected one of these, not {text!r}")
+        raise InvalidOption(
+            f"labels go to a file that ends in {', '.join(WRITTEN)}: expected one of these, not {text!r}"
+        )
     folder = os.path.dirname(os.path.abspath(text))
     if not os.path.isdir(folder):
         raise InvalidOption(f"{folder} is no folder: make it before")
@@ -185,10 +188,14 @@ def write_labels(labels: NDArray[Any], path: Any) -> None:
         if suffix == ".npy":
             np.save(stream, labels)
         elif suffix == ".png":
-            _package("PIL.Image", "scikit-image", "writing pictures").fromarray(labels.astype(np.uint16)).save(stream, "PNG")
+            _package("PIL.Image", "scikit-image", "writing pictures").fromarray(labels.astype(np.uint16)).save(
+                stream, "PNG"
+            )
         else:
             tifffile = _package("tifffile", "scikit-image", "writing tif files")
-            tifffile.imwrite(stream, labels)
+            packed = io.BytesIO()  # tifffile wants a name or memory
+            tifffile.imwrite(packed, labels)
+            stream.write(packed.getbuffer())
 
 
 def new_labels(path: Any, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Any:

@@ -1,7 +1,7 @@
 """Small regions of a boundary map, by the watershed from maxima of the distance to boundaries.
 
-1. Where the boundary probability exceeds 1/2 there is a boundary. The distance of each other voxel to the nearest one is
-   computed, in units of the smallest side of a voxel.
+1. Where the boundary probability exceeds 1/2 there is a boundary. The distance of each other voxel to the nearest one
+   is computed, in units of the smallest side of a voxel.
 2. The distances are smoothed; each of their maxima is the seed of a region.
 3. From the seeds, the watershed floods the boundary map, slightly smoothed, and every voxel gets a region.
 """
@@ -78,7 +78,10 @@ def watershed(
 
 
 def flooded(
-    heights: NDArray[np.float32], sizes: Sequence[float], inside: NDArray[np.bool_] | None, seed_width: float = SEED_WIDTH
+    heights: NDArray[np.float32],
+    sizes: Sequence[float],
+    inside: NDArray[np.bool_] | None,
+    seed_width: float = SEED_WIDTH,
 ) -> NDArray[np.int32]:
     """The regions of a boundary map that has been checked."""
     from scipy import ndimage

@@ -349,8 +349,8 @@ def checked_sizes(volume: NDArray[np.int32], names: NDArray[Any]) -> NDArray[np.
     if apart.size:
         more = f" ({len(apart)} regions are like that)" if apart.size > 1 else ""
         raise InvalidProblem(
-            f"region {names[apart[0]]} has {pieces[apart[0]]} pieces that do not touch{more}: expected connected regions; "
-            "skimage.measure.label(regions) makes each piece a region"
+            f"region {names[apart[0]]} has {pieces[apart[0]]} pieces that do not touch{more}: expected connected "
+            "regions; skimage.measure.label(regions) makes each piece a region"
         )
     return sizes
 

@@ -79,8 +79,8 @@ def lightness_and_colour(image: ArrayLike) -> NDArray[np.float32]:
     array = np.asarray(image)
     if array.ndim not in (2, 3) or not array.size or array.dtype.kind not in "fiub":
         raise InvalidProblem(
-            f"image has shape {array.shape} and dtype {array.dtype}: expected a picture, with an axis of 3 colours at the "
-            "end or without, or a volume"
+            f"image has shape {array.shape} and dtype {array.dtype}: expected a picture, with an axis of 3 colours "
+            "at the end or without, or a volume"
         )
     if not np.isfinite(array).all():
         raise InvalidProblem("image has a value that is NaN or infinite: expected numbers")

@@ -1,7 +1,7 @@
 """From a boundary map, affinities or a photograph to segments, in one call.
 
-1. A photograph becomes a boundary map; see `boundaries`. Of affinities, the boundary map is 1 minus the mean of those of
-   neighbours.
+1. A photograph becomes a boundary map; see `boundaries`. Of affinities, the boundary map is 1 minus the mean of those
+   of neighbours.
 2. The watershed divides the boundary map into small regions, unless regions are given; see `watershed`.
 3. The region graph has a pair for each two regions that touch; see `region_graph`.
 4. The cost of a pair is the log-odds of a boundary, weighted by its length; see `RegionGraph.costs`.
@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,11 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.images.photographs import boundaries, is_photograph
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
-from graphpart.images.graph import RegionGraph, region_graph
 from graphpart.images.flooding import flooded
+from graphpart.images.graph import RegionGraph, region_graph
+from graphpart.images.photographs import boundaries, is_photograph
 from graphpart.partition.problem import SetPartition
+from graphpart.plotting import picture, plot_segments
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
@@ -94,12 +96,21 @@ class Segmentation:
         -------
         matplotlib.axes.Axes
         """
-        from graphpart.plotting import plot_segments
-
         below = self.image if image is None else image
         if below is None:
             below = self.boundary
         return plot_segments(self.labels, below, ax, slice=slice, axis=axis)
+
+    def outlines(self) -> tuple[str, bytes]:
+        """What a report shows: a caption, and the picture of :meth:`plot` as PNG."""
+        figure = picture()
+        self.plot(ax=figure.add_subplot())
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=100, bbox_inches="tight", metadata={"Software": None})
+        what = (
+            "Lines are borders of segments" if self.labels.ndim == 2 else "Lines are borders of segments in one slice"
+        )
+        return f"{what}. Elements of the problem are regions, numbered from 0.", stream.getvalue()
 
 
 def segment(
@@ -131,7 +142,8 @@ def segment(
         The probability of a boundary at each pixel or voxel, from 0 to 1. A photograph in colour becomes a boundary map
         by :func:`boundaries`; call this function yourself for pictures and volumes of grey values.
     regions : array_like of int, optional
-        Regions that are not to be divided, superpixels for example; 0 is no region. Default: those of :func:`watershed`.
+        Regions that are not to be divided, superpixels for example; 0 is no region. Default: those of
+        :func:`watershed`.
     affinities : array_like, shape (k, ...), optional
         Instead of a boundary map, see :func:`region_graph`. Those at offsets to neighbours decide. Those at larger
         offsets are features of the pairs of regions that touch; all of them are in ``.graph.far``.
@@ -190,9 +202,7 @@ def segment(
         given = {name: value for name, value in by_block.items() if value is not None}
         if blocks is not None:
             given["blocks"] = blocks
-        return segment_blocks(
-            boundary, threshold=threshold, spacing=spacing, mask=mask, time_limit=time_limit, **given
-        )
+        return segment_blocks(boundary, threshold=threshold, spacing=spacing, mask=mask, time_limit=time_limit, **given)
     for name, value in by_block.items():
         if value is not None:
             raise InvalidOption(f"{name} is given without blocks: expected the shape of the blocks, too")

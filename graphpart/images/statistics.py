@@ -1,8 +1,8 @@
 """Statistics of the boundaries between regions, which add up exactly over blocks, and the features made of them.
 
 A row belongs to two regions that touch. It has the number of contacts along each axis, and of their values the sum, the
-sum of squares, the extremes and a histogram; see the kernel, `_contacts`. Quantiles are interpolated within a bin of the
-histogram, which is 1/64 wide, and lie between the extremes.
+sum of squares, the extremes and a histogram; see the kernel, `_contacts`. Quantiles are interpolated within a bin of
+the histogram, which is 1/64 wide, and lie between the extremes.
 """
 
 from __future__ import annotations

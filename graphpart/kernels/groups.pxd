@@ -79,12 +79,31 @@ cdef inline uint64_t group_key(element_t U, element_t g) noexcept nogil:
     return (<uint64_t>U << 32 | <uint64_t>g) + 1
 
 
+cdef inline int64_t groups_counted(const Groups* s, element_t a, offset_t i) noexcept nogil:
+    """What an element adds to the number of members; in a hard group, where there is one, the number is its name plus 1."""
+    return <int64_t>a + 1 if s.price[s.group[i]] == INFINITY else s.count[i]
+
+
+cdef inline element_t groups_holder(const Groups* s, element_t a, element_t U) noexcept nogil:
+    """The only element that forbids a subset to a; -1 if there is none, or if several do."""
+    cdef offset_t i
+    cdef int64_t found = 0, other
+    for i in range(s.starts[a], s.starts[a + 1]):
+        if s.price[s.group[i]] == INFINITY:
+            other = hash_set_count(&s.members, group_key(U, s.group[i]))
+            if other and found and other != found:
+                return -1
+            if other:
+                found = other
+    return <element_t>(found - 1)
+
+
 cdef inline void groups_add(Groups* s, element_t a, element_t U, int sign) noexcept nogil:
     """Count an element in a subset, or no longer with the sign -1."""
     cdef offset_t i
     if s.entries:
         for i in range(s.starts[a], s.starts[a + 1]):
-            hash_set_raise(&s.members, group_key(U, s.group[i]), sign * s.count[i])
+            hash_set_raise(&s.members, group_key(U, s.group[i]), sign * groups_counted(s, a, i))
     if s.max_size:
         s.load[U] += sign * s.sizes[a]
 

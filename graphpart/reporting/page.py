@@ -20,7 +20,7 @@ from graphpart.files.source import replacing
 from graphpart.reporting.charts import COLOURS, Chart, bokeh_script, item_of
 from graphpart.reporting.payload import json_block
 
-__all__ = ["Page", "Table", "column"]
+__all__ = ["Page", "Picture", "Table", "column"]
 
 LONG = 24  # letters of a fact that needs more room
 ASSETS = Path(__file__).parent / "assets"
@@ -54,6 +54,22 @@ class Table:
     sort: int = 0
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A picture that does not change, as PNG.
+
+    Attributes
+    ----------
+    key, title, caption : str
+    png : bytes
+    """
+
+    key: str
+    title: str
+    caption: str
+    png: bytes
+
+
 @dataclass
 class Page:
     """The contents of a report, in the order in which they are shown.
@@ -77,7 +93,7 @@ class Page:
     sentence: str
     facts: list[tuple[str, str]]
     remarks: list[str] = field(default_factory=list)
-    parts: list[tuple[str, list[Chart | Table | str]]] = field(default_factory=list)
+    parts: list[tuple[str, list[Chart | Picture | Table | str]]] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
 
     def write(self, path: str | os.PathLike[str] | BinaryIO) -> None:
@@ -142,7 +158,7 @@ class Page:
         )
 
 
-def _part(part: Chart | Table | str) -> str:
+def _part(part: Chart | Picture | Table | str) -> str:
     """The place of a chart, a table or the search, which the script fills."""
     if isinstance(part, Chart):
         title, caption = html.escape(part.title), html.escape(part.caption)
@@ -152,6 +168,13 @@ def _part(part: Chart | Table | str) -> str:
             f'aria-describedby="caption-{part.key}"><h3 id="title-{part.key}">{title}</h3>\n'
             f'<div class="controls"></div><div class="plot"></div>\n'
             f'<figcaption id="caption-{part.key}">{caption}</figcaption></figure>\n'
+        )
+    if isinstance(part, Picture):
+        source = base64.b64encode(part.png).decode()
+        return (
+            f'<figure class="picture wide" id="picture-{part.key}"><h3>{html.escape(part.title)}</h3>\n'
+            f'<img src="data:image/png;base64,{source}" alt="{html.escape(part.title)}" style="max-width: 100%">'
+            f"<figcaption>{html.escape(part.caption)}</figcaption></figure>\n"
         )
     if isinstance(part, Table):
         return (

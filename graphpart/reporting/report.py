@@ -11,6 +11,7 @@ from graphpart.errors import InvalidOption, InvalidPartition
 from graphpart.partition.problem import as_problem
 from graphpart.reporting.charts import check_report
 from graphpart.reporting.doubtful import PairRows
+from graphpart.reporting.page import Picture
 from graphpart.result import Result
 from graphpart.solve import problem_kind
 
@@ -44,7 +45,8 @@ def report(
     Parameters
     ----------
     problem : SetPartition, FactorGraph, networkx.Graph, or generated Instance
-        As for :func:`graphpart.solve`.
+        As for :func:`graphpart.solve`. For a :class:`graphpart.images.Segmentation`, the report on its problem also
+        shows the outlines of the segments.
     result : Result
         The result of a solver for this problem.
     path : str, path-like or binary file
@@ -86,6 +88,9 @@ def report(
     True
     """
     check_report()
+    outlines = getattr(problem, "outlines", None)  # of a Segmentation
+    if outlines is not None:
+        problem = problem.problem
     if isinstance(problem, tuple) and hasattr(problem, "problem"):  # an Instance
         problem = problem.problem
     if not isinstance(result, Result):
@@ -113,6 +118,8 @@ def report(
         from graphpart.reporting.labelings import labeling_page
 
         page = labeling_page(problem, result, found, title, remarks)
+    if outlines is not None:
+        page.parts.insert(0, ("Segments", [Picture("segments", "Outlines of the segments", *outlines())]))
     page.write(path)
 
 

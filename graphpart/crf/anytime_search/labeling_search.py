@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.rounds import attend
 from graphpart.crf.anytime_search.model import Model
-from graphpart.crf.anytime_search.tasks import LONG, Found, Operators, Task
+from graphpart.crf.anytime_search.tasks import LONG, MOST, Found, Operators, Task
 from graphpart.crf.problem import FactorGraph
 from graphpart.kernels.elementary import geometric
 from graphpart.machine import processors
@@ -23,7 +23,7 @@ Labels = NDArray[np.int32]
 TASKS = 4  # of a round; not the number of threads, on which the result must not depend
 POOL = 12  # labelings kept
 WORK = 1.2e5  # nanoseconds of a task at first, for each variable,
-LEAST, MOST, LONGEST = 2e7, 3e8, 5e9  # within limits; and at last
+LEAST, LONGEST = 2e7, 5e9  # at least, and at last
 SLOWER = 3  # rounds in a row without improvement, after which tasks take longer
 KINDS = ("labels", "blocks", "descent", "cross", "expansion")
 FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3, "expansion": 0.1}  # credit that every kind has

@@ -34,6 +34,7 @@ ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large
 # Nanoseconds for a variable, for a label of a neighbour, and for an update of a sum, in annealing of single labels.
 VISIT, LINK, UPDATE = 6.0, 1.5, 2.0
 FEWEST = 30  # sweeps
+MOST = 3e8  # nanoseconds of a task at first
 LONG = 100  # sweeps of the first annealing of a large factor graph, if there is time
 SWEEPS = 300  # of a run, at least, if there is time
 LEAST = 50  # variables of a region

@@ -6,11 +6,12 @@ listed pairs attract. (If the background attracts, all of its negative terms are
 A pair of a group at price inf has no end of capacity, so that it is not added.
 
 0. Where a subset has at most one member of a group, group stars are packed first, and again after each round (see
-`group_stars`): the packing uses what they leave of the attraction. 1. For each element, the star of this element and the elements that it attracts is packed, with half of the capacity of
-   each pair for the star at either end. If few neighbours of an element are neighbours of each other, this is already
-   the best bound that stars prove: for each element, half of (the number of its neighbours less one). 2. Stars and
-   cycles are packed into the capacity that is left: large stars first, then conflicted triangles, then longer cycles
-   along shortest paths. 3. Message passing redistributes capacities. Steps 2 and 3 take turns.
+`group_stars`): the packing uses what they leave of the attraction. 1. For each element, the star of this element and
+the elements that it attracts is packed, with half of the capacity of each pair for the star at either end. If few
+neighbours of an element are neighbours of each other, this is already the best bound that stars prove: for each
+element, half of (the number of its neighbours less one). 2. Stars and cycles are packed into the capacity that is left:
+large stars first, then conflicted triangles, then longer cycles along shortest paths. 3. Message passing redistributes
+capacities. Steps 2 and 3 take turns.
 
 Memory is in proportion to the number of listed pairs: at most some times as many other pairs are added.
 """

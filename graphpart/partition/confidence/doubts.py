@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
-from graphpart.display import html_of
+from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.confidence.decisions import decisions_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
-from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.explicit import without_background
+from graphpart.partition.problem.groups import Groups
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
 
@@ -55,7 +56,8 @@ class Doubts:
         probabilities, with threshold 1/2), ``method``.
     pairs : Columns
         ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``method``: "exact", or "local search", where
-        the least cost with the pair decided otherwise may be lower.
+        the least cost with the pair decided otherwise may be lower. If the problem has groups, also ``price``: the part
+        of the cost that the pair pays for groups that it shares.
     elements : Columns
         ``element``, ``cluster``, ``to`` (the label of the cluster that it would move to, -1 for one of its own),
         ``doubt``, ``method``.
@@ -78,6 +80,15 @@ class Doubts:
     gain: float
     status: Status
 
+    @property
+    def by_price(self) -> Columns:
+        """Pairs that are cut because of a finite price of a group: without it, joining them would cost no more."""
+        rows = self.pairs
+        mine = np.zeros(rows.rows, bool)
+        if "price" in rows:
+            mine = ~rows["joined"] & (rows["price"] > 0) & (rows["price"] < np.inf) & (rows["doubt"] <= rows["price"])
+        return Columns({name: array[mine] for name, array in rows.items()})
+
     def to_frame(self, table: str = "pairs", library: str | None = None) -> Any:
         """A table, "decisions", "pairs", "elements" or "clusters", as a data frame, see `Columns.to_frame`."""
         if table not in TABLES:
@@ -94,7 +105,12 @@ class Doubts:
             return head
         row = {name: array[:1].tolist()[0] for name, array in self.pairs.items()}
         verb = "joined" if row["joined"] else "cut"
-        return f"{head}\n  least sure: {row['left']!r} and {row['right']!r} are {verb}, doubt {row['doubt']:.6g}"
+        lines = [head, f"least sure: {row['left']!r} and {row['right']!r} are {verb}, doubt {row['doubt']:.6g}"]
+        if (decided := self.by_price).rows:
+            row = {name: array[:1].tolist()[0] for name, array in decided.items()}
+            pair = f"{row['left']!r} and {row['right']!r}"
+            lines.append(f"the price of a group cuts {plural(decided.rows, 'pair')}, the least sure: {pair}")
+        return "\n  ".join(lines)
 
     def _repr_html_(self) -> str:
         """For notebooks: the least sure decisions."""
@@ -168,7 +184,8 @@ def doubts(
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
-    p = without_background(problem, "doubts")
+    given = as_problem(problem, background=True, groups=True)
+    p = without_background(given, "doubts")
     origin = getattr(problem, "origin", None)
     if method not in METHODS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
@@ -184,7 +201,7 @@ def doubts(
     if method == "exact" or (method == "auto" and time_limit is not None):
         _solve_others(q, inner, found, _keys_of(p, asked, contraction.sets, q.n), stopping)
     stopping.reraise()
-    return _tables(p, contraction, names, result, labels, found, asked, stopping, origin)
+    return _tables(p, contraction, names, result, labels, found, asked, given.groups, stopping, origin)
 
 
 # ------------------------------------------------------------------------------------------------------ pairs asked for
@@ -272,6 +289,7 @@ def _tables(
     labels: Labels,
     found: Changes,
     asked: NDArray[np.int32] | None,
+    groups: Groups | None,
     stopping: Stopping,
     origin: Any,
 ) -> Doubts:
@@ -288,16 +306,17 @@ def _tables(
     exactly |= np.isinf(rises)
     order = np.argsort(rises, kind="stable")
     u, v = u[order], v[order]
-    pairs = Columns(
-        {
-            "left": named(names, u),
-            "right": named(names, v),
-            "cost": cost[order],
-            "joined": labels[u] == labels[v],
-            "doubt": rises[order],
-            "method": NAMES[exactly[order].astype(np.intp)],
-        }
-    )
+    columns = {
+        "left": named(names, u),
+        "right": named(names, v),
+        "cost": cost[order],
+        "joined": labels[u] == labels[v],
+        "doubt": rises[order],
+        "method": NAMES[exactly[order].astype(np.intp)],
+    }
+    if groups is not None:
+        columns["price"] = groups.of_pairs(u, v)
+    pairs = Columns(columns)
     decisions = decisions_of(
         u, v, cost[order], rises[order], exactly[order], labels, sets, found, slack, names, shown, origin
     )

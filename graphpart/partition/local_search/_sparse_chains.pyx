@@ -13,6 +13,10 @@ that a stored pair links to an element that moved.
 Groups and limits of subsets (kernels/groups.pxd) may also forbid a subset until another element leaves it. So there is a
 second bound, on moves that were forbidden when the element was looked at. It takes the place of the first when an
 element has moved that may have opened a subset.
+
+Where one element forbids a subset to another one, the two may change places: a chain of ejections lets the element move
+there, and the other one leave to be alone; this is the next to move in the same way. That is how alternating paths
+improve an assignment. Such a chain starts where the other kind finds nothing.
 """
 
 import numpy as np
@@ -23,7 +27,7 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
-from graphpart.kernels.groups cimport groups_of_pair
+from graphpart.kernels.groups cimport groups_holder, groups_of_pair
 from graphpart.kernels.terms cimport TERMS, Terms, fixed_at, take_terms, terms_clear, terms_move, terms_put, terms_slope
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -83,6 +87,11 @@ cdef struct State:
     double during[TERMS]        # and in this chain
     int64_t* moves              # of each group, how many members have ever moved, times how many they stand for
     int64_t* known              # for each entry of the rows of groups: that, when the element was looked at
+    bint ejects                 # whether there are hard groups, and all else is free
+    int64_t changes
+    int64_t* version            # of each subset: the change that was its last
+    int64_t* paid_at            # of each element: the version of its subset for which `paid` holds; -1 at first
+    fixed_t* paid               # cost of each element in its own subset
 
 
 # -------------------------------------------------------------------------------------------------------- background
@@ -136,15 +145,20 @@ cdef inline void note_groups(State* s, element_t a, int moves) noexcept nogil:
             s.known[i] = s.moves[s.terms.groups.group[i]]
 
 
+cdef inline void note_change(State* s, element_t U, element_t W) noexcept nogil:
+    if s.ejects:
+        s.changes += 1
+        s.version[U] = s.version[W] = s.changes
+
+
 # ------------------------------------------------------------------------------------------------------------- moves
 
-cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) noexcept nogil:
-    """The change of cost by the best move of an element, to a subset that is linked to it or empty. O(degree)"""
-    cdef element_t U, mine = s.label[a]
+cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
+    """The sums of the costs of an element to all subsets that are linked to it; how many these are. O(degree)"""
+    cdef element_t U
     cdef offset_t k
     cdef cost_t c
-    cdef Py_ssize_t i, links = 0
-    cdef fixed_t low = NONE, own = 0, value, more
+    cdef Py_ssize_t links = 0
     s.look += 1
     for k in range(s.starts[a], s.starts[a + 1]):
         U = s.label[s.neighbours[k]]
@@ -158,6 +172,14 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) 
             s.sums[U] = NONE
         elif s.sums[U] != NONE:
             s.sums[U] += fixed(c, s.scale)
+    return links
+
+
+cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) noexcept nogil:
+    """The change of cost by the best move of an element, to a subset that is linked to it or empty. O(degree)"""
+    cdef element_t U, mine = s.label[a]
+    cdef Py_ssize_t i, links = gather(s, a)
+    cdef fixed_t low = NONE, own = 0, value, more
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
@@ -244,16 +266,9 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         lower(item, most, False)
 
 
-cdef void move(State* s, element_t a, element_t W) noexcept nogil:
-    """Move element a to subset W, and make its neighbours candidates. O(degree)"""
-    cdef element_t U = s.label[a], b
-    cdef offset_t k
-    cdef fixed_t c
-    cdef Py_ssize_t i
-    cdef Candidate* item
-    cdef fixed_t priced = 0
-    cdef bint opened
-    cdef double moved[TERMS]
+cdef element_t shift(State* s, element_t a, element_t W) noexcept nogil:
+    """Move element a to subset W, whose number is returned: a free one for the empty set. O(1)"""
+    cdef element_t U = s.label[a]
     if W == EMPTY:
         s.unuseds -= 1
         W = s.unused[s.unuseds]
@@ -264,10 +279,29 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     s.members[W] += a
     if s.terms.any:
         terms_move(&s.terms, a, U, W)
+        note_groups(s, a, 1)
+        note_change(s, U, W)
+    if s.size[U] == 0:
+        s.unused[s.unuseds] = U
+        s.unuseds += 1
+    return W
+
+
+cdef void move(State* s, element_t a, element_t W) noexcept nogil:
+    """Move element a to subset W, and make its neighbours candidates. O(degree)"""
+    cdef element_t U = s.label[a], b
+    cdef offset_t k
+    cdef fixed_t c
+    cdef Py_ssize_t i
+    cdef Candidate* item
+    cdef fixed_t priced = 0
+    cdef bint opened
+    cdef double moved[TERMS]
+    W = shift(s, a, W)
+    if s.terms.any:
         for i in range(s.terms.k):
             moved[i] = fabs(<double>s.terms.weights[a * s.terms.k + i])
             s.during[i] += moved[i]
-        note_groups(s, a, 1)
         for i in range(s.waiting):
             item = s.candidates + i
             if s.terms.k:
@@ -276,9 +310,6 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
                 opened = groups_of_pair(&s.terms.groups, item.element, a, &priced, s.scale) == INFINITY
                 if opened or priced > 0 or restless(s):
                     lower(item, 2 * priced, True)
-    if s.size[U] == 0:
-        s.unused[s.unuseds] = U
-        s.unuseds += 1
     if s.size[U] == 1 and s.place[s.members[U]] >= 0:
         loosen(s, <element_t>s.members[U], 0)
     if s.size[W] == 2 and s.place[s.members[W] - a] >= 0:
@@ -309,8 +340,10 @@ cdef void move_back(State* s, element_t a, element_t U) noexcept nogil:
     s.size[U] += 1
     s.members[U] += a
     s.label[a] = U
-    terms_move(&s.terms, a, W, U)
-    note_groups(s, a, -1)
+    if s.terms.any:
+        terms_move(&s.terms, a, W, U)
+        note_groups(s, a, -1)
+        note_change(s, U, W)
     if s.size[W] == 0:
         s.unused[s.unuseds] = W
         s.unuseds += 1
@@ -409,6 +442,84 @@ cdef fixed_t improve_by_chain(
     return smallest
 
 
+cdef fixed_t paid_by(State* s, element_t b) noexcept nogil:
+    """The cost of an element in its own subset. O(degree) if that has changed"""
+    cdef element_t mine = s.label[b]
+    cdef offset_t k
+    cdef fixed_t sum
+    if s.paid_at[b] != s.version[mine]:
+        sum = fixed_at(&s.terms, b, mine, True, s.scale)
+        for k in range(s.starts[b], s.starts[b + 1]):
+            if s.label[s.neighbours[k]] == mine:
+                sum += fixed(s.costs[k], s.scale)
+        s.paid[b] = sum
+        s.paid_at[b] = s.version[mine]
+    return s.paid[b]
+
+
+cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_ssize_t longest) noexcept nogil:
+    """Apply the best prefix of a chain of ejections that starts with a move of a; the change of cost, 0 if there is none.
+
+    A step moves an element to the subset, or the empty set, for which the cost is least with the element that has to
+    leave for it, if one has to. No element moves twice by itself.
+    """
+    cdef Py_ssize_t length = 0, kept = 0, links, i, t
+    cdef fixed_t sum = 0, smallest = 0, low, value, more, own, height = height_at(s, a)
+    cdef element_t U, mine, target, out, b
+    while length < longest:
+        mine = s.label[a]
+        own = paid_by(s, a)
+        links = gather(s, a)
+        low, target, out = NONE, EMPTY, -1
+        if s.size[mine] > 1:
+            low = -own
+        for i in range(links):
+            U = s.linked[i]
+            if U == mine or s.sums[U] == NONE:
+                continue
+            value = s.sums[U] - own
+            more = fixed_at(&s.terms, a, U, False, s.scale)
+            b = -1
+            if more == NONE:
+                b = groups_holder(&s.terms.groups, a, U)
+                if b < 0 or s.place[b] == DONE or s.size[U] == 1:
+                    continue
+                more = -paid_by(s, b)
+            value += more
+            if value < low or (value == low and U < target):
+                low, target, out = value, U, b
+        if low == NONE or sum + low > smallest + height:
+            break
+        if out >= 0:
+            s.moved[length], s.origin[length] = out, target
+            length += 1
+            sum -= paid_by(s, out)
+            shift(s, out, EMPTY)
+            gather(s, a)                # now exactly: the two may have a pair, and others may be paid for
+            low = (s.sums[target] if s.stamp[target] == s.look else 0) - own + fixed_at(
+                &s.terms, a, target, False, s.scale)
+        s.moved[length], s.origin[length] = a, mine
+        s.place[a] = DONE
+        length += 1
+        sum += low
+        shift(s, a, target)
+        if sum < smallest - tolerance:
+            smallest = sum
+            kept = length
+        if out < 0:
+            break
+        a = out
+    for i in range(length - 1, -1, -1):
+        s.place[s.moved[i]] = OUT
+        if i >= kept:
+            move_back(s, s.moved[i], s.origin[i])
+    for i in range(kept):
+        forget_around(s, s.moved[i])
+        for t in range(s.terms.k):
+            s.applied[t] += fabs(<double>s.terms.weights[s.moved[i] * s.terms.k + t])
+    return smallest
+
+
 cdef inline void forget(State* s, element_t a) noexcept nogil:
     """The best move of an element may have changed: a chain has to start there again."""
     cdef Py_ssize_t at = s.head + s.length
@@ -472,12 +583,13 @@ cdef class Chains:
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, a
         cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
-        cdef element_t[:, ::1] chain = np.zeros((2, min(n, longest) + 1), np.int32)
+        cdef element_t[:, ::1] chain = np.zeros((2, 2 * min(n, longest) + 2), np.int32)
         cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
         cdef char[::1] queued = np.zeros(n + 1, np.int8)
         cdef element_t[::1] label
         cdef double[::1] since
         cdef int64_t[::1] moves, known
+        cdef int64_t[:, ::1] versions
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.kept = [starts, neighbours, costs, label, room, chain, wide, queued]
@@ -516,6 +628,12 @@ cdef class Chains:
             known = np.zeros(self.s.terms.groups.entries, np.int64)
             self.kept += [moves, known]
             self.s.moves, self.s.known = &moves[0], &known[0]
+            self.s.ejects = bool(np.isinf(terms.groups[3]).any()) and not restless(&self.s)
+        if self.s.ejects:
+            versions = np.zeros((3, n + 1), np.int64)
+            versions[1] = -1
+            self.kept.append(versions)
+            self.s.version, self.s.paid_at, self.s.paid = &versions[0, 0], &versions[1, 0], <fixed_t*>&versions[2, 0]
         self.s.look = self.s.head = self.s.length = 0
         self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
         self.s.candidates = <Candidate*>malloc((min(n, longest * hub) + 1) * sizeof(Candidate))
@@ -539,6 +657,9 @@ cdef class Chains:
         for U in range(s.n + 1):
             s.size[U] = 0
             s.members[U] = 0
+            if s.ejects:
+                s.changes += 1
+                s.version[U] = s.changes
         for a in range(s.n):
             s.size[s.label[a]] += 1
             s.members[s.label[a]] += a
@@ -574,6 +695,7 @@ cdef class Chains:
     def improve(self, double cost, Stopping stopping):
         """Start chains until none helps, from all elements at first, later where something changed; the cost then."""
         cdef element_t a
+        cdef fixed_t change
         cdef State* s = &self.s
         with nogil:
             while s.length or (s.terms.any and self.find_moves()):
@@ -581,7 +703,10 @@ cdef class Chains:
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1
                 s.queued[a] = False
-                cost += improve_by_chain(s, a, self.tolerance, self.patience, self.longest) / s.scale
+                change = improve_by_chain(s, a, self.tolerance, self.patience, self.longest)
+                if s.ejects and change == 0:
+                    change = improve_by_ejections(s, a, self.tolerance, self.longest)
+                cost += change / s.scale
                 if stopping.poll(cost):
                     break
         return cost

@@ -4,7 +4,7 @@ The kernels for listed pairs obey limits (kernels/groups.pxd), those for matrice
 all pairs. Greedy joining leaves at least the least number of subsets. If it ends with more than the largest number, it
 goes on with the joins that cost least, then with those of subsets that no listed pair links. Where sizes, groups or
 required cuts forbid all of these, elements are packed anew: the largest first, each into the subset in which it costs
-least of those that are open to it. If none is, the elements that are in the way leave a subset, and wait for another one.
+least of those that are open to it. If none is, elements that are in the way leave a subset, and wait for another one.
 That ends after EVICTIONS times as many elements have left as there are: it need not find a partition, which may be as
 hard as to colour a graph.
 """

@@ -60,9 +60,10 @@ def costs_of_far_pairs(
         lonely = _lonely(shape, near)
         if crossing > CONTRADICTORY:
             warn(
-                f"{crossing:.0%} of the pairs beyond the neighbours that attract do so across neighbours that repel: their "
-                "affinities know only both ends, not what lies between, so separate cells are joined: far='repel' leaves "
-                "their attraction out, and graphpart.images.segment(affinities=..., offsets=...) partitions regions"
+                f"{crossing:.0%} of the pairs beyond the neighbours that attract do so across neighbours that "
+                "repel: their affinities know only both ends, not what lies between, so separate cells are joined: "
+                "far='repel' leaves their attraction out, and graphpart.images.segment(affinities=..., offsets=...) "
+                "partitions regions"
             )
         if lonely > LONELY:
             warn(
@@ -76,9 +77,7 @@ def costs_of_far_pairs(
 
 def _inner(shape: Sequence[int], step: Sequence[int], at: Sequence[int]) -> tuple[slice, ...]:
     """The first pixels of all pairs a step apart, moved by `at`."""
-    return tuple(
-        slice(max(0, -x) + a, n - max(0, x) + a) for n, x, a in zip(shape, step, at, strict=True)
-    )
+    return tuple(slice(max(0, -x) + a, n - max(0, x) + a) for n, x, a in zip(shape, step, at, strict=True))
 
 
 def _repels(shape: tuple[int, ...], near: dict[tuple[int, ...], Floats]) -> dict[int, NDArray[np.int32]]:

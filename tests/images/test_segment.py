@@ -1,0 +1,272 @@
+"""Segmentations of generated volumes and photographs, thresholds, masks, spacing, blocks, files, and wrong input."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+
+pytest.importorskip("skimage")
+
+INSTANCES = os.environ.get("GRAPHPART_INSTANCES")
+
+
+def distance(truth, labels):
+    return sum(gp.metrics.variation_of_information(truth, labels, missing=0))
+
+
+@pytest.fixture(scope="module")
+def volume():
+    return gp.images.cells((20, 48, 56), noise=0.1)
+
+
+def test_cells_are_the_same_in_blocks(volume):
+    boundary, truth = volume
+    some, true = gp.images.cells((8, 20, 30), noise=0.1, origin=(5, 9, 11))
+    here = np.s_[5:13, 9:29, 11:41]
+    assert np.array_equal(true, truth[here]) and np.allclose(some, boundary[here], atol=1e-6)
+
+
+def test_a_volume(volume):
+    boundary, truth = volume
+    s = gp.images.segment(boundary)
+    assert s.labels.shape == boundary.shape and s.labels.min() == 1 and s.labels.max() == s.n_segments
+    assert s.result.status == "optimal" and s.problem.n == s.graph.n == s.regions.max()
+    assert gp.metrics.adjusted_rand_index(truth, s.labels) > 0.85
+    assert np.array_equal(np.asarray(s), s.labels)
+    given = gp.images.segment(boundary, regions=s.regions)
+    assert np.array_equal(given.labels, s.labels)
+
+
+def test_a_larger_threshold_joins_more(volume):
+    counts = [gp.images.segment(volume[0], threshold=t).n_segments for t in (0.02, 0.5, 0.98)]
+    assert counts[0] > counts[2] and counts[0] >= counts[1] >= counts[2]
+
+
+def test_mask_and_spacing(volume):
+    boundary = volume[0]
+    mask = np.zeros(boundary.shape, bool)
+    mask[:, :20], mask[:, 30:] = True, True
+    s = gp.images.segment(boundary, mask=mask, spacing=(2, 1, 1))
+    assert np.array_equal(s.labels > 0, mask)
+    assert not set(np.unique(s.labels[:, :20])) & set(np.unique(s.labels[:, 30:]))
+    regions = np.where(mask, s.regions, 0)
+    assert np.array_equal(gp.images.segment(boundary, regions=regions).labels > 0, mask)
+
+
+def test_affinities_at_long_offsets_that_know_only_both_ends(volume):
+    boundary, truth = volume
+    offsets = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 6, 0), (0, 0, 6)]
+    A = np.stack([1 - (boundary + np.roll(boundary, [-x for x in o], (0, 1, 2))) / 2 for o in offsets])
+    s = gp.images.segment(affinities=A, offsets=offsets)
+    assert gp.metrics.adjusted_rand_index(truth, s.labels) > 0.7
+    with pytest.warns(gp.GraphPartWarning) as caught:
+        p = gp.SetPartition.from_affinities(A, offsets, clip=0.001, far="all")
+    assert any("attract do so across neighbours that repel" in str(w.message) for w in caught)
+    with pytest.warns(gp.GraphPartWarning, match=r"of the pixels repel all of their neighbours"):
+        q = gp.SetPartition.from_affinities(A, offsets, clip=0.001)
+    by = [gp.partition.greedy_joining(x).labels for x in (p, q)]
+    assert gp.metrics.adjusted_rand_index(truth.ravel(), by[0]) < 0.3
+    assert gp.metrics.adjusted_rand_index(truth.ravel(), by[1]) > 0.3
+
+
+def test_a_photograph():
+    rng = np.random.default_rng(0)
+    photograph = np.full((60, 80, 3), (200, 180, 40), np.uint8)
+    photograph[10:40, 10:40] = 30, 60, 160
+    photograph[15:50, 50:70] = 160, 30, 30
+    noisy = np.clip(photograph + rng.normal(0, 6, photograph.shape), 0, 255).astype(np.uint8)
+    s = gp.images.segment(noisy)
+    assert s.n_segments == 3
+    assert gp.metrics.adjusted_rand_index(photograph.astype(int).sum(axis=2), s.labels) > 0.9
+    grey = noisy.mean(axis=2).astype(np.uint8)
+    with pytest.raises(gp.InvalidProblem, match=r"integers of 8 bits.*a photograph becomes a boundary map by"):
+        gp.images.segment(grey)
+    assert gp.images.segment(gp.images.boundaries(grey)).n_segments == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "nothing is given"),
+        ({"boundary": np.zeros(5)}, r"shape \(5,\)"),
+        ({"boundary": np.full((5, 5), 2.0)}, "divide by 255"),
+        ({"boundary": np.zeros((5, 5)), "mask": np.ones((4, 5), bool)}, r"mask has shape \(4, 5\)"),
+        ({"boundary": np.zeros((5, 5)), "mask": np.zeros((5, 5), bool)}, "False everywhere"),
+        ({"boundary": np.zeros((5, 5)), "threshold": 0}, "threshold is 0"),
+        ({"boundary": np.zeros((5, 5)), "regions": np.ones((5, 4), int)}, "boundary has shape"),
+        ({"boundary": np.zeros((5, 5)), "workers": 2}, "workers is given without blocks"),
+        ({"boundary": np.zeros((5, 5)), "blocks": (4, 4)}, "at least 8 each"),
+        ({"boundary": np.zeros((9, 9)), "blocks": (8, 8), "image": np.zeros((9, 9))}, "image is given with blocks"),
+        ({"boundary": np.zeros((5, 5)), "spacing": (1, 1, 1)}, "2 positive numbers"),
+        ({"affinities": np.zeros((1, 5, 5)), "offsets": [(0, 9)]}, "reaches beyond the shape"),
+        ({"boundary": np.zeros((5, 5)), "affinities": np.zeros((1, 5, 5)), "offsets": [(0, 1)]}, "both given"),
+        ({"boundary": "missing.zarr"}, "no such file"),
+    ],
+)
+def test_mistakes(arguments, message):
+    with pytest.raises(gp.GraphPartError, match=message) as caught:
+        gp.images.segment(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_plot_and_report(volume, tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("bokeh")
+    from graphpart.plotting import picture, plot_segments
+
+    s = gp.images.segment(volume[0])
+    ax = s.plot(ax=picture().add_subplot(), slice=3, axis=2)
+    assert "slice 3 of 56" in ax.get_title()
+    for wrong in ({"slice": 99}, {"axis": 5}, {"image": np.zeros((2, 2))}):
+        with pytest.raises(gp.InvalidOption):
+            plot_segments(s.labels, **({"image": None} | wrong))
+    gp.report(s, s.result, tmp_path / "report.html", doubts=False)
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert "Outlines of the segments" in text and "data:image/png;base64" in text
+
+
+class TestBlocks:
+    """Runs in this process; with workers, the tasks are the same pure functions."""
+
+    def test_blocks_join_again(self, volume, tmp_path):
+        pytest.importorskip("pyarrow")
+        zarr = pytest.importorskip("zarr")
+        boundary, truth = volume
+        array = zarr.open(str(tmp_path / "b.zarr"), mode="w", shape=boundary.shape, chunks=(16, 16, 16), dtype="f4")
+        array[...] = boundary
+        options = {"blocks": (20, 24, 24), "workers": 0}
+        s = gp.images.segment(tmp_path / "b.zarr", output=tmp_path / "l.zarr", **options)
+        labels = np.asarray(s.labels[...])
+        assert s.blocks == (20, 24, 24) and s.n_segments == labels.max() and labels.min() == 1
+        assert distance(truth, labels) < distance(truth, gp.images.segment(boundary).labels) + 0.25
+        again = gp.images.segment_blocks(boundary, work_folder=tmp_path / "work", **options)
+        assert np.array_equal(again.labels, labels)
+        before = {path: path.stat().st_mtime_ns for path in (tmp_path / "work" / "flood").iterdir()}
+        resumed = gp.images.segment_blocks(boundary, work_folder=tmp_path / "work", **options)
+        assert np.array_equal(resumed.labels, labels)
+        assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "work" / "flood").iterdir()}
+        with pytest.raises(gp.InvalidOption, match=r"another threshold"):
+            gp.images.segment_blocks(boundary, work_folder=tmp_path / "work", threshold=0.4, **options)
+
+    def test_one_block_is_the_volume_at_once(self, volume):
+        pytest.importorskip("pyarrow")
+        boundary = volume[0]
+        s = gp.images.segment_blocks(boundary, blocks=boundary.shape, workers=0)
+        at_once = gp.images.segment(boundary, method="kernighan-lin")
+        assert s.n_regions == at_once.graph.n and s.cost == pytest.approx(at_once.result.cost)
+        assert distance(at_once.labels, s.labels) < 1e-9
+        os.stat(s.path)
+        path = s.path
+        del s
+        assert not os.path.exists(path)
+
+    def test_mask(self, volume):
+        pytest.importorskip("pyarrow")
+        boundary = volume[0]
+        mask = np.zeros(boundary.shape, np.uint8)
+        mask[:, 10:40, 10:40] = 1
+        s = gp.images.segment_blocks(boundary, mask=mask, blocks=(20, 24, 24), workers=0)
+        assert np.array_equal(np.asarray(s.labels) > 0, mask > 0)
+
+    def test_a_truncated_file_leaves_nothing(self, volume, tmp_path):
+        pytest.importorskip("pyarrow")
+        zarr = pytest.importorskip("zarr")
+        boundary = volume[0]
+        array = zarr.open(str(tmp_path / "b.zarr"), mode="w", shape=boundary.shape, chunks=(20, 24, 28), dtype="f4")
+        array[...] = boundary
+        chunk = max((p for p in (tmp_path / "b.zarr").rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+        chunk.write_bytes(chunk.read_bytes()[:100])
+        with pytest.raises(gp.FormatError, match=r"b.zarr: the block at .* cannot be read") as caught:
+            gp.images.segment(tmp_path / "b.zarr", blocks=(20, 24, 28), workers=0, output=tmp_path / "l.zarr")
+        assert "\n" not in str(caught.value)
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["b.zarr"]
+        chunk.unlink()
+        with pytest.warns(gp.GraphPartWarning, match=r"1 of 4 chunks are not stored"):
+            gp.images.segment(tmp_path / "b.zarr", blocks=(20, 24, 28), workers=0)
+
+    def test_mistakes(self, tmp_path):
+        pytest.importorskip("pyarrow")
+        with pytest.raises(gp.InvalidProblem, match=r"integers of 8 bits"):
+            gp.images.segment_blocks(np.zeros((9, 9), np.uint8), workers=0)
+        with pytest.raises(gp.InvalidProblem, match=r"boundary, block at \(0, 0\): boundary is 2"):
+            gp.images.segment_blocks(np.full((9, 9), 2.0), workers=0)
+        with pytest.raises(gp.InvalidOption, match=r"ends in .zarr or .npy"):
+            gp.images.segment_blocks(np.zeros((9, 9)), workers=0, output=tmp_path / "l.png")
+        with pytest.raises(gp.TimeLimitReached, match=r"ended before there were labels"):
+            gp.images.segment_blocks(np.zeros((9, 9)), workers=0, time_limit=0.0)
+
+
+class TestCommand:
+    @pytest.mark.parametrize("suffix", [".npy", ".tif", ".png", ".zarr"])
+    def test_files(self, suffix, tmp_path, capsys):
+        from graphpart.cli import main
+        from graphpart.images.files import read_array
+
+        if suffix == ".zarr":
+            pytest.importorskip("zarr")
+        boundary, _ = gp.images.cells((40, 60), size=16, noise=0.05)
+        source = tmp_path / "b.npy"
+        np.save(source, boundary)
+        out = str(tmp_path / f"l{suffix}")
+        assert main(["segment", str(source), "-o", out, "--json"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        labels = read_array(out)
+        assert labels.max() == facts["segments"] and facts["status"] == "optimal"
+        assert np.array_equal(labels, gp.images.segment(boundary).labels)
+
+    def test_pictures(self, tmp_path, capsys):
+        from skimage import io
+
+        from graphpart.cli import main
+
+        boundary, _ = gp.images.cells((40, 60), size=16, noise=0.05)
+        io.imsave(tmp_path / "b.png", (boundary * 255).round().astype(np.uint8), check_contrast=False)
+        assert main(["segment", str(tmp_path / "b.png"), "-o", str(tmp_path / "l.npy")]) == 0
+        expected = gp.images.segment((boundary * 255).round() / 255).labels
+        assert np.array_equal(np.load(tmp_path / "l.npy"), expected)
+        assert main(["segment", str(tmp_path / "b.png"), "-o", str(tmp_path / "m.npy"), "--image"]) == 0
+        (tmp_path / "cut.png").write_bytes((tmp_path / "b.png").read_bytes()[:90])
+        for args, message in (
+            (["cut.png", "-o", "x.npy"], "cut.png: cannot be read"),
+            (["none.tif", "-o", "x.npy"], "no such file"),
+            (["b.txt", "-o", "x.npy"], "expected a picture or volume"),
+            (["b.png", "-o", "x.doc"], "labels go to a file that ends in"),
+            (["b.png", "-o", "nowhere/x.npy"], "is no folder"),
+            (["b.png", "-o", "x.png", "--workers", "0"], "ends in .zarr or .npy"),
+        ):
+            paths = [str(tmp_path / a) if a[0] != "-" and a != "0" else a for a in args]
+            assert main(["segment", *paths]) != 0
+            err = capsys.readouterr().err
+            assert message in err and len(err.strip().splitlines()) == 1, err
+        assert not list(tmp_path.glob("x*"))
+
+    def test_by_block(self, tmp_path, capsys):
+        pytest.importorskip("pyarrow")
+        from graphpart.cli import main
+
+        np.save(tmp_path / "b.npy", gp.images.cells((40, 60), size=16, noise=0.05)[0])
+        args = [
+            "segment",
+            str(tmp_path / "b.npy"),
+            "-o",
+            str(tmp_path / "l.npy"),
+            "--workers",
+            "0",
+            "--blocks",
+            "32,32",
+        ]
+        assert main(args) == 0 and "segments" in capsys.readouterr().out
+        assert np.load(tmp_path / "l.npy").min() == 1
+
+
+@pytest.mark.skipif(INSTANCES is None, reason="GRAPHPART_INSTANCES names no folder")
+def test_electron_microscopy():
+    with np.load(os.path.join(str(INSTANCES), "em", "train.npz")) as d:
+        regions, boundary, truth = d["regions"], d["boundary"], d["truth"]
+    s = gp.images.segment(boundary, regions=regions)
+    given = distance(truth, s.labels)
+    assert s.result.status == "optimal" and given <= 0.50
+    assert distance(truth, gp.images.segment(boundary).labels) <= 1.2 * given
