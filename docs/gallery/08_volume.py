@@ -2,13 +2,13 @@
 A volume of electron microscopy
 ===============================
 
-Cells in a volume are separated by thin walls. A boundary map has the probability of a wall at each voxel. Here, cells and
-map are generated, with noise; in practice, a neural network makes the map from the images.
+Cells in a volume are separated by thin walls. A boundary map has the probability of a wall at each voxel. Here, cells
+and map are generated, with noise; in practice, a neural network makes the map from the images.
 """
 
 # %%
-# The boundary map becomes small regions, by the watershed, and neighbouring regions are joined where the wall between them
-# has a hole.
+# The boundary map becomes small regions, by the watershed, and neighbouring regions are joined where the wall between
+# them has a hole.
 
 import graphpart as gp
 
@@ -17,8 +17,8 @@ s = gp.images.segment(boundary)
 print(s)
 
 # %%
-# False cuts and false joins, in bits, are two parts of the variation of information. For a truth with unlabelled voxels,
-# say ``missing=0``.
+# False cuts and false joins, in bits, are two parts of the variation of information. For a truth with unlabelled
+# voxels, say ``missing=0``.
 
 cuts, joins = gp.metrics.variation_of_information(truth, s.labels, missing=0)
 print(f"false cuts {cuts:.2f}, false joins {joins:.2f}")

@@ -158,7 +158,7 @@ def spacing_of(spacing: Any, axes: int) -> tuple[float, ...]:
 
 def check_threshold(threshold: Any) -> None:
     """Raise InvalidOption if a threshold is no probability between 0 and 1."""
-    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < threshold < 1:
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) < 1:
         raise InvalidOption(f"threshold is {threshold!r}: expected a probability between 0 and 1")
 
 

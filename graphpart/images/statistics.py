@@ -61,7 +61,8 @@ class Statistics:
     @property
     def length(self) -> NDArray[np.int64]:
         """The number of contacts."""
-        return self.numbers.sum(axis=1)
+        length: NDArray[np.int64] = self.numbers.sum(axis=1)
+        return length
 
     def area(self, spacing: Sequence[float]) -> Floats:
         """The area of all faces between two regions, for the size of a voxel along each axis; lengths in a picture."""
