@@ -85,7 +85,7 @@ def test_labels(data: bytes) -> None:
 def seeds(format: str) -> list[bytes]:
     """Small valid files."""
     if format == "labels":
-        return [b"0\n0\n1\n", b"node,label\n0,1\n1,1\n2,5\n", b'node,label\n"a b",x\n']
+        return [b"0\n0\n1\n", b"element,cluster\n0,1\n1,1\n2,5\n", b'node,label\n"a b",x\n']
     problems = [
         gp.SetPartition.from_pairs(3, [(0, 1), (1, 2), (0, 2)], [-1.0, 1.0, 1.0]),
         gp.SetPartition.from_pairs(4, [(0, 1), (1, 2)], [-2.5, 1e-300], must_join=[(2, 3)]),

@@ -11,6 +11,7 @@ import graphpart
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_ext"))
 
+REPOSITORY = "https://github.com/graphpart/graphpart"
 project = "graphpart"
 author = "The graphpart developers"
 version = release = graphpart.__version__
@@ -37,6 +38,7 @@ myst_heading_anchors = 3
 # the API, from docstrings
 autosummary_generate = True
 autosummary_imported_members = False
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -77,19 +79,28 @@ html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,
     "navbar_align": "left",
+    "icon_links": [
+        {"name": "Repository", "url": REPOSITORY, "icon": "fa-brands fa-github"},
+    ],
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
     "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"studies": [], "benchmarks/index": []}
+html_sidebars = {"studies": [], "benchmarks/index": [], "changelog": []}
 copyright = "the graphpart developers, MIT licence"
 
 
 def skip(app: Any, what: str, name: str, member: Any, skipped: bool, options: Any) -> bool | None:
-    """Methods that scikit-learn adds to estimators refer to its own pages, which are not here."""
-    return True if re.search(r"(^|\.)(set_\w+_request|get_metadata_routing)$", name) else None
+    """Members that come from other packages: dictionaries, exceptions, scikit-learn's requests of metadata."""
+    if re.search(r"(^|\.)(set_\w+_request|get_metadata_routing)$", name):
+        return True
+    if what != "class":
+        return None
+    found = getattr(member, "fget", None) or getattr(member, "__func__", None) or member
+    module = getattr(found, "__module__", None) or "graphpart"
+    return None if module.partition(".")[0] == "graphpart" else True
 
 
 def empty(app: Any, what: str, name: str, member: Any, options: Any, lines: list[str]) -> None:

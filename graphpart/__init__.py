@@ -34,6 +34,7 @@ if _TYPE_CHECKING:
     from graphpart import distributed as distributed
     from graphpart import estimators as estimators
     from graphpart.crf.problem import FactorGraph
+    from graphpart.folders import solve_files
     from graphpart.io import read, read_labels, write, write_labels
     from graphpart.partition.problem.networks import from_cpm, from_editing, from_modularity
     from graphpart.reporting import report
@@ -76,6 +77,7 @@ __all__ = [
     "read_labels",
     "report",
     "solve",
+    "solve_files",
     "testing",
     "write",
     "write_labels",
@@ -105,6 +107,7 @@ _WHERE = {
     "read": "io",
     "read_labels": "io",
     "report": "reporting",
+    "solve_files": "folders",
     "write": "io",
     "write_labels": "io",
 }
@@ -122,4 +125,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_PARTS, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 __all__ = [
     "CyclicGraph",
@@ -24,6 +24,8 @@ __all__ = [
     "MissingDependency",
     "SolverError",
     "TimeLimitReached",
+    "nearest",
+    "no_column",
     "unknown",
     "warn",
 ]
@@ -108,12 +110,24 @@ class FormatError(GraphPartError, ValueError):
 
 def unknown(what: str, name: object, known: Iterable[str], also: Iterable[str] = ()) -> InvalidOption:
     """The exception for a name that is not known: what names are, and which of them or `also` is spelled most alike."""
+    known = list(known)
+    hint = nearest(str(name).lower().replace("_", "-"), [*known, *also])
+    return InvalidOption(f"{what} is {name!r}: expected one of {', '.join(known)}{hint}")
+
+
+def nearest(name: object, known: Iterable[object]) -> str:
+    """The end of a message about a name that is not known: the known one that is spelled most alike, if any is."""
     import difflib
 
-    known = list(known)
-    near = difflib.get_close_matches(str(name).lower().replace("_", "-"), [*known, *also], 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return InvalidOption(f"{what} is {name!r}: expected one of {', '.join(known)}{hint}")
+    names = {str(other).lower(): other for other in known}
+    near = difflib.get_close_matches(str(name).lower(), names, 1)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""
+
+
+def no_column(name: object, columns: Sequence[object], where: str = "") -> str:
+    """The message that a table has no such column: those that it has, and the one that is spelled most alike."""
+    some = ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
+    return f"no column {name!r}{where}: expected one of {some}{nearest(name, columns)}"
 
 
 def warn(text: str) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import html_of, number
 from graphpart.errors import InvalidPartition
 from graphpart.result import Result
 
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 Codes = NDArray[np.int64]
+BEST = dict.fromkeys(("variation", "false"), "0 bits: equal")
 
 
 class Contingency(NamedTuple):
@@ -85,6 +87,14 @@ class Comparison:
     cuts_precision: float
     cuts_recall: float
     cuts_f1: float
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        counts = ("elements", "true_subsets", "subsets")
+        title = ", ".join(f"{number(getattr(self, name))} {name.replace('_', ' ')}" for name in counts)
+        measures = [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self) if f.name not in counts]
+        rows = [(name, f"{value:.4g}", BEST.get(name.split()[0], "1: equal")) for name, value in measures]
+        return html_of(f"Comparison: {title}", {}, ("measure", "value", "best"), rows)
 
 
 def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphpart.display import Facts, Shown, frame_of, number, percent, plural, series_of
 from graphpart.errors import InvalidOption
+from graphpart.kernels.overlaps import matched
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -115,7 +116,7 @@ class Result(Shown):
         return Facts(facts | {"message": self.message, "iterations": self.iterations, "seconds": self.seconds})
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the solution: the problem's matrix ordered by label, or its graph, see the problem's method `plot`.
+        """Draw the solution as a graph, a map of clusters, or a picture, as fits; see the problem's method `plot`.
 
         Parameters
         ----------
@@ -131,6 +132,7 @@ class Result(Shown):
         See Also
         --------
         graphpart.plotting.plot_history : cost and lower bound against time
+        graphpart.plotting.plot_changes : two results side by side
         """
         return self._problem().plot(self, ax=ax, **options)
 
@@ -152,7 +154,12 @@ class Result(Shown):
 
 @dataclass(frozen=True, repr=False)
 class PartitionResult(Result):
-    """A :class:`Result` whose labels name subsets, also called clusters: 0, 1, ... in order of first appearance.
+    """A :class:`Result` whose labels name subsets, also called clusters.
+
+    Clusters are called 0, 1, and so on, in order of their first appearance.
+
+    If the start of the method was a result, clusters keep their numbers from it as far as they share elements, so that
+    a number may be missing, and new clusters have numbers above all old ones.
 
     Examples
     --------
@@ -170,10 +177,11 @@ class PartitionResult(Result):
 
     @property
     def partition(self) -> list[set[Hashable]]:
-        """The subsets as a list of sets of nodes, as networkx community functions return them."""
-        subsets: list[set[Hashable]] = [set() for _ in range(self.subsets)]
-        for node, label in zip(self.nodes, self.labels.tolist(), strict=True):
-            subsets[label].add(node)
+        """The subsets as a list of sets of nodes, as networkx community functions return them, in order of labels."""
+        present, place = np.unique(self.labels, return_inverse=True)
+        subsets: list[set[Hashable]] = [set() for _ in present]
+        for node, k in zip(self.nodes, place.tolist(), strict=True):
+            subsets[k].add(node)
         return subsets
 
     @property
@@ -184,7 +192,7 @@ class PartitionResult(Result):
     @property
     def subsets(self) -> int:
         """The number of subsets."""
-        return int(self.labels.max()) + 1 if len(self.labels) else 0
+        return len(np.unique(self.labels))
 
     @property
     def n_clusters(self) -> int:
@@ -206,6 +214,59 @@ class PartitionResult(Result):
         """
         _, place, sizes = np.unique(self.labels, return_inverse=True, return_counts=True)
         return frame_of({"element": self.nodes, "cluster": self.labels, "size": sizes[place]}, library)
+
+    def changes(self, old: PartitionResult, library: str = "pandas") -> Any:
+        """Which elements are in another cluster than in an old result: a data frame with a row for each.
+
+        Clusters of both results are matched by the elements that they share, most of them first. An element has moved
+        if its cluster is not matched to the one that it was in.
+
+        Parameters
+        ----------
+        old : PartitionResult
+            Of the same elements or others; they are compared by name.
+        library : {"pandas", "polars", "pyarrow"}
+            Whose data frame.
+
+        Returns
+        -------
+        DataFrame
+            With the columns `element`, `before` (the number of the cluster in the old result) and `after` (that in this
+            one). A number is -1 if an element is in one of the results only.
+
+        Raises
+        ------
+        MissingDependency
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> p = gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [-1.0, -1.0], nodes=["ann", "bob", "cid", "dan"])
+        >>> r = gp.solve(p)
+        >>> gp.solve(p.require(apart=[("ann", "bob")]), initial=r).changes(r)
+          element  before  after
+        0     bob       0      2
+        """
+        nodes: Any = list(self.nodes)
+        after: Any = self.labels.astype(np.int64)
+        if old.nodes is self.nodes or old.nodes == self.nodes:
+            before: Any = old.labels.astype(np.int64)
+        else:
+            was = dict(zip(old.nodes, old.labels.tolist(), strict=True))
+            before = np.fromiter((was.pop(node, -1) for node in nodes), np.int64, len(nodes))
+            nodes += list(was)
+            before = np.concatenate([before, np.array(list(was.values()), np.int64)])
+            after = np.concatenate([after, np.full(len(was), -1)])
+        mine, place = np.unique(after, return_inverse=True)
+        theirs, old_place = np.unique(before, return_inverse=True)
+        counterpart = np.append(theirs, -2)[
+            matched(place, np.where((before < 0) | (after < 0), -1, old_place), len(mine), len(theirs))
+        ]
+        moved = np.flatnonzero((counterpart[place] != before) | (after < 0))
+        return frame_of(
+            {"element": [nodes[i] for i in moved.tolist()], "before": before[moved], "after": after[moved]}, library
+        )
 
     def to_series(self) -> Any:
         """A pandas Series of the cluster of each element, indexed by element: ``df["id"].map(result.to_series())``."""
@@ -241,12 +302,20 @@ class PartitionResult(Result):
 
     def _preview(self) -> tuple[Sequence[str], Any]:
         labels, sizes = np.unique(self.labels, return_counts=True)
+        rises = None if self.problem is None else self.problem.move_rises(self.labels)
         rows = []
         for k in np.argsort(-sizes, kind="stable")[:ROWS].tolist():
             members = np.flatnonzero(self.labels == labels[k])[:5].tolist()
             names = ", ".join(str(self.nodes[i]) for i in members)
-            rows.append((int(labels[k]), int(sizes[k]), names + (", ..." if sizes[k] > len(members) else "")))
-        return ("cluster", "size", "elements"), rows
+            row = [int(labels[k]), int(sizes[k]), names + (", ..." if sizes[k] > len(members) else "")]
+            if rises is not None:  # which element it would cost least to move
+                mine = np.flatnonzero(self.labels == labels[k])
+                least = int(mine[np.argmin(rises[mine])])
+                rise = f" (+{rises[least]:.4g})" if math.isfinite(rises[least]) else ""
+                row.append(f"{self.nodes[least]}{rise}" if rise else "")
+            rows.append(tuple(row))
+        heads = ("cluster", "size", "elements", "least sure (to move it costs)")
+        return heads[: 3 if rises is None else 4], rows
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from graphpart.errors import InvalidProblem
-from graphpart.methods import find_method
+from graphpart.display import plural
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.methods import find_method, methods_for
+from graphpart.partition.extending.old import old_labels, stable
 from graphpart.partition.problem import SetPartition, as_problem
-from graphpart.partition.problem.inputs import advice
+from graphpart.partition.problem.inputs import advice, frozen
 from graphpart.partition.problem.misreadings import check_values
-from graphpart.result import Result
+from graphpart.partition.problem.starts import repaired_start
+from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
+
+DEMANDS = ("groups", "group_cost", "max_size", "n_clusters")  # of a problem, which solve takes for a graph
 
 
 def solve(
@@ -47,7 +54,9 @@ def solve(
     initial : Result, labels, mapping or list of sets, optional
         The solution to start from. Elements may be left out: by a mapping without their names, by the label -1, or by
         the result of another problem that does not have them. An element that is left out starts in a subset of its
-        own; a variable that is left out starts with the label of least cost given the labels of the others.
+        own; a variable that is left out starts with the label of least cost given the labels of the others. A partition
+        that violates what the problem requires is repaired, and the `message` says so. If it is a result, clusters that
+        do not change keep their numbers.
     seed : int, optional
         For methods that draw random numbers; the others are deterministic and ignore it.
     max_iterations : int, optional
@@ -59,7 +68,10 @@ def solve(
     progress : bool
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
-        Further options of the method.
+        Further options of the method. For a networkx graph also `groups`, `group_cost`, `max_size` and `n_clusters`,
+        as in :class:`SetPartition`. ``auto`` takes one more for set partition problems: `checkpoint`, a labels file
+        that it keeps up to date, and resumes from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
+        have all of them.
 
     Returns
     -------
@@ -78,6 +90,10 @@ def solve(
     GraphPartWarning
         If all costs of a set partition problem have one sign, so that nothing is left to decide.
 
+    Notes
+    -----
+    {methods}
+
     Examples
     --------
     >>> import networkx as nx
@@ -91,7 +107,12 @@ def solve(
     if isinstance(problem, tuple) and hasattr(problem, "problem"):  # an Instance or FactorInstance
         problem = problem.problem
     if problem_kind(problem) == "partition":
-        problem = as_problem(problem, background=True)
+        demands = {name: options.pop(name) for name in DEMANDS if name in options}
+        if demands and not hasattr(problem, "is_directed"):
+            name = next(iter(demands))
+            raise InvalidOption(f"{name} belongs to the problem: expected solve(p.require({name}=...))")
+        problem = SetPartition(problem, **demands) if demands else problem
+        problem = as_problem(problem, background=True, groups=True, limits=True)
         check_values(problem)
     return run(
         problem,
@@ -107,18 +128,43 @@ def solve(
     )
 
 
+def _described(kind: str) -> str:
+    """The methods for one kind of problem, a line each."""
+    return "\n".join(
+        f"* ``{m.name}``{' (' + ', '.join(m.also) + ')' if m.also else ''}: {m.summary}" for m in methods_for(kind)
+    )
+
+
+if solve.__doc__ is not None:  # which python -OO leaves out
+    listed = f"Methods for set partition problems:\n\n{_described('partition')}\n\n"
+    listed += f"Methods for factor graphs:\n\n{_described('crf')}"
+    solve.__doc__ = inspect.cleandoc(solve.__doc__).replace("{methods}", listed)
+
+
 def run(
     problem: Any, method: str, *, callback: Callable[[float, float], object] | None = None, progress: bool = False,
     **options: Any,
 ) -> Result:  # fmt: skip
     """Like `solve`, but without the check for costs that were probably not meant."""
     found = find_method(method, problem_kind(problem))
+    old, moved = options.get("initial"), 0
+    if old is not None and found.problem == "partition" and "initial" in found.options:
+        problem = as_problem(problem, background=True, groups=True, limits=True)
+        options["initial"], moved = repaired_start(problem, old)
     if not progress:
-        return found.run(problem, callback=callback, **options)
-    from graphpart.display.progress import showing
+        result = found.run(problem, callback=callback, **options)
+    else:
+        from graphpart.display.progress import showing
 
-    with showing(f"{found.name}, {problem!r}".partition("\n")[0], callback) as shown:
-        return found.run(problem, callback=shown, **options)
+        with showing(f"{found.name}, {problem!r}".partition("\n")[0], callback) as shown:
+            result = found.run(problem, callback=shown, **options)
+    if moved:
+        text = f"the start violated what is required and was repaired: {plural(moved, 'element')} moved"
+        result = replace(result, message=f"{result.message}; {text}")
+    if isinstance(old, PartitionResult) and found.problem == "partition":
+        labels, numbers, _ = old_labels(problem, old)
+        result = replace(result, labels=frozen(stable(result.labels, labels, numbers, False)))
+    return result
 
 
 def problem_kind(problem: Any) -> str:

@@ -223,7 +223,8 @@ def _check_wrong_calls(solver: Solver) -> None:
     p = SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, math.inf])
     calls: list[tuple[type[Exception], Any, dict[str, Any]]] = [(InvalidProblem, 7, {})]
     if _takes(solver, "initial"):
-        calls += [(InvalidPartition, p, {"initial": start}) for start in ([0, 0], [0, 1, 1], [{0, 1}, {1, 2}], 5)]
+        assert math.isfinite(solver(p, initial=[0, 1, 1]).cost), "a start that joins what must be cut is not repaired"
+        calls += [(InvalidPartition, p, {"initial": start}) for start in ([0, 0], [{0, 1}, {1, 2}], 5)]
     if _takes(solver, "time_limit"):
         calls += [(InvalidOption, p, {"time_limit": limit}) for limit in (-1, math.nan, "long")]
     for expected, problem, options in calls:

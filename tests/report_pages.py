@@ -72,5 +72,11 @@ def table(page, key):
     return {column["name"]: column["values"] for column in found["columns"]}
 
 
+def names_in(page):
+    """The names of elements that a page has."""
+    packed = data_of(page)["elements"]["names"]
+    return gzip.decompress(base64.b64decode(packed["gzip"])).decode().split("\n")
+
+
 def unpacked(packed):
     return np.frombuffer(gzip.decompress(base64.b64decode(packed["gzip"])), np.dtype(packed["dtype"]).newbyteorder("<"))

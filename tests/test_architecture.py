@@ -25,7 +25,7 @@ ALLOWED = {
     "machine": set(),
     "kernels": {"errors", "machine"},
     "display": {"errors"},
-    "result": {"display", "errors"},
+    "result": {"display", "errors", "kernels"},
     "stopping": {"errors", "kernels", "result"},
     "methods": BASE,
     "highs": BASE,
@@ -34,19 +34,22 @@ ALLOWED = {
     "files": BASE,
     "partition": SHARED,
     "crf": SHARED,
-    "metrics": {"errors", "result"},
+    "metrics": {"display", "errors", "result"},
     "io": SHARED | {"partition", "crf"},
     "learn": SHARED | {"partition", "crf", "metrics"},
     "solve": SHARED | {"partition", "crf"},
     "plotting": BASE | {"files"},
+    "folders": SHARED | {"io", "solve"},
     "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},
     "images": SHARED | {"partition", "solve", "distributed"},
+    "records": SHARED | {"partition", "solve"},
     "cli": SHARED
-    | {"partition", "crf", "io", "learn", "solve", "generate", "metrics", "reporting", "distributed", "images"},
+    | {"partition", "crf", "io", "learn", "solve", "folders", "generate", "metrics", "reporting", "distributed"}
+    | {"images", "records"},
     "__main__": {"cli"},
 }
 # What imports modules by names that it puts together, and those modules.

@@ -13,6 +13,7 @@ import pytest
 import graphpart as gp
 
 PEERS = Path(__file__).resolve().parent.parent / "benchmarks" / "peers.py"
+ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
 
 
 def peers(*options: str, script: Path = PEERS, first: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -23,7 +24,7 @@ def peers(*options: str, script: Path = PEERS, first: Path | None = None) -> sub
     return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=environment)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+@ON_LINUX
 def test_peers_quick(tmp_path):
     table = tmp_path / "measured.csv"
     done = peers("--quick", "--rounds", "1", "--csv", str(table), "--rows", "large", "overhead")
@@ -34,7 +35,7 @@ def test_peers_quick(tmp_path):
     assert sum(",graphpart joining," in line for line in lines) == 2
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+@ON_LINUX
 def test_factor_graphs_quick(tmp_path):
     table = tmp_path / "measured.csv"
     options = ("--quick", "--rounds", "1", "--csv", str(table), "--rows", "chain", "sparse", "third-order")
@@ -46,7 +47,7 @@ def test_factor_graphs_quick(tmp_path):
     assert sum(",graphpart ICM," in line for line in lines) == 1
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+@ON_LINUX
 def test_cuts_bounds_and_moves_quick(tmp_path):
     """Without peers: their figures are not measured, those of graphpart are."""
     gp.write(gp.generate.factor_grid(3, 4, seed=1).problem, tmp_path / "small.uai")
@@ -69,7 +70,7 @@ def test_cuts_bounds_and_moves_quick(tmp_path):
     assert figures["roof", "graphpart roof duality: time over thinqpbo, solving"] is None
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+@ON_LINUX
 def test_missing_peer(tmp_path):
     """It is said in a line, and has - in the table."""
     (tmp_path / "maxflow.py").write_text("raise ImportError\n")

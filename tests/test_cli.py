@@ -190,7 +190,7 @@ def test_solve_writes_labels(run, triangles, tmp_path):
     assert labels.read_text() == "0\n0\n0\n1\n1\n1\n"
     table = tmp_path / "labels.csv"
     run("solve", triangles, "--method", METHOD, "-o", table)
-    assert table.read_text() == "node,label\na,0\nb,0\nc,0\nd,1\ne,1\nf,1\n"
+    assert table.read_text() == "element,cluster,size\na,0,3\nb,0,3\nc,0,3\nd,1,3\ne,1,3\nf,1,3\n"
 
 
 def test_solve_writes_labels_to_standard_output(run, triangles):
@@ -204,7 +204,11 @@ def test_solve_writes_a_folder_for_several_instances(run, triangles, tmp_path):
     other.write_text("MULTICUT\n0 1 1\n")
     folder = tmp_path / "out"
     assert run("solve", triangles, other, "--method", METHOD, "-o", folder)[0] == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["pair.multicut.labels", "triangles.csv.labels"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "pair.multicut.labels",
+        "results.jsonl",
+        "triangles.csv.labels",
+    ]
     assert (folder / "pair.multicut.labels").read_text() == "0\n0\n"
     # such a folder is also where to start from; greedy joining has nothing to do there
     lines = run("solve", triangles, other, "--method", "greedy-joining", "--initial", folder, "--json")[1].splitlines()
@@ -220,12 +224,12 @@ def test_solve_starts_from_labels(run, triangles, tmp_path):
     assert (record["cost"], record["subsets"]) == (-5.0, 1)  # joining cannot split
 
 
-def test_the_file_of_infeasible_labels_is_named(run, tmp_path):
+def test_a_start_that_violates_requirements_is_repaired(run, tmp_path):
     problem, start = tmp_path / "p.csv", tmp_path / "start"
     problem.write_text("u,v,cost\na,b,-inf\nb,c,1\n")
     start.write_text("node,label\na,0\nb,1\nc,1\n")
-    status, _, err = run("solve", problem, "--initial", start)
-    assert (status, err) == (1, f"graphpart: {start}: 'a' and 'b' must be joined but are separated\n")
+    status, out, err = run("solve", problem, "--initial", start, "--json")
+    assert (status, err) == (0, "") and "repaired: 1 element moved" in json.loads(out)["message"]
 
 
 def test_solve_obeys_limits(run, triangles, tmp_path):

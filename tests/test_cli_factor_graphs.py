@@ -64,7 +64,7 @@ def test_labels_are_indices_and_never_renamed(run, folder):
     run("solve", folder / "c.qubo", "-o", folder / "out")
     assert (folder / "out").read_text() == "0\n1\n0\n"
     run("solve", folder / "d.json", "-o", folder / "out.csv")
-    assert (folder / "out.csv").read_text() == "node,label\nrain,1\nwet,1\n"
+    assert (folder / "out.csv").read_text() == "variable,label\nrain,1\nwet,1\n"
 
 
 @pytest.mark.parametrize("method", ["auto", "icm", "min-sum", "ilp", "brute-force"])

@@ -139,7 +139,7 @@ COST = ["cost", "model.json", "p.csv", "-o", "c.csv"]
         (LEARN, "", "p.csv:1: the file is empty"),
         (LEARN, "\n\n", "p.csv:1: the file is empty"),
         (LEARN, "x,y\n", "p.csv:2: no row follows the header"),
-        (LEARN, "x,z\n1,1\n", "p.csv:1: no column 'y': expected it among x, z"),
+        (LEARN, "x,z\n1,1\n", "p.csv:1: no column 'y': expected one of 'x', 'z'"),
         (LEARN, "x,x,y\n1,1,1\n", "p.csv:1: column 'x' occurs twice"),
         (LEARN, "x,,y\n1,1,1\n", "p.csv:1: column 2 has no name"),
         (LEARN, "u,v,y\n1,1,1\n", "p.csv:1: no column is left to learn from"),

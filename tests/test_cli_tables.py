@@ -67,7 +67,7 @@ class TestColumns:
     @pytest.mark.parametrize(
         ("text", "args", "message"),
         [
-            (TABLE, ["--similarity", "sim"], ":1: no column 'sim': expected it among id1, id2, jaccard, note"),
+            (TABLE, ["--similarity", "sim"], ":1: no column 'sim': expected one of 'id1', 'id2', 'jaccard', 'note'"),
             (TABLE, ["--similarity", "jaccard", "--left", "x"], ":1: no column 'x'"),
             (TABLE, ["--cost", "note"], ":2: column 'note' has 'x': expected a number"),
             (TABLE + "cid,cid,0.5,\n", ["--cost", "jaccard"], ":6: 'cid' is paired with itself"),
@@ -136,8 +136,8 @@ class TestColumns:
             return err
 
         good = {"u": [1, 2], "v": [2, 3], "cost": [1.0, -2.0]}
-        assert "no column 'w': expected it among u, v, cost" in fails("--weight", "w", columns=good)
-        assert "a Parquet file: expected the names of its columns by --left" in fails()
+        assert "no column 'w': expected one of 'u', 'v', 'cost'" in fails("--weight", "w", columns=good)
+        assert "a Parquet file: name its columns: --left" in fails()
         assert "has 1.0 in row" not in fails("--probability", "cost")  # -2 is the first that is none
         assert "column 'cost' has -2.0 in row 1: expected a probability" in fails("--probability", "cost")
         assert "row 1 pairs 3 with itself" in fails("--cost", "cost", columns=good | {"u": [1, 3]})
@@ -173,10 +173,10 @@ class TestColumns:
             for name in ("n{}".format, str):
                 rows = [(name(a), name(b), c) for a, b, c in zip(u.tolist(), v.tolist(), w.tolist(), strict=True)]
                 text = "a,b,w\n" + "".join(f"{a},{b},{c!r}\n" for a, b, c in rows)
-                p = read_pairs(io.BytesIO(text.encode()), cost="w")
+                p = read_pairs(io.BytesIO(text.encode()), cost="w", duplicates="sum")
                 kind = int if name is str else str
                 columns = {"a": [kind(r[0]) for r in rows], "b": [kind(r[1]) for r in rows], "w": w}
-                q = gp.SetPartition.from_frame(columns, "a", "b", cost="w")
+                q = gp.SetPartition.from_frame(columns, "a", "b", cost="w", duplicates="sum")
                 assert list(p.nodes) == list(q.nodes), seed
                 assert all((x == y).all() for x, y in zip(p.pairs(), q.pairs(), strict=True)), seed
 
@@ -194,7 +194,9 @@ class TestFoldersAndCheckpoints:
     def test_solve_takes_folders(self, run, folder, tmp_path):
         status, out, _ = run("solve", folder, "--json", "-o", tmp_path / "out")
         assert status == 0 and [json.loads(line)["n"] for line in out.splitlines()] == [12, 13, 14]
-        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [f"p{k}.npz.labels" for k in range(3)]
+        assert sorted(path.name for path in (tmp_path / "out").glob("*.labels")) == [
+            f"p{k}.npz.labels" for k in range(3)
+        ]
         status, out, _ = run("info", folder, "--json")
         assert status == 0 and len(out.splitlines()) == 3
         (tmp_path / "empty").mkdir()

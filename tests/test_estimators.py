@@ -114,11 +114,38 @@ def test_otsu_is_the_split_of_largest_variance_between_groups():
 def test_neighbours_only():
     X, y = blobs(4)
     model = CorrelationClustering(n_neighbors=6, threshold=6.0).fit(X)
-    candidates = pairs.nearest_neighbors(X, 6)
-    costs = np.linalg.norm(X[candidates[:, 0]] - X[candidates[:, 1]], axis=1) - 6.0
-    problem = gp.SetPartition.from_pairs(len(X), candidates, costs)
-    assert model.cost_ == pytest.approx(problem.evaluate(model.labels_))
-    assert adjusted_rand_score(y, model.labels_) > 0.8
+    problem = model.result_.problem
+    D = pairwise_distances(X) - 6.0
+    u, v, costs = problem.listed()
+    assert costs == pytest.approx(D[u, v]) and model.cost_ == pytest.approx(problem.evaluate(model.labels_))
+    near = {(int(a), int(b)) for a, b in pairs.nearest_neighbors(X, 6)}
+    assert near < set(zip(u.tolist(), v.tolist(), strict=True)) and len(near) < len(u) < 2 * len(near)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 5, 10, 30])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+def test_neighbours_do_not_break_clusters(metric, n_neighbors):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = np.repeat(np.arange(8), 50)
+        X = rng.normal(size=(8, 64))[y] + 0.6 * rng.normal(size=(400, 64))
+        model = CorrelationClustering(metric, n_neighbors=n_neighbors, method="kernighan-lin").fit(X)
+        assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+def test_prediction_of_new_elements():
+    X, _ = blobs(4)
+    for options in ({}, {"n_neighbors": 6}, {"metric": "rbf", "kind": "similarity", "threshold": 0.02}):
+        model = CorrelationClustering(**options).fit(X)
+        new, _ = blobs(4)
+        assert (model.predict(new + 0.01) == model.labels_).mean() > 0.95
+        assert model.predict(np.full((1, 4), 1e3)).tolist() == [-1]
+    D = pairwise_distances(X)
+    given = CorrelationClustering("precomputed", threshold=6.0).fit(D)
+    assert (given.predict(D) == CorrelationClustering(threshold=6.0).fit(X).predict(X)).all()
+    with pytest.raises(ValueError, match="a value for each of 72"):
+        given.predict(D[:, :5])
 
 
 def test_sparse_precomputed_values_are_candidates():
@@ -255,9 +282,6 @@ def test_the_default_threshold_is_the_best_on_its_path():
 
     best = max(explained(s) for s in np.quantile(D[u, v], np.linspace(0.01, 0.9, 40)))
     assert explained(t) >= best - 0.02
-    assert path_threshold(D[u, v], np.stack([u, v], axis=1), len(D)) == pytest.approx(t)
-    listed = np.concatenate([np.stack([u, v], axis=1), np.stack([v, u], axis=1)])  # as in a sparse matrix
-    assert path_threshold(np.tile(D[u, v], 2), listed, len(D)) == pytest.approx(t)
     assert path_threshold(5.0 - D, similarity=True) == pytest.approx(5.0 - t - D[u, v].min(), abs=2.0)
     assert path_threshold(np.zeros((1, 1))) == 0.0 and path_threshold(np.full((3, 3), 2.0)) == 2.0
 

@@ -8,7 +8,7 @@ import pytest
 import graphpart as gp
 from graphpart.crf.problem.labels import start_of as start_of_labeling
 from graphpart.methods import methods_for
-from graphpart.partition.problem.labels import start_of
+from graphpart.partition.problem.starts import start_of
 
 STARTING = {kind: [m.name for m in methods_for(kind) if "initial" in m.options] for kind in ("partition", "crf")}
 
@@ -74,7 +74,6 @@ def test_a_result_of_another_problem_is_taken_by_name() -> None:
         ({"e0": 0, "zz": 1}, "'zz' is not a node"),
         ([0, -1], "labels have shape"),
         ([{"e0"}, {"e0"}], "in two subsets"),
-        ({"e0": 0, "e1": 1}, "must be joined"),
     ],
 )
 def test_wrong_partitions(form: object, message: str) -> None:

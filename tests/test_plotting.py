@@ -5,12 +5,13 @@ import json
 import math
 import sys
 
+import numpy as np
 import pytest
 
 import graphpart as gp
 from graphpart.cli import main
-from graphpart.generate import planted_partition
-from graphpart.plotting import plot_history
+from graphpart.generate import noisy_image, planted_partition
+from graphpart.plotting import plot_changes, plot_history
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -83,3 +84,73 @@ def test_an_unknown_kind_of_picture_is_refused(instance, tmp_path, capsys):
     assert main(["solve", instance, "--plot", str(tmp_path / "x.unknown"), "--json"]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and ".png" in captured.err
+
+
+def titles(ax):
+    return ax.get_title().split(",")[0]
+
+
+@pytest.mark.parametrize("partition", [True, False])
+@pytest.mark.parametrize("n", [0, 1, 2, 60, 61, 900])
+def test_each_size_is_drawn(n, partition):
+    rng = np.random.default_rng(n)
+    pairs = rng.integers(0, max(n, 1), (3 * n, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    p = gp.SetPartition.from_pairs(n, pairs, rng.normal(size=len(pairs)), dense=False)
+    r = gp.solve(p, "greedy-joining")
+    ax = r.plot() if partition else p.plot()
+    assert titles(ax) == (f"{n} element" + "s" * (n != 1))
+    discs = [c for c in ax.collections if isinstance(c, matplotlib.collections.EllipseCollection)]
+    assert bool(discs) == (partition and n > 60)
+    if discs:  # one for each cluster, as far as there are not too many
+        assert len(discs[0].get_offsets()) == min(r.n_clusters, 400)
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (3, 4, 5)])
+def test_grids_are_drawn_as_pictures(shape):
+    rng = np.random.default_rng(1)
+    steps = np.eye(len(shape), dtype=int)
+    p = gp.SetPartition.from_affinities(rng.uniform(0.05, 0.95, (len(shape), *shape)), steps)
+    r = gp.solve(p)
+    (image,) = r.plot().get_images()
+    shown = np.asarray(image.get_array())
+    assert np.count_nonzero(~np.isnan(shown)) == p.n
+    if len(shape) == 2:  # pixels of one cluster have one colour
+        labels = r.labels.reshape(shape)
+        for k in range(r.n_clusters):
+            assert len(np.unique(shown[labels == k])) == 1
+    matplotlib.pyplot.close("all")
+
+
+def test_labels_of_variables_on_a_grid_are_a_picture():
+    f = noisy_image(25, 30, seed=1).problem
+    r = gp.crf.icm(f)
+    (image,) = r.plot().get_images()
+    assert (np.asarray(image.get_array()) == r.labels.reshape(25, 30)).all()
+    with pytest.raises(gp.InvalidOption, match="or a labeling of variables on a grid"):
+        f.plot()
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("n", [12, 200])
+def test_two_results_side_by_side(n):
+    p = planted_partition(n, n // 6, 1.5, seed=2).problem
+    before = gp.partition.greedy_joining(p).labels
+    after = before.copy()
+    after[0] = after.max() + 1
+    left, right = plot_changes(p, before, after)
+    changed = int((before == before[0]).sum())
+    assert left.get_title().startswith("before: ") and f"{changed} elements in changed clusters" in right.get_title()
+    rims = right.collections[-1].get_edgecolors()
+    assert np.count_nonzero(rims[:, 3] > 0) == changed
+    matplotlib.pyplot.close("all")
+
+
+def test_wrong_kinds_are_said():
+    with pytest.raises(gp.InvalidOption, match="expected one of auto, graph, map, image, matrix"):
+        PROBLEM.plot(kind="tree")
+    with pytest.raises(gp.InvalidOption, match="which needs a partition"):
+        PROBLEM.plot(kind="map")
+    with pytest.raises(gp.InvalidOption, match="lie on no grid"):
+        gp.partition.greedy_joining(PROBLEM).plot(kind="image")

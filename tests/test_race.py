@@ -131,6 +131,17 @@ def test_next_to_nothing_found_lately_is_nothing():
     assert race.cost == 5.0 and race.spent()["proof"] > 15
 
 
+def test_who_joins_later_has_turns_like_the_others():
+    early, late = Made("early", falls=0.01), Made("late", bound=0.0, rises=2.0, proves=True)
+    race = Race([early], LABELS, 10.0)
+    race.run(Clock(50.0))
+    race.join(late)
+    assert not race.done
+    race.run(Clock(50.0))
+    assert race.proven and race.prover == "late" and len(early.turns) > 1
+    assert Race([], LABELS, 10.0).join(early) is None
+
+
 def test_who_is_done_is_offered_better_solutions():
     class Waiting(Made):
         def offer(self, labels, cost):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,81 @@ def distributed() -> None:
     figure.savefig(HERE / "distributed.png", dpi=100)
 
 
+def rows_of(name: str) -> list[dict[str, str]]:
+    """The rows of a file that a benchmark has written."""
+    with (HERE.parent / "benchmarks" / f"{name}.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def quality() -> None:
+    """How far above the best value each program ends, against the time that it takes, one point for each family."""
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    axis = figure.subplots()
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in rows_of("anytime_search"):
+        gap = re.search(r"mean gap ([\d.]+)%", row["the search"])
+        found = re.search(r"median ([\d.]+) s", row["the search"])
+        seconds = float(found[1]) if found else float(row["limit"].split()[0])
+        points.setdefault("graphpart search", []).append((seconds, float(gap[1]) if gap else 0.0))
+        for peer, above, time in re.findall(r"([a-zA-Z][\w ]*?) ([\d.]+)% above in ([\d.]+) s", row["peers"]):
+            points.setdefault(peer, []).append((float(time), float(above)))
+    for marker, (name, found_at) in zip("osv^", points.items(), strict=True):
+        axis.plot(*zip(*found_at, strict=True), marker, label=name, alpha=0.8)
+    axis.set_xscale("log")
+    axis.set_yscale("symlog", linthresh=0.01, linscale=0.4)
+    axis.set_ylim(-0.003, 40)
+    axis.set_yticks([0, 0.01, 0.1, 1, 10], ["0", "0.01%", "0.1%", "1%", "10%"])
+    axis.set_xlabel("seconds")
+    axis.set_ylabel("above the best value")
+    axis.legend()
+    figure.savefig(HERE / "quality.png", dpi=100)
+
+
+def growth() -> None:
+    """Seconds of methods against the number of pairs, for complete graphs and for random pairs."""
+    sizes = {
+        "complete, 100": 4950, "complete, 1000": 499500, "complete, 3000": 4498500, "10^4 elements, 10^5 pairs": 1e5,
+        "10^5 elements, 10^6 pairs": 1e6, "10^6 elements, 10^7 pairs": 1e7,
+    }  # fmt: skip
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    titles = ("complete graphs", "random pairs, ten for each element")
+    for axis, title, dense in zip(figure.subplots(1, 2, sharey=True), titles, (True, False), strict=True):
+        for method in ("greedy-joining", "kernighan-lin", "kernighan-lin-pairs"):
+            found = [
+                (sizes[row["problem"]], float(row["seconds"]))
+                for row in rows_of("methods")
+                if row["method"] == method and row["problem"] in sizes and row["problem"].startswith("comp") == dense
+            ]
+            axis.loglog(*zip(*found, strict=True), "o-", label=method)
+        axis.set_title(title, fontsize=11)
+        axis.set_xlabel("pairs")
+        axis.legend()
+    axis.figure.axes[0].set_ylabel("seconds")
+    figure.savefig(HERE / "growth.png", dpi=100)
+
+
+def proven() -> None:
+    """How many cluster editing graphs are proven within each time, and real factor graphs beside toulbar2."""
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    seconds = sorted(float(row["seconds"]) for row in rows_of("pace") if row["status"] == "optimal")
+    left.step([max(s, 0.01) for s in seconds], range(1, len(seconds) + 1), where="post")
+    left.set_xscale("log")
+    left.set_xlabel("seconds for a graph")
+    left.set_title(f"cluster editing, PACE 2021: proven of {len(rows_of('pace'))} graphs", fontsize=11)
+    for name in ("graphpart solve", "toulbar2"):
+        rows = [row for row in rows_of("real_factor_graphs") if name in row["29 instances"]]
+        times = [row["29 instances"].partition(" s:")[0] for row in rows]
+        right.plot(times, [int(row["proven optimal"]) for row in rows], "o-", label=f"{name}: proven")
+        reached = [int(row["best known reached"]) for row in rows]
+        right.plot(times, reached, "s--", label=f"{name}: best known reached")
+    right.set_ylim(0, 30)
+    right.set_xlabel("limit, seconds")
+    right.set_title("real factor graphs: number of 29", fontsize=11)
+    right.legend(fontsize=8)
+    figure.savefig(HERE / "proven.png", dpi=100)
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["partition", "bounds", "front", "distributed"]:
+    for name in sys.argv[1:] or ["partition", "bounds", "front", "distributed", "quality", "growth", "proven"]:
         globals()[name]()

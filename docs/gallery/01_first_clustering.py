@@ -2,14 +2,16 @@
 A first clustering, from a data frame
 =====================================
 
-The input is a table with a row for each pair of things: two names and a score. The number of clusters is not given.
+The input is a table with a row for each pair of things: two names and a score.
+The number of clusters is not given.
 """
 
 # %%
 # The table
 # ---------
-# Eight shops write product names in their own way. A program has compared some pairs of names, and gives the
-# probability that both are the same product. Not all pairs were compared, and the scores contradict each other.
+# Eight shops write product names in their own way. A program has compared some
+# pairs of names, and gives the probability that both are the same product. Not
+# all pairs were compared, and the scores contradict each other.
 
 import pandas as pd
 
@@ -38,18 +40,24 @@ pairs.head()
 # %%
 # From probabilities to costs
 # ---------------------------
-# Every pair gets a **cost**, which is paid if both things are in the same cluster. A probability above one half becomes
-# a negative cost: the pair attracts. A probability below one half becomes a positive cost: the pair repels. graphpart
-# looks for the clusters such that the sum of the costs of all pairs within clusters is least.
+# Every pair gets a **cost**, which is paid if both things are in the same
+# cluster. A probability above one half becomes a negative cost: the pair
+# attracts. A probability below one half becomes a positive cost: the pair
+# repels. graphpart looks for the clusters such that the sum of the costs of
+# all pairs within clusters is least.
 
 import graphpart as gp
 
-problem = gp.SetPartition.from_frame(pairs, "left", "right", probability="score")
+problem = gp.SetPartition.from_frame(
+    pairs, "left", "right", probability="score"
+)
 problem
 
 # %%
-# If each pair with a score above 0.5 were a match, *espresso cup* would be joined with *espresso machine* (0.55), and
-# through these two all names would be connected. The clusters of least cost weigh the evidence of all pairs at once:
+# If each pair with a score above 0.5 were a match, *espresso cup* would be
+# joined with *espresso machine* (0.55), and through these two all names would
+# be connected. The clusters of least cost weigh the evidence of all pairs at
+# once:
 
 result = gp.solve(problem)
 for cluster in result.clusters:
@@ -58,15 +66,16 @@ for cluster in result.clusters:
 # %%
 # How good is that?
 # -----------------
-# The summary says how good it is: no clustering has a cost below the lower bound. Here the cost is equal to the lower
-# bound, so no clustering is better.
+# The summary says how good it is: no clustering has a cost below the lower
+# bound. Here the cost is equal to the lower bound, so no clustering is better.
 
 print(result.summary())
 
 # %%
 # Which decisions are least certain?
 # ----------------------------------
-# The *doubt* of a pair is the amount by which the cost would rise if the pair were decided otherwise, here in bits.
+# The *doubt* of a pair is the amount by which the cost would rise if the pair
+# were decided otherwise, here in bits.
 
 doubts = gp.partition.doubts(problem, result)
 doubts.to_frame("pairs")[["left", "right", "joined", "doubt"]].head(5)
@@ -79,7 +88,8 @@ frame = result.to_frame()
 frame.sort_values("cluster")
 
 # %%
-# In the picture, blue lines attract, dashed red lines repel, and colors are clusters.
+# In the picture, blue lines attract, dashed red lines repel, and colors are
+# clusters.
 
 import matplotlib.pyplot as plt
 

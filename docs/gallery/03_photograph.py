@@ -2,13 +2,15 @@
 Segmenting a photograph
 =======================
 
-A photograph is divided into small regions that follow its edges. Neighbouring regions are joined or kept apart,
-depending on how strong the edge between them is. The number of segments is not given.
+A photograph is divided into small regions that follow its edges. Neighbouring
+regions are joined or kept apart, depending on how strong the edge between them
+is. The number of segments is not given.
 """
 
 # %%
-# The photograph is bundled with scikit-image. One call does it all: a boundary map of differences of color, regions by
-# the watershed, a cost for each boundary between two regions, and the partition of least cost.
+# The photograph is bundled with scikit-image. One call does it all: a boundary
+# map of differences of color, regions by the watershed, a cost for each
+# boundary between two regions, and the partition of least cost.
 
 from skimage import data
 
@@ -19,16 +21,17 @@ s = gp.images.segment(image)
 print(s)
 
 # %%
-# ``s.labels`` is an array of the shape of the photograph. The result is proven optimal: if a segment looks wrong, the
-# reason is the costs, not the solver.
+# ``s.labels`` is an array of the shape of the photograph. The result is proven
+# optimal: if a segment looks wrong, the reason is the costs, not the solver.
 
 s.plot()
 
 # %%
 # The threshold
 # -------------
-# Two regions attract if a quarter of their common boundary or more has a boundary probability below the threshold. A
-# larger threshold joins more. The boundary map itself can be computed with more or less smoothing, or come from
+# Two regions attract if a quarter of their common boundary or more has a
+# boundary probability below the threshold. A larger threshold joins more. The
+# boundary map itself can be computed with more or less smoothing, or come from
 # elsewhere.
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Learning costs: digits of kinds never seen
 ==========================================
 
-From images of five digits, we learn when two images show the same digit. Then we partition images of the *other* five
-digits. Neither their number nor their looks are given.
+From images of five digits, we learn when two images show the same digit. Then
+we partition images of the *other* five digits. Neither their number nor their
+looks are given.
 """
 
 # %%
@@ -20,8 +21,9 @@ known = np.isin(digit, (1, 3, 5, 7, 9))
 # %%
 # Attributes of pairs
 # -------------------
-# For each pair of images: the cosine of their smoothed gradients, their best cosine over shifts by a pixel, and the
-# share of nearest neighbours that they have in common.
+# For each pair of images: the cosine of their smoothed gradients, their best
+# cosine over shifts by a pixel, and the share of nearest neighbours that they
+# have in common.
 
 
 def unit(features):
@@ -34,18 +36,38 @@ def smooth(stack, sigma):
 
 
 def similarities(images):
-    down, right = (np.array([sobel(image, axis) for image in images]) for axis in (0, 1))
+    down, right = (
+        np.array([sobel(image, axis) for image in images]) for axis in (0, 1)
+    )
     angles = np.arange(8) * np.pi / 4
-    edges = unit(np.stack([smooth(np.maximum(0, np.cos(a) * down + np.sin(a) * right), 0.8) for a in angles], axis=1))
+    edges = unit(
+        np.stack(
+            [
+                smooth(
+                    np.maximum(0, np.cos(a) * down + np.sin(a) * right), 0.8
+                )
+                for a in angles
+            ],
+            axis=1,
+        )
+    )
     gradient = edges @ edges.T
     soft = smooth(images, 0.5)
     steps = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)]
-    shifted = np.max([unit(soft) @ unit(shift(soft, (0, *step), order=1)).T for step in steps], axis=0)
+    shifted = np.max(
+        [
+            unit(soft) @ unit(shift(soft, (0, *step), order=1)).T
+            for step in steps
+        ],
+        axis=0,
+    )
     shifted = np.maximum(shifted, shifted.T)
     near = gradient + shifted
     np.fill_diagonal(near, np.inf)
     member = np.zeros_like(near)
-    np.put_along_axis(member, np.argpartition(-near, 10, axis=1)[:, :11], 1.0, axis=1)
+    np.put_along_axis(
+        member, np.argpartition(-near, 10, axis=1)[:, :11], 1.0, axis=1
+    )
     return np.stack([gradient, shifted, member @ member.T / 11])
 
 
@@ -54,13 +76,16 @@ S = similarities(images[known])
 # %%
 # Learning
 # --------
-# Every pair of images of known digits is a sample. Logistic regression estimates the probability that a pair shows the
-# same digit. The cost of a pair is the logarithm of the odds against it, in bits.
+# Every pair of images of known digits is a sample. Logistic regression
+# estimates the probability that a pair shows the same digit. The cost of a
+# pair is the logarithm of the odds against it, in bits.
 
 import graphpart as gp
 
 pairs, same = gp.learn.pairs.training_pairs(digit[known])
-model = gp.learn.LogisticRegression(sigma=10.0, intercept=True).fit(S[:, pairs[:, 0], pairs[:, 1]].T, same)
+model = gp.learn.LogisticRegression(sigma=10.0, intercept=True).fit(
+    S[:, pairs[:, 0], pairs[:, 1]].T, same
+)
 print(f"{len(pairs)} pairs; weights {np.round(model.theta_, 2)}")
 
 # %%
@@ -68,19 +93,27 @@ print(f"{len(pairs)} pairs; weights {np.round(model.theta_, 2)}")
 # ----------------
 
 new = images[~known]
-costs = -np.tensordot(model.theta_[:-1], similarities(new), 1) - model.theta_[-1]
+costs = (
+    -np.tensordot(model.theta_[:-1], similarities(new), 1) - model.theta_[-1]
+)
 result = gp.partition.kernighan_lin(gp.SetPartition.from_matrix(costs))
 score = gp.metrics.compare(digit[~known], result)
 print(result.message)
-print(f"{result.n_clusters} subsets, adjusted Rand index {score.adjusted_rand_index:.3f}")
+print(
+    f"{result.n_clusters} subsets, "
+    f"adjusted Rand index {score.adjusted_rand_index:.3f}"
+)
 
 # %%
-# Each row of the picture shows images of one of the largest subsets. Unusual images stay in small subsets of their own.
+# Each row of the picture shows images of one of the largest subsets. Unusual
+# images stay in small subsets of their own.
 
 import matplotlib.pyplot as plt
 
 largest = np.argsort(-np.bincount(result.labels), kind="stable")[:6]
-figure, axes = plt.subplots(len(largest), 16, figsize=(9, 3.8), layout="constrained")
+figure, axes = plt.subplots(
+    len(largest), 16, figsize=(9, 3.8), layout="constrained"
+)
 for row, label in zip(axes, largest, strict=True):
     for axis, image in zip(row, new[result.labels == label], strict=False):
         axis.imshow(image, cmap="gray_r")

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from graphpart.cli.console import INTERRUPTED, discard_output, emit, say, say_error, say_warning
+from graphpart.cli.interrupt import termination
 from graphpart.errors import GraphPartWarning
 
 __all__ = ["COMMANDS", "main"]
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit status.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), termination():
         warnings.showwarning = say_warning
         try:
             args = build_parser().parse_args(argv)

@@ -60,6 +60,11 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         metavar="VALUE",
         help="limit for probabilities near 0 and 1; 0: none, these pairs are required",
     )
+    group.add_argument(
+        "--duplicates",
+        choices=("error", "sum", "mean", "max"),
+        help="rows with the same two elements: an error, the sum of costs, or one value; default: sum, with a warning",
+    )
 
 
 def add_missing(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +87,7 @@ def finite(text: str) -> float:
 
 def columns_of(args: argparse.Namespace) -> dict[str, Any] | None:
     """The arguments of `add_columns` for `io.read_pairs`; None if none is given."""
-    names = ("left", "right", "cost", "weight", "similarity", "probability", "threshold", "prior", "clip")
+    names = ("left", "right", "cost", "weight", "similarity", "probability", "threshold", "prior", "clip", "duplicates")
     given = {name: value for name in names if (value := getattr(args, name)) is not None}
     if not given:
         return None
@@ -186,6 +191,14 @@ def whole(text: str) -> int:
     """A whole number of at least 0 (argparse names the function in its message)."""
     value = int(text)
     if value < 0:
+        raise ValueError
+    return value
+
+
+def at_least_one(text: str) -> int:
+    """A whole number of at least 1."""
+    value = int(text)
+    if value < 1:
         raise ValueError
     return value
 

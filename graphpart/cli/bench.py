@@ -27,10 +27,11 @@ from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import check_reports, check_writable, read_problem, write_benchmark, write_text
 from graphpart.cli.interrupt import Interrupt
-from graphpart.cli.kinds import columns, is_factor_graph, record, size
-from graphpart.cli.manifest import Manifests, instances_in
+from graphpart.cli.kinds import columns, is_factor_graph, size
+from graphpart.cli.manifest import Manifests
 from graphpart.cli.summary import Summary, family_of
 from graphpart.errors import GraphPartWarning, InvalidOption
+from graphpart.folders import instances_in, record_of
 from graphpart.methods import methods_for
 from graphpart.result import Status
 from graphpart.solve import problem_kind, solve
@@ -101,7 +102,7 @@ def run_all(args: argparse.Namespace, files: Sequence[str], rows: list[dict[str,
                             result = solve(
                                 problem, method, time_limit=args.time_limit, seed=args.seed, callback=interrupt
                             )
-                        facts = record(file, result)
+                        facts = record_of(file, result)
                         best, gap = manifests.compare(file, problem, result.cost)
                         row = facts | {"elements": problem.n, "pairs": problem.m, "method": method}
                         row |= {"instance": file, "best known": best, "gap": gap, "family": families[file]}
@@ -135,11 +136,11 @@ def suitable(problem: Any, wanted: Sequence[str] | None) -> list[str]:
     return [name for name in wanted if name in methods and problem.n <= (methods[name].largest or problem.n)]
 
 
-def write_table(path: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_table(path: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = COLUMNS) -> None:
     """Write the rows as CSV with all digits; unknown values are empty."""
     out = io.StringIO()
     writer = csv.DictWriter(
-        out, ["instance", *(name.rstrip(":.") for name in COLUMNS)], extrasaction="ignore", lineterminator="\n"
+        out, ["instance", *(name.rstrip(":.") for name in columns)], extrasaction="ignore", lineterminator="\n"
     )
     writer.writeheader()
     writer.writerows(rows)

@@ -1,6 +1,6 @@
 """Compare a partition with the true one: Rand index, variation of information, precision and recall of joins and cuts.
 
-Both files contain labels: one integer on each line in the order of the elements, or lines node,label with a header. The
+Both files contain labels: one integer on each line in the order of the elements, or a table element,cluster. The
 latter are matched by node, and TRUTH need not have nodes whose true label is not known.
 """
 

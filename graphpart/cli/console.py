@@ -18,6 +18,7 @@ __all__ = [
     "INTERRUPTED",
     "Batch",
     "OutputError",
+    "check_input",
     "discard_output",
     "emit",
     "emit_json",
@@ -33,6 +34,12 @@ _files: list[str | None] = [None]  # that are being worked on, the last one now
 
 class OutputError(OSError):
     """Standard output cannot be written."""
+
+
+def check_input(file: str) -> None:
+    """Raise OSError if standard input is wanted where there is none."""
+    if file == "-" and sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "<stdin>")
 
 
 def emit(text: str, flush: bool = True) -> None:
@@ -120,6 +127,7 @@ class Batch:
 
     def __init__(self) -> None:
         self.status = 0
+        self.error: Exception | None = None  # the last one
 
     def fail(self, file: str, text: str) -> None:
         """Report an error in the result of a file; the exit status is then 1."""
@@ -135,6 +143,6 @@ class Batch:
         except (OutputError, InvalidOption):  # nothing can be written, or the call is wrong: the same for all files
             raise
         except Exception as error:
-            self.status = say_error(error, file)
+            self.status, self.error = say_error(error, file), error
         finally:
             _files.pop()

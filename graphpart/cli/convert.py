@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from graphpart.cli import arguments
+from graphpart.cli import arguments, demands
 from graphpart.cli.files import read_problem, write_problem
 
 NAME = "convert"
@@ -21,9 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_format(parser, "--from", "of IN", dest="source")
     arguments.add_format(parser, "--to", "of OUT", reading=False, dest="target")
     arguments.add_missing(parser)
+    demands.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, then write."""
-    write_problem(read_problem(args.input, args.source, missing=args.missing), args.output, args.target)
+    problem = read_problem(args.input, args.source, missing=args.missing, given=demands.wanted(args))
+    write_problem(problem, args.output, args.target)
     return 0

@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 
 from graphpart.cli import arguments
-from graphpart.cli.console import emit_json
+from graphpart.cli.console import check_input, emit_json
 from graphpart.cli.display import Progress
-from graphpart.cli.files import check_input, read_model, writing
+from graphpart.cli.files import read_model, writing
 from graphpart.errors import InvalidOption
 
 NAME = "cost"

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphpart.cli.console import OutputError, emit, say, shown
-from graphpart.errors import InvalidOption
+from graphpart.cli import demands
+from graphpart.cli.console import OutputError, check_input, emit, say, shown
+from graphpart.errors import FormatError, InvalidOption
 from graphpart.solve import problem_kind
 
 __all__ = [
-    "check_input",
     "check_reports",
     "check_writable",
     "labels_files",
@@ -40,15 +39,25 @@ __all__ = [
 
 
 def read_problem(
-    file: str, format: str | None, columns: Mapping[str, Any] | None = None, missing: float | None = None
+    file: str,
+    format: str | None,
+    columns: Mapping[str, Any] | None = None,
+    missing: float | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The problem in a file; `columns` are those of a table, if they are named."""
-    from graphpart.io import read, read_pairs
+    """The problem in a file; `columns` are those of a table, if they are named, `given` what `cli.demands` takes."""
+    from graphpart.io import read
+    from graphpart.io.parquet import SHELL
 
     check_input(file)
-    if columns is None:
-        return read(file, format, missing=missing)
-    return read_pairs(file, **({**columns} if missing is None else {**columns, "missing": missing}))
+    try:
+        problem = read(file, format, missing=missing, **(columns or {}))
+    except FormatError as error:
+        text = error.problem
+        for python, shell in SHELL.items():
+            text = text.replace(python, shell)
+        raise FormatError(error.path, error.line, text) from error
+    return demands.obeying(problem, given or {}, file)
 
 
 def write_problem(problem: Any, file: str, format: str | None) -> None:
@@ -69,8 +78,8 @@ def read_labels(file: str, problem: Any = None, partial: bool = False) -> Any:
 
 def read_start(file: str, problem: Any) -> Any:
     """Labels to start from, -1 where the file has none; labels of a partition must be feasible."""
-    from graphpart.errors import FormatError, InvalidPartition
-    from graphpart.partition.problem.labels import start_of
+    from graphpart.errors import InvalidPartition
+    from graphpart.partition.problem.starts import start_of
 
     labels = read_labels(file, problem, partial=True)
     if problem_kind(problem) == "partition":
@@ -86,8 +95,6 @@ def read_start(file: str, problem: Any) -> Any:
 
 def read_old(file: str, problem: Any) -> Any:
     """The labels of an old partition as they are, by the names of the problem; other elements are left out."""
-    from graphpart.errors import FormatError
-
     if problem_kind(problem) != "partition":
         raise InvalidOption("--extend is for set partition problems: the instance is a factor graph")
     labels = read_labels(file)
@@ -195,12 +202,6 @@ def write_text(text: str, file: str) -> None:
 
     with writing(file), replacing(file) as stream:
         stream.write(text.encode())
-
-
-def check_input(file: str) -> None:
-    """Raise OSError if standard input is wanted where there is none."""
-    if file == "-" and sys.stdin is None:
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "<stdin>")
 
 
 def read_model(file: str) -> Any:

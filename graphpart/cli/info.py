@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 
-from graphpart.cli import arguments
+from graphpart.cli import arguments, demands
 from graphpart.cli.console import Batch, emit_json
 from graphpart.cli.display import Table, percent
 from graphpart.cli.files import read_problem
 from graphpart.cli.kinds import describe, is_factor_graph
-from graphpart.cli.manifest import instances_in
+from graphpart.folders import instances_in
 
 NAME = "info"
 HELP = "look at instances: size, density, costs, components"
@@ -36,18 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_files(parser)
     arguments.add_json(parser)
     arguments.add_missing(parser)
+    demands.add_arguments(parser)
     arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Describe each file; if one fails, the others are described all the same."""
     args.files = instances_in(args.files)
-    columns = arguments.columns_of(args)
+    columns, demanded = arguments.columns_of(args), demands.wanted(args)
     batch = Batch()
     with Table(args.files, COLUMNS) as table:
         for file in args.files:
             with batch.guard(file):
-                problem = read_problem(file, args.format, columns, args.missing)
+                problem = read_problem(file, args.format, columns, args.missing, demanded)
                 facts = describe(problem)
                 if args.json:
                     emit_json({"file": file, **facts})

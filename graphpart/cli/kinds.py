@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.result import Result
 from graphpart.solve import problem_kind
 
-__all__ = ["columns", "describe", "evaluate", "is_factor_graph", "record", "rounding", "size"]
+__all__ = ["CALLED", "columns", "describe", "evaluate", "is_factor_graph", "rounding", "size"]
 
 CALLED = {"elements": "variables", "pairs": "factors"}  # in factor graphs
 
@@ -32,23 +31,6 @@ def columns(problem: Any, names: Sequence[str]) -> list[str]:
     if not is_factor_graph(problem):
         return list(names)
     return [CALLED.get(name, name) for name in names if name != "subsets"]
-
-
-def record(file: str, result: Result) -> dict[str, Any]:
-    """The record of a result that ``--json`` prints."""
-    return {
-        "file": file,
-        "n": len(result.labels),
-        "method": result.method,
-        "cost": result.cost,
-        "objective": result.objective,
-        "lower_bound": result.lower_bound,
-        "gap": result.gap,
-        "status": str(result.status),
-        "subsets": getattr(result, "subsets", None),
-        "seconds": result.seconds,
-        "message": result.message,
-    }
 
 
 def evaluate(file: str, problem: Any, labels: Any) -> dict[str, Any]:
@@ -132,6 +114,8 @@ def describe_partition(problem: Any) -> dict[str, Any]:
         "density": np.count_nonzero(costs) / times / possible if possible else None,
         "storage": "matrix" if problem.is_dense else "pairs",
         **({} if problem.background is None else {"background": repr(problem.background)}),
+        **({} if problem.groups is None or not problem.is_dense else {"groups": repr(problem.groups)}),
+        **({} if problem.limits is None else {"limits": str(problem.limits)}),
         "lowest_cost": float(finite.min()) if len(finite) else None,
         "highest_cost": float(finite.max()) if len(finite) else None,
         "attractive": int(np.count_nonzero(finite < 0)) // times,

@@ -1,51 +1,19 @@
-"""The instances of folders, and the best known values in their manifest.csv."""
+"""The best known values of the instances of a folder, in its manifest.csv."""
 
 from __future__ import annotations
 
 import csv
 import math
-import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphpart.errors import FormatError, InvalidOption
+from graphpart.errors import FormatError
+from graphpart.folders import MANIFEST
 
-__all__ = ["MANIFEST", "Manifests", "instances_in"]
+__all__ = ["MANIFEST", "Manifests"]
 
-MANIFEST = "manifest.csv"
 ROUNDING = 1e-9  # relative difference between costs that counts as none
 FILE, VALUE, FAMILY = "file", "best", "family"
-
-
-def instances_in(paths: Sequence[str]) -> list[str]:
-    """The given files, and for each given folder its files with the suffix of a format, by name.
-
-    Raises
-    ------
-    InvalidOption
-        If a folder has no instances.
-    """
-    from graphpart.files.source import bare_name
-    from graphpart.io import FORMATS
-
-    suffixes = tuple(suffix for known in FORMATS for suffix in known.suffixes)
-    files: list[str] = []
-    for path in paths:
-        if not os.path.isdir(path):
-            files.append(path)
-            continue
-        found = [
-            os.path.join(path, name)
-            for name in sorted(os.listdir(path))
-            if name != MANIFEST and bare_name(name).endswith(suffixes)
-        ]
-        if not found and any(name.endswith(".parquet") for name in os.listdir(path)):
-            raise InvalidOption(f"{path}: a folder of Parquet files is solved in parts: expected --workers with it")
-        if not found:
-            raise InvalidOption(f"{path}: no instances there: expected files with the suffixes {', '.join(suffixes)}")
-        files += found
-    return files
 
 
 class Manifests:

@@ -3,10 +3,21 @@
 A FILE may be a folder: its files with the suffix of a format are solved. With one FILE, -o, --initial and --checkpoint
 name a labels file. With several, they name folders, in which the labels of FILE have its name with .labels added.
 Limits apply to each FILE. Ctrl-C ends the method, and its best result so far is printed and written; files not yet
-begun are left out, and the exit status is then 130.
+begun are left out, and the exit status is then 130. SIGTERM, which schedulers send, does the same.
+
+A file that cannot be read is one line of the table, and the others are solved all the same. The folder of -o also gets
+results.jsonl. When the command is repeated, files are skipped whose results are there: the content of the file is the
+same, and the result is proven optimal or the options are the same, too. --no-resume solves them again. --jobs 2 solves
+two files at the same time.
 
 With --time-limit, auto uses all of the time for search and proof, unless it proves its result optimal before. Without
 it, auto ends by itself.
+
+--elements names a table of the elements. With --group source, a cluster has at most one element of each source; with
+--group-cost 2.5 in addition, each pair of one source in a cluster costs 2.5. --max-size limits the elements of a
+cluster, --clusters the number of clusters. --together and --apart name tables of pairs, such as those of --doubts that
+somebody has looked at; with --initial, the old labels are repaired where they contradict these pairs. Give the same
+options to evaluate and verify.
 
 To read a CSV table with other columns than u,v,cost, name the columns: with --probability score --threshold 0.5, pairs
 with a score above 0.5 attract. A pair that is not in the table costs 0, so joining it is free. With --missing 0.5, each
@@ -35,11 +46,15 @@ from __future__ import annotations
 
 import argparse
 import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphpart.cli import arguments, distributed
-from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say
+from graphpart.cli import arguments, demands, distributed
+from graphpart.cli.bench import write_table
+from graphpart.cli.console import INTERRUPTED, Batch, emit_json, say, say_warning
 from graphpart.cli.display import Progress, Table, percent
 from graphpart.cli.files import (
     check_reports,
@@ -56,15 +71,17 @@ from graphpart.cli.files import (
     write_report,
 )
 from graphpart.cli.interrupt import Interrupt
-from graphpart.cli.kinds import columns, record, size
-from graphpart.cli.manifest import Manifests, instances_in
-from graphpart.errors import InvalidOption
+from graphpart.cli.kinds import CALLED, columns, size
+from graphpart.cli.manifest import Manifests
+from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.files.certificates import check_name
+from graphpart.folders import Records, in_processes, instances_in, record_of
 from graphpart.plotting import check_picture, save_history
 from graphpart.result import Result, Status
 from graphpart.solve import solve as solved
 
 MIN_MARGINALS = "min_marginals"
+BROKEN = "broken"
 NAME = "solve"
 HELP = "solve instances and write their labels"
 COLUMNS = [
@@ -101,6 +118,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="labels file or folder that auto and search keep up to date and resume from",
     )
+    parser.add_argument(
+        "--resume",
+        action=argparse.BooleanOptionalAction,
+        help="skip files whose results are in the folder -o: proven, or with the same options; default: skip them",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=arguments.at_least_one,
+        default=1,
+        metavar="INTEGER",
+        help="files solved at the same time; default: 1",
+    )
+    parser.add_argument("--csv", metavar="FILE", help="write the table to this file as well")
     parser.add_argument("--plot", metavar="PATH", help="draw cost and lower bound against time; one FILE only")
     parser.add_argument("--doubts", metavar="PATH", help="what is least sure: CSV file or folder; one FILE only")
     parser.add_argument(
@@ -110,6 +140,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_options(parser)
     arguments.add_json(parser)
     arguments.add_missing(parser)
+    demands.add_arguments(parser)
     arguments.add_columns(parser)
     distributed.add_arguments(parser)
 
@@ -117,9 +148,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve each file; if one fails, the others are solved all the same."""
     if distributed.wanted(args):
+        if given := demands.wanted(args):
+            raise InvalidOption(f"--workers does not take {demands.flag(given)}: expected it without --workers")
         return distributed.run(args)
     args.files = instances_in(args.files)
     columns_given = arguments.columns_of(args)
+    demands.wanted(args)  # which raises where one of them lacks another
     options = dict(args.options)
     check_shown(options, args.json)
     arguments.check_one_input(*args.files, *(path for path in (args.initial, args.evidence, args.extend) if path))
@@ -156,54 +190,175 @@ def run(args: argparse.Namespace) -> int:
         check_name(args.certificate)
     if args.report is not None:
         check_reports()
-    manifests = Manifests()
+    if args.csv is not None:
+        check_writable(args.csv)
+    records, known = earlier(args, outputs, options)
     shown = COLUMNS.copy()
-    if any(manifests.value(file) is not None for file in args.files):
+    if any(Manifests().value(file) is not None for file in args.files):
         shown.insert(shown.index("lower bound."), "best known.")
     batch = Batch()
-    with Table(args.files, shown, aside="-" in outputs) as table, Progress(len(args.files)) as progress:
-        paths = zip(args.files, outputs, initials, checkpoints, strict=True)
-        for done, (file, output, initial, checkpoint) in enumerate(paths, 1):
-            with batch.guard(file):
-                problem = read_problem(file, args.format, columns_given, args.missing)
-                read = read_start if args.extend is None else read_old
-                start = None if initial is None else read(initial, problem)
-                evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
-                with Interrupt(progress.start(f"{file}  {args.method}")) as interrupt:
-                    if checkpoint is not None:
-                        options["checkpoint"] = checkpoint
-                    result = solve(problem, evidence, start, args, options, interrupt)
-                if output is not None:
-                    with batch.guard(output):  # labels that cannot be written do not lose the row
-                        write_labels(result, output)
-                if args.plot is not None:
-                    with batch.guard(args.plot):
-                        save_history(result, args.plot)
-                if args.doubts is not None:
-                    with batch.guard(args.doubts):
-                        write_doubts(problem, result, args.doubts, args.time_limit)
-                if args.certificate is not None:
-                    with batch.guard(args.certificate):
-                        result = write_certificate(problem, result, args.certificate, args.time_limit)
-                if args.report is not None:
-                    with batch.guard(args.report):
-                        write_report(problem, result, args.report, Path(file).name, args.time_limit)
-                if result.cost == math.inf:
-                    batch.fail(file, result.message)
-                facts = record(file, result)
-                if args.json:
-                    emit_json(facts | ({MIN_MARGINALS: vectors(result)} if options.get(MIN_MARGINALS) else {}))
-                else:
-                    best = manifests.compare(file, problem, result.cost)[0]
-                    row = facts | size(problem) | {"best known": best, "gap": percent(result.gap)}
-                    row |= {"lower bound": result.lower_bound, "seconds": f"{result.seconds:.3f}"}
-                    table.add(file, row, columns(problem, shown))
-                if result.status is Status.INTERRUPTED:
+    rows: list[dict[str, Any]] = []
+    tasks = [
+        (file, initial, checkpoint, args, columns_given, options)
+        for file, initial, checkpoint, old in zip(args.files, initials, checkpoints, known, strict=True)
+        if old is None
+    ]
+    results = in_processes(remote if args.jobs > 1 else one, tasks, args.jobs)
+    begun = 0
+    try:
+        with Table(args.files, shown, aside="-" in outputs) as table, Progress(len(args.files)) as progress, results:
+            for done, (file, output, old) in enumerate(zip(args.files, outputs, known, strict=True), 1):
+                if old is not None:
+                    now = {"file": file}
+                    put(table, rows, args.json, old["facts"] | now, old["row"] | now, old["columns"])
+                    progress.advance()
+                    continue
+                with Interrupt(progress.start(f"{file}  {args.method}"), results.end) as interrupt:
+                    if results.begun(begun):
+                        found = results.next(None if args.jobs > 1 else interrupt)
+                    else:
+                        say(f"interrupted: {len(args.files) - done + 1} of the files are not begun")
+                        return INTERRUPTED
+                begun += 1
+                batch.status = max(batch.status, found.status)
+                if found.result is not None:
+                    finished(found, output, args, batch)
+                    if records is not None and found.result.status is not Status.INTERRUPTED:
+                        records.add(file, {"status": found.facts["status"], **found.parts()})
+                put(table, rows, args.json, found.facts, found.row, found.columns, len(args.files) > 1)
+                progress.advance()
+                if found.result is not None and found.result.status is Status.INTERRUPTED and args.jobs == 1:
                     left = len(args.files) - done
                     say(f"interrupted: the best so far is kept{f', {left} of the files are not begun' if left else ''}")
                     return INTERRUPTED if left else batch.status
-            progress.advance()
-    return batch.status
+        return batch.status
+    finally:
+        if args.csv is not None:
+            write_table(args.csv, rows, [*COLUMNS, "message:"])
+
+
+@dataclass
+class Found:
+    """What became of a file, and its row of the table; the problem stays in the process that read it."""
+
+    file: str
+    status: int
+    facts: dict[str, Any]
+    row: dict[str, Any]
+    columns: list[str]
+    problem: Any = None
+    result: Any = None
+
+    def parts(self) -> dict[str, Any]:
+        """What a later run prints of it."""
+        return {"facts": self.facts, "row": self.row, "columns": self.columns}
+
+
+def one(
+    callback: Any, file: str, initial: str | None, checkpoint: str | None, args: argparse.Namespace,
+    columns_given: Any, options: dict[str, Any],
+) -> Found:  # fmt: skip
+    """Read and solve one file; what is wrong with it is said, and is its row."""
+    batch = Batch()
+    with batch.guard(file):
+        problem = read_problem(file, args.format, columns_given, args.missing, demands.wanted(args))
+        read = read_start if args.extend is None else read_old
+        start = None if initial is None else read(initial, problem)
+        evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
+        if checkpoint is not None:
+            options = {**options, "checkpoint": checkpoint}
+        result = solve(problem, evidence, start, args, options, callback)
+        if result.cost == math.inf:
+            batch.fail(file, result.message)
+        return described(Found(file, batch.status, {}, {}, [], problem, result), options)
+    message = " ".join(str(batch.error).split())
+    facts = {"file": file, "method": None, "cost": None, "status": BROKEN, "message": message}
+    row = dict.fromkeys((name.rstrip(":.") for name in COLUMNS), None) | facts | {"best known": None}
+    return Found(file, batch.status, facts, row, COLUMNS)
+
+
+def remote(callback: Any, *task: Any) -> Found:
+    """:func:`one` in another process."""
+    args = task[3]
+    with warnings.catch_warnings():
+        warnings.showwarning = say_warning
+        warnings.simplefilter("ignore" if args.quiet else "always", GraphPartWarning)
+        found = one(callback, *task)
+    found.problem = None
+    return found
+
+
+def described(found: Found, options: dict[str, Any]) -> Found:
+    """With the row of its result."""
+    manifests, problem, result = Manifests(), found.problem, found.result
+    shown = COLUMNS.copy()
+    if manifests.value(found.file) is not None:
+        shown.insert(shown.index("lower bound."), "best known.")
+    facts = record_of(found.file, result)
+    found.facts = facts | ({MIN_MARGINALS: vectors(result)} if options.get(MIN_MARGINALS) else {})
+    best = manifests.compare(found.file, problem, result.cost)[0]
+    row = facts | size(problem) | {"best known": best, "gap": percent(result.gap)}
+    found.row = row | {"lower bound": result.lower_bound, "seconds": f"{result.seconds:.3f}"}
+    found.columns = columns(problem, shown)
+    return found
+
+
+def finished(found: Found, output: str | None, args: argparse.Namespace, batch: Batch) -> None:
+    """Write what is asked for beside the table."""
+    problem, result = found.problem, found.result
+    if output is not None:
+        with batch.guard(output):  # labels that cannot be written do not lose the row
+            write_labels(result, output)
+    if args.plot is not None:
+        with batch.guard(args.plot):
+            save_history(result, args.plot)
+    if args.doubts is not None:
+        with batch.guard(args.doubts):
+            write_doubts(problem, result, args.doubts, args.time_limit)
+    if args.certificate is not None:
+        with batch.guard(args.certificate):
+            found.result = result = write_certificate(problem, result, args.certificate, args.time_limit)
+            described(found, dict(args.options))
+    if args.report is not None:
+        with batch.guard(args.report):
+            write_report(problem, result, args.report, Path(found.file).name, args.time_limit)
+
+
+def put(
+    table: Table, rows: list[dict[str, Any]], json: bool, facts: dict[str, Any], row: dict[str, Any], shown: list[str],
+    several: bool = True,
+) -> None:  # fmt: skip
+    """Print a row, and keep it for the file of --csv; a broken file has a row where there are others."""
+    broken = facts["status"] == BROKEN
+    if json and not broken:
+        emit_json(facts)
+    elif not json and (several or not broken):
+        table.add(row["file"], row, shown)
+    sizes = {name: row[other] for name, other in CALLED.items() if other in row}
+    rows.append(row | sizes | facts | {"instance": row["file"]})
+
+
+def earlier(
+    args: argparse.Namespace, outputs: Sequence[str | None], options: dict[str, Any]
+) -> tuple[Records | None, list[dict[str, Any] | None]]:
+    """The records of the folder of -o, and for each file what an earlier run printed of it, if it is skipped."""
+    none: list[dict[str, Any] | None] = [None] * len(args.files)
+    in_folder = args.output is not None and is_folder(args.output) and "-" not in args.files
+    if args.resume and not in_folder:
+        raise InvalidOption("--resume is without -o FOLDER: expected the folder with the results of an earlier run")
+    others = (args.initial, args.extend, args.evidence, args.doubts, args.certificate, args.report, args.plot)
+    if not in_folder or any(path is not None for path in others) or args.resume is False:
+        return Records(args.output, {}) if in_folder else None, none
+    given = ("format", "method", "time_limit", "seed", "max_iterations", "target", "missing")
+    reading = {"columns": arguments.columns_of(args), "option": sorted(options.items())}
+    reading |= {"demands": demands.wanted(args)}
+    records = Records(args.output, {name: getattr(args, name) for name in given} | reading)
+    known = [records.find(file, output) for file, output in zip(args.files, outputs, strict=True)]
+    count = sum(old is not None for old in known)
+    if count:
+        what = "1 file has a result" if count == 1 else f"{count} files have results"
+        say(f"{what} in {args.output} already, skipped; --no-resume solves all again")
+    return records, known
 
 
 def check_extend(args: argparse.Namespace) -> None:

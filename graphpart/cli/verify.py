@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from graphpart.cli import arguments
+from graphpart.cli import arguments, demands
 from graphpart.cli.console import emit_json
 from graphpart.cli.display import Table, percent
 from graphpart.cli.files import read_certificate, read_labels, read_problem
@@ -31,13 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_format(parser, "--format", "of the instance")
     arguments.add_json(parser)
     arguments.add_missing(parser)
+    demands.add_arguments(parser)
     arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Verify both."""
     arguments.check_one_input(args.file, args.labels, args.certificate)
-    problem = read_problem(args.file, args.format, arguments.columns_of(args), args.missing)
+    problem = read_problem(args.file, args.format, arguments.columns_of(args), args.missing, demands.wanted(args))
     facts = evaluate(args.file, problem, read_labels(args.labels, problem))
     certificate = read_certificate(args.certificate, problem)
     certificate.check(problem, exact=args.exact)

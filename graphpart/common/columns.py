@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption
 
 __all__ = ["Columns", "is_named", "named"]
@@ -49,6 +50,15 @@ class Columns(Mapping[str, NDArray[Any]]):
 
     def __repr__(self) -> str:
         return f"Columns({', '.join(self)}; {self.rows} rows)"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the first rows."""
+        return html_of(f"{plural(self.rows, 'row')}", {}, tuple(self), self._first())
+
+    def _first(self, rows: int = 10) -> list[tuple[Any, ...]]:
+        """The first rows, as tuples; numbers with six digits."""
+        lists = [[float(f"{x:.6g}") if isinstance(x, float) else x for x in a[:rows].tolist()] for a in self.values()]
+        return list(zip(*lists, strict=True))
 
     @property
     def rows(self) -> int:

@@ -31,7 +31,8 @@ def improved(
     stopping : Stopping
     """
     cost = evaluate(labels)
-    stopping.record(cost)
+    if cost < np.inf:  # else the kernel has to make it feasible first
+        stopping.record(cost)
     if stopping.check(cost):
         return labels, cost
     reached = kernel(labels.copy(), cost)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any
 
+from graphpart.display import html_of, number, percent
 from graphpart.errors import InvalidCertificate
 
 __all__ = ["Proof"]
@@ -42,6 +43,18 @@ class Proof(ABC):
         except InvalidCertificate:
             return False
         return True
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        cost = getattr(self, "cost", None)
+        facts = {
+            "method": getattr(self, "method", None),
+            "elements or variables": self.n,
+            "cost of the best known": cost,
+        }
+        if cost:
+            facts["gap"] = percent(max(0.0, cost - self.bound) / abs(cost))
+        return html_of(f"Certificate: lower bound {number(self.bound)}", facts | {"to check it": "verify(problem)"})
 
     def _identify(self, seal: str, n: int, problem: str) -> None:
         if self.seal != seal:

@@ -6,8 +6,9 @@ gives them turns, one at a time:
 1. At first each contestant has one short turn, in the given order.
 2. Then each contestant has a share of the time, and the next turn goes to the one that has had the least time for its
    share: the turns of each are added up, each divided by the share at that time. A prover (a contestant that raises
-   the bound) is *near* if, at the pace of its latest turns, its bound would meet the cost within some times the time
-   that is left; its first turns say little, and it counts as near meanwhile. Near provers have about half of the time
+   the bound) is *near* if its bound would meet the cost within some times the time that is left: at the pace of its
+   latest turns, or, where each turn was slower than the one before, at a pace that falls on exponentially. Its first
+   turns say little, and it counts as near meanwhile. Near provers have about half of the time
    together, and provers that are far a tenth. If next to nothing was found lately, near provers have four fifths of
    the time, and those that are far half of it. The rest is for better solutions. Whoever has found some in its latest
    turns has a part of it in proportion, provers too; a tenth is divided equally among searchers.
@@ -114,6 +115,8 @@ class _Record:
     raised: float = 0.0  # and bound
     turns: int = 0
     barren: int = 0  # turns in a row that gained no cost
+    pace: float = math.inf  # of the bound, in the latest turn that counts
+    fall: float = 0.0  # the rate at which this fell from the turn before: its logarithm, for each second
 
 
 class Race:
@@ -170,6 +173,11 @@ class Race:
     def done(self) -> bool:
         """Whether nothing is left to do."""
         return self.proven or all(record.contestant.done for record in self._records)
+
+    def join(self, contestant: Contestant) -> None:
+        """Let one more contestant take part. The turns that the others have had until now count as its own, too."""
+        due = min((record.due for record in self._records), default=0.0)
+        self._records.append(_Record(contestant, self.parameters.first, due=due))
 
     def spent(self) -> dict[str, float]:
         """Seconds for each contestant, by name."""
@@ -232,6 +240,10 @@ class Race:
         # The first turns of a prover raise the bound by what says little about those that follow.
         counts = math.isfinite(bound) and record.turns > self.parameters.early
         record.raised = fade * record.raised + (self.bound - bound if counts else 0.0)
+        if counts:
+            pace, before = (self.bound - bound) / took, record.pace
+            record.fall = math.log(before / pace) / took if 0.0 < pace < before < math.inf else 0.0
+            record.pace = pace
         if self.told is not None and (self.cost < cost or self.bound > bound):
             self.told(self.cost, self.bound)
 
@@ -280,5 +292,7 @@ class Race:
         if record.turns <= self.parameters.early:
             whole = left + sum(one.seconds for one in self._records)
             return record.seconds <= self.parameters.unknown * whole
-        pace = record.raised / max(record.lately, 1e-9)
-        return pace * self.parameters.pace * left >= self.cost - self.bound
+        pace, time = record.raised / max(record.lately, 1e-9), self.parameters.pace * left
+        if record.fall * time > 1e-9:  # the integral of exp(-fall * t)
+            time = -math.expm1(-record.fall * time) / record.fall
+        return pace * time >= self.cost - self.bound

@@ -267,6 +267,7 @@ class _Solver:
         """Reduce a component by what message passing knows, if that is worth it."""
         small = self._smaller(one.part, STEPS, seconds)
         if small is not None and len(small.problem.tables) <= WORTH * len(one.part.tables):
+            hard.close()
             one.rest = self._of_reduced(small, hard.labels, one.bound)
 
     def _again(self) -> None:

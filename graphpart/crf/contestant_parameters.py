@@ -25,8 +25,9 @@ class ContestantParameters:
     passed: float = 2.0**29  #: entries of all iterations, about, where there is no time limit,
     slice: int = 10  #: iterations after which these are counted
     move: float = 2e-8  #: for an expansion, until one was measured
-    modelling: float = 3e-8  #: to prepare search
-    sweeps: float = 400.0  #: sweeps of annealing that take as long as the first round of search
+    modelling: float = 1.2e-8  #: to prepare search
+    sweeps: float = 700.0  #: sweeps of annealing that take as long as the first round of search,
+    short: float = 140.0  #: and as long as the least that it takes in a large factor graph
     first_round: float = 0.1  #: share of the time of the component that this may take without further ado,
     large_round: float = 0.75  #: and if message passing has come to rest
     hard: float = 0.01  #: with more than this share of the gap left

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,14 @@ from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.graph_cuts.expansion import Expansions, random_expansions
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.contestant import Contestant
+from graphpart.machine import processors
+from graphpart.result import Status
 from graphpart.stopping import Stopping
 
 __all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 
 Labels = NDArray[np.int32]
+WAIT = 0.05  # seconds between two looks at the clock while another thread works
 
 
 class Passing(Contestant):
@@ -154,7 +158,11 @@ class Expanding(Contestant):
 
 
 class Searching(Contestant):
-    """Search in whole rounds: what is stopped within one is lost for the most part."""
+    """Search in whole rounds: what is stopped within one is lost for the most part.
+
+    The first round of a large factor graph takes long, and one thread. Where there are several processors, it may run
+    in a thread of its own (`begin`), while other contestants have their turns.
+    """
 
     name = "search"
 
@@ -166,15 +174,58 @@ class Searching(Contestant):
         self.seed = seed
         self.portfolio: Portfolio | None = None
         self.waits: Callable[[], bool] = lambda: False
+        self._early: tuple[Future[Portfolio], Stopping, float] | None = None
 
     @property
     def done(self) -> bool:
         """Whether it can do no more, for now: it may have to wait for somebody."""
-        return self.ended or self.starved or (self.portfolio is None and self.waits())
+        return self.ended or self.starved or (self.portfolio is None and self._early is None and self.waits())
+
+    @property
+    def needs(self) -> float:  # type: ignore[override]
+        """What is left of a first round that runs in another thread; less, where the end of all time comes before."""
+        if self._early is None or self._early[0].done():
+            return 0.0
+        _, stopping, began = self._early
+        passed = stopping.seconds - began
+        left = max(self.first_round() - passed, passed / 4, WAIT)
+        return left if stopping.remaining is None else min(left, stopping.remaining / 2)
+
+    def begin(self, stopping: Stopping) -> None:
+        """Begin a first annealing in another thread, if there is a processor for it."""
+        if not self._anneals_first() or self.portfolio is not None or self._early is not None or processors() < 2:
+            return
+        inner = stopping.child(plus=math.inf)
+
+        def first() -> Portfolio:
+            portfolio = Portfolio(self.f, labels, self.seed, prepared=True)
+            portfolio.run(inner.child(iterations=1))
+            return portfolio
+
+        labels = self.labels
+        executor = ThreadPoolExecutor(1)
+        self._early = executor.submit(first), inner, inner.seconds
+        executor.shutdown(wait=False)
+
+    def close(self) -> None:
+        """End the first round, if it still runs in another thread."""
+        if self._early is not None:
+            self._early[1].stop(Status.FEASIBLE)
+            self._early[0].result()
 
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` so many rounds, fewer if some in a row find nothing."""
         parameters = self.parameters
+        if self._early is not None:
+            future, inner, _ = self._early
+            while not future.done() and not stopping.check(self.cost):
+                if until is not None and stopping.seconds >= until:
+                    return
+                wait([future], timeout=WAIT)
+            inner.stop(Status.TIME_LIMIT)  # for which what it has found so far is kept
+            self.portfolio, self._early = future.result(), None
+            self.take(self.portfolio.labels, self.portfolio.cost)
+            return
         if self.portfolio is None:
             if not self.affords(self.first_round() / parameters.large_round, stopping):
                 return
@@ -192,11 +243,20 @@ class Searching(Contestant):
 
     def first_round(self) -> float:
         """Seconds that preparation and the first round take, about."""
+        sweeps = self.parameters.short if self._anneals_first() else self.parameters.sweeps
+        return self.parameters.modelling * len(self.f.tables) + 1e-9 * sweeps * self._sweep()
+
+    def _anneals_first(self) -> bool:
+        """Whether the first round is an annealing of all variables, which takes as many sweeps as there is time for."""
+        return tasks.LONG * self._sweep() > tasks.MOST
+
+    def _sweep(self) -> float:
+        """Nanoseconds of a sweep of annealing."""
         f = self.f
-        links = float((np.diff(f.scope_start) ** 2).sum())
+        arity = np.diff(f.scope_start)
+        links = float((arity * (arity - 1)).sum())
         labels = float(f.domains.mean()) if f.n else 1.0
-        sweep = 1e-9 * (tasks.VISIT * f.n + tasks.LINK * links * labels)
-        return self.parameters.modelling * len(f.tables) + self.parameters.sweeps * sweep
+        return tasks.VISIT * f.n + tasks.LINK * links * labels
 
 
 class Relaxing(Contestant):

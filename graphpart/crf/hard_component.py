@@ -58,7 +58,7 @@ class HardComponent:
         told: Callable[[float, float], Any],
         parameters: ContestantParameters | None = None,
     ) -> None:
-        self.f, self.told, self.limit = f, told, stopping.remaining
+        self.f, self.told, self.limit, self._stopping = f, told, stopping.remaining, stopping
         self.parameters = parameters = parameters or ContestantParameters()
         self.least = trivial_bound(f)
         labels, cost = improve(f, labels, stopping.child(), "sweep")
@@ -94,6 +94,12 @@ class HardComponent:
         remaining = stopping.remaining
         if remaining is None or needed <= 2 * remaining + self.parameters.late:  # else only its labels are of use
             self.passing.certify()
+        if self.searching.portfolio is None and self.race.proven:
+            self.close()
+
+    def close(self) -> None:
+        """End what runs in another thread, once nobody needs it."""
+        self.searching.close()
 
     def _prepare(self, seconds: float) -> None:
         """Say who takes part, and who waits, in so many seconds."""
@@ -103,6 +109,8 @@ class HardComponent:
         self.branching.starved = self.branching.tree is None and tables > parameters.branching.branched * seconds
         large = self.limit is not None and self.searching.first_round() > parameters.first_round * self.limit
         self.searching.waits = self._no_search if large else lambda: False
+        if large and self.searching.first_round() <= parameters.large_round * seconds:
+            self.searching.begin(self._stopping)
         if not self._all:
             race = self.race
             self.race = Race(self.contestants, race.labels, race.cost, race.bound, told=self.told)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Facts", "Shown", "number", "percent", "plural", "table", "text_of"]
+__all__ = ["Facts", "Shown", "html_of", "number", "percent", "plural", "table", "text_of"]
 
 LONGEST = 60  # letters of a name or value that are shown
 CELL = "text-align: left"
@@ -55,9 +55,13 @@ class Shown(ABC):
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        head, rows = self._preview()
-        shown = f"<p><b>{escaped(self._title())}</b></p>" + table([], self._facts().items())
-        return f"<div>{shown}{table(head, rows) if head else ''}</div>"
+        return html_of(self._title(), self._facts(), *self._preview())
+
+
+def html_of(title: str, facts: Mapping[str, Any], head: Sequence[str] = (), rows: Iterable[Sequence[Any]] = ()) -> str:
+    """A title, facts, and the first rows of a table, for notebooks."""
+    shown = f"<p><b>{escaped(title)}</b></p>" + table([], facts.items())
+    return f"<div>{shown}{table(head, rows) if head else ''}</div>"
 
 
 def number(value: float) -> str:

@@ -1,7 +1,8 @@
-"""Given blocks: a division of large components by the user, for example into the tiles of an image.
+"""Given blocks: a division of large components by the user, for example into the tiles of an image; and given groups.
 
-Blocks are given by rows ``id, block`` in Parquet files or a table, or by a function of identifiers. Blocks are integers
-or strings; strings are distinguished by a hash. All elements without a block are in one block.
+Blocks and groups are given by rows ``id, block`` or ``id, group`` in Parquet files or a table, or by a function of
+identifiers. Blocks are integers or strings; strings are distinguished by a hash. All elements without a block are in
+one block.
 """
 
 from __future__ import annotations
@@ -18,17 +19,25 @@ from graphpart.distributed.identifiers import elements_of, hashes, names_of
 from graphpart.distributed.inputs import Chunk, read_columns
 from graphpart.errors import FormatError, InvalidOption
 
-__all__ = ["NAMES", "called", "gathered", "looked_up"]
+__all__ = ["NAMES", "NOWHERE", "called", "gathered", "looked_up"]
 
 NAMES = "id", "block"
 NOWHERE = np.iinfo(np.int64).min
 
 
 def looked_up(
-    folder: Folder, stage: str, number: int, chunk: Chunk, buckets: str, starts: list[int], low: int | None, text: bool
+    folder: Folder,
+    stage: str,
+    number: int,
+    chunk: Chunk,
+    buckets: str,
+    starts: list[int],
+    low: int | None,
+    text: bool,
+    names: tuple[str, str] = NAMES,
 ) -> int:
     """A task: the elements in rows of a chunk, and their blocks; identifiers that are in no pair are left out."""
-    ids, blocks = read_columns(chunk, NAMES)
+    ids, blocks = read_columns(chunk, names)
     if text == pa.types.is_integer(ids.type) and starts[-1]:
         raise FormatError(
             chunk.path,
@@ -65,8 +74,8 @@ def called(
     block = np.asarray(function(ids))
     if block.shape != (last - first,) or not (np.issubdtype(block.dtype, np.integer) or block.dtype.kind in "UO"):
         raise InvalidOption(
-            f"blocks gave an array of shape {block.shape} and type {block.dtype} for {last - first} identifiers: "
-            "expected an integer or a string for each"
+            f"blocks or groups gave an array of shape {block.shape} and type {block.dtype} for {last - first} "
+            "identifiers: expected an integer or a string for each"
         )
     if block.dtype.kind in "UO":
         block = hashes(pa.array(block, pa.large_string())).view(np.int64)

@@ -23,7 +23,7 @@ from graphpart.errors import FormatError, InvalidProblem, MissingDependency
 __all__ = ["Chunk", "Columns", "Wrong", "chunks_of", "files_of", "is_files", "paths_of", "read", "read_columns"]
 
 NAMED = 5  # wrong rows that are named
-NAMES_OF = {"input-blocks": "blocks"}  # what folders of tables hold, pairs otherwise
+NAMES_OF = {"input-blocks": "blocks", "input-groups": "groups"}  # what folders of tables hold, pairs otherwise
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ reduced costs that the bounds of the earlier division have left, and the costs o
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from graphpart.distributed import pairs
 from graphpart.distributed._streaming import compensated_sum
 from graphpart.distributed.folder import Folder
+from graphpart.distributed.grouped import Grouped, groups_of
 from graphpart.distributed.levels import compact
 from graphpart.partition.bounds.lower_bound import lower_bound
 from graphpart.partition.certificates.certificate import reduced_costs
@@ -68,7 +70,14 @@ def _negative(cost: NDArray[np.float64]) -> float:
 
 
 def gathered(
-    folder: Folder, routes: str, number: int, ranges: int, n: int, left: bool = False, dense: bool | None = None
+    folder: Folder,
+    routes: str,
+    number: int,
+    ranges: int,
+    n: int,
+    left: bool = False,
+    dense: bool | None = None,
+    grouped: Grouped | None = None,
 ) -> tuple[Any, SetPartition]:
     """The elements of a task, ascending, and the problem over them, with costs as they are or as they are left."""
     found = []
@@ -83,7 +92,8 @@ def gathered(
     elements = np.flatnonzero(seen).astype(np.int32)
     place = np.empty(n, np.int32)
     place[elements] = np.arange(len(elements), dtype=np.int32)
-    return elements, SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, dense=dense)
+    groups = groups_of(folder, grouped, elements)
+    return elements, SetPartition.of_pairs(range(len(elements)), place[u], place[v], cost, dense=dense, groups=groups)
 
 
 def solved(
@@ -97,12 +107,13 @@ def solved(
     options: dict[str, Any],
     start: tuple[str, str] | None,
     fewer: float | None,
+    grouped: tuple[str, float] | None = None,
 ) -> dict[str, Any]:
     """A task: labels of its elements. Saves ``elements`` and ``labels``.
 
     `start` names an array of labels of all elements to start from.
     """
-    elements, p = gathered(folder, routes, number, ranges, n)
+    elements, p = gathered(folder, routes, number, ranges, n, grouped=grouped and Grouped(*grouped))
     initial = None
     if start is not None:
         initial = compact(folder.load(*start)[elements], n)
@@ -136,13 +147,18 @@ def bounded(
     seconds: float,
     left: bool,
     leave: bool,
+    grouped: tuple[str, float] | None = None,
 ) -> dict[str, float]:
     """A task: a lower bound on the cost of its part, in about half the time that solving it took.
 
     With `left`, the bound is for the costs that are left. With `leave`, the costs that this bound leaves are saved as
-    ``low``, and the answer contains the "constant".
+    ``low``, and the answer contains the "constant". Costs that are left have finite prices of groups in them, as far as
+    bounds have not used these up.
     """
-    _, p = gathered(folder, routes, number, ranges, n, left, False if leave else None)
+    if grouped is not None and left and math.isfinite(grouped[1]):
+        grouped = None
+    dense = False if leave else None
+    _, p = gathered(folder, routes, number, ranges, n, left, dense, grouped and Grouped(*grouped))
     m = len(p.pairs()[2])
     found = lower_bound(p, method, time_limit=max(FEWEST, seconds / 2, m * PER_PAIR))
     answer = {"bound": found.bound, "constant": 0.0}

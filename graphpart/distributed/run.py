@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from graphpart.distributed import blocks as divisions
-from graphpart.distributed import given, identifiers, labels, levels, pairs, parts, refinement
+from graphpart.distributed import given, grouped, identifiers, labels, levels, pairs, parts, refinement
 from graphpart.distributed.engine import Ended, Engine
 from graphpart.distributed.folder import Folder
 from graphpart.distributed.inputs import NAMED, Chunk, Columns, chunks_of
@@ -47,10 +47,14 @@ class Run:
         blocks: Any,
         memory: int,
         stopping: Stopping,
+        groups: Any = None,
+        group_cost: float = math.inf,
     ) -> None:
         self.engine, self.folder, self.columns, self.stopping = engine, folder, columns, stopping
         self.method, self.options, self.bound = method, options, bound
         self.blocks = blocks
+        self.groups, self.group_cost = groups, group_cost
+        self.grouped: list[tuple[str, float] | None] = [None]  # of each level
         free = memory - min(PROCESS, memory // 2)
         self.rows = max(LEAST, min(LARGEST_CHUNK, free // BYTES_OF_ROW))
         self.most = max(LEAST, free // BYTES_OF_PAIR)
@@ -88,6 +92,7 @@ class Run:
         map_, columns = self.engine.map, self.columns
         self.chunks = chunks = chunks_of(files, (columns.u, columns.v, columns.cost), self.rows)
         of_blocks = chunks_of(self.blocks, given.NAMES, self.rows) if isinstance(self.blocks, list) else []
+        of_groups = chunks_of(self.groups, grouped.NAMES, self.rows) if isinstance(self.groups, list) else []
         found = map_("range", identifiers.ranged, [(chunk, columns) for chunk in chunks])
         self.wrong = sum(answer["wrong"] for answer in found)
         self.warnings = [text for answer in found for text in answer["named"]][:NAMED]
@@ -123,19 +128,26 @@ class Run:
         else:
             self.elements = self.n
         self.ranges = self.merge("level-0", "pairs", translated, self.n)
+        text = kinds == {True}
         if self.blocks is not None:
-            self.look_up_blocks(of_blocks, kinds == {True})
+            self.look_up("given", self.blocks, of_blocks, text, given.NAMES)
+        if self.groups is not None:
+            self.look_up("given-groups", self.groups, of_groups, text, grouped.NAMES)
+            map_("groups-0", grouped.memberships, [(self.n, "given-groups")])
+            self.folder.remove("given-groups")
+            self.grouped = [("groups-0", self.group_cost)]
 
-    def look_up_blocks(self, chunks: list[Chunk], text: bool) -> None:
-        """The given block of each element, as the stage ``given``."""
-        if callable(self.blocks):
+    def look_up(self, stage: str, source: Any, chunks: list[Chunk], text: bool, names: tuple[str, str]) -> None:
+        """The given block or group of each element."""
+        parts_of = f"{stage}-parts"
+        if callable(source):
             found = [("buckets", a, b, self.low) for a, b in pairwise(self.starts_of_files())]
-            answers = self.engine.map("given-parts", given.called, [(self.blocks, *one) for one in found])
+            answers = self.engine.map(parts_of, given.called, [(source, *one) for one in found])
         else:
-            arguments = [(chunk, "buckets", self.starts, self.low, text) for chunk in chunks]
-            answers = self.engine.map("given-parts", given.looked_up, arguments)
-        self.engine.map("given", given.gathered, [(self.n, "given-parts", len(answers))])
-        self.folder.remove("given-parts")
+            arguments = [(chunk, "buckets", self.starts, self.low, text, names) for chunk in chunks]
+            answers = self.engine.map(parts_of, given.looked_up, arguments)
+        self.engine.map(stage, given.gathered, [(self.n, parts_of, len(answers))])
+        self.folder.remove(parts_of)
 
     def starts_of_files(self) -> list[int]:
         """First elements of files of labels, and n: of buckets of identifiers, where there are any."""
@@ -179,6 +191,12 @@ class Run:
             if not division["divided"]:
                 break
             self.proven = False
+            if self.grouped[k] is not None:
+                of_level = f"groups-{k + 1}"
+                self.engine.map(of_level, grouped.contracted, [(f"groups-{k}", f"labels-{k}", subsets)])
+                self.grouped.append((of_level, self.group_cost))
+            else:
+                self.grouped.append(None)
             arguments = [(level, f"divide-{k}", f"labels-{k}", False)] * len(ranges)
             contracted = self.engine.map(f"contract-{k}", levels.contract, arguments)
             ranges = self.merge(f"level-{k + 1}", f"contract-{k}", contracted, subsets)
@@ -206,10 +224,12 @@ class Run:
         """
         map_ = self.engine.map
         routes = f"route-{name}"
+        of_level = self.grouped[int(level.rpartition("-")[2])]
         routed = map_(routes, parts.route, [(level, division, tasks, self.left if bounding else "")] * ranges)
         some = tasks if whole is None else whole
         arguments = [
-            (routes, ranges, n, self.method, self.options, start, FEWER if k >= some else None) for k in range(tasks)
+            (routes, ranges, n, self.method, self.options, start, FEWER if k >= some else None, of_level)
+            for k in range(tasks)
         ]
         solved = map_(f"solve-{name}", parts.solved, arguments)
         if bounding:
@@ -235,7 +255,8 @@ class Run:
         found = [answer["bound"] for answer in solved]
         leave = self.more
         given = [
-            (f"route-{name}", ranges, self.n, self.bound, answer["seconds"], bool(left), leave) for answer in solved
+            (f"route-{name}", ranges, self.n, self.bound, answer["seconds"], bool(left), leave, self.grouped[0])
+            for answer in solved
         ]
         better = map_(f"bound-{name}", parts.bounded, given)
         if left:
@@ -296,6 +317,9 @@ class Run:
             map_("alone", levels.numbered, [(self.n, "", [])])
             self.best = "alone"
         evaluated = map_(f"cost-{self.best}", labels.evaluated, [("level-0", self.best)] * len(self.ranges))
+        if self.grouped[0] is not None:
+            stage = f"group-cost-{self.best}"
+            evaluated = [*evaluated, *map_(stage, grouped.evaluated, [(*self.grouped[0], self.best)])]
         cost = math.fsum(evaluated) + 0.0
         trivial = math.fsum(answer["negative"] for answer in self.ranges)
         lower = max(self.lower, trivial - ROUNDING * abs(trivial))

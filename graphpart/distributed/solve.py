@@ -17,6 +17,9 @@ that all workers can reach.
    its parts and of the negative costs between them. These bounds leave reduced costs, which are the costs for the next
    division, whose parts overlap those of the first (see parts.py). So the bound never falls.
 
+Groups of elements (see grouped.py) are part of each task's problem; at later levels, of the subsets that have become
+elements. Pairs between parts are apart, so groups with members in several parts cost nothing there.
+
 A task is pure: its answer depends only on its arguments and the work folder. So labels do not depend on the number of
 workers, on their order, or on the loss of workers, and a run with the work folder of an earlier one continues it. No
 process needs memory in proportion to the number of pairs; one process needs some numbers for each element.
@@ -25,12 +28,15 @@ process needs memory in proportion to the number of pairs; one process needs som
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from graphpart.common.rounds import check_seed_and_threads
 from graphpart.display.progress import Progress
@@ -56,6 +62,8 @@ def solve(
     options: dict[str, Any] | None = None,
     bound: str | None = "cycle-packing",
     blocks: Any = None,
+    groups: Any = None,
+    group_cost: float = math.inf,
     refine: int = 2,
     client: Any = None,
     workers: int = 2,
@@ -86,6 +94,13 @@ def solve(
         block`` in any form that `source` may have, or a function that takes an array of identifiers and returns an
         array with the block of each. Blocks are integers or strings. Blocks that are too large are divided further.
         Default: components are divided by their strongest attractions only.
+    groups : path, list of paths, table, or callable, optional
+        The group of each element, such as the source of a record: rows ``id, group`` in any form that `source` may
+        have, or a function that takes an array of identifiers and returns an array with the group of each. Groups are
+        integers or strings. An element without a row, or whose group is missing, is in no group.
+    group_cost : float
+        What each pair of members of one group in one cluster costs in addition; ``inf``, the default: a cluster has at
+        most one member of each group.
     refine : int
         Rounds of refinement at most.
     client : distributed.Client, optional
@@ -146,6 +161,12 @@ def solve(
     check_seed_and_threads(None, workers or None)
     if not hasattr(refine, "__index__") or refine < 0:
         raise InvalidOption(f"refine is {refine!r}: expected a whole number of rounds, at least 0")
+    if isinstance(group_cost, bool | str) or not isinstance(group_cost, int | float | np.number) or not group_cost >= 0:
+        raise InvalidOption(
+            f"group_cost is {group_cost!r}: expected a price of at least 0, or inf for at most one member in a cluster"
+        )
+    if not group_cost:
+        groups = None
     method = find_method(method, "partition").name
     if bound is not None:
         bound = find_name(bound, BOUNDS, ALSO, "bound")
@@ -173,6 +194,13 @@ def solve(
         else:
             blocks = None if blocks is None else files_of(blocks, folder, "input-blocks")
             signature["blocks"] = blocks and signature_of(blocks)
+        if groups is not None:
+            if not callable(groups):
+                groups = files_of(groups, folder, "input-groups")
+            name = getattr(groups, "__qualname__", type(groups).__qualname__)
+            signature["groups"] = [name if callable(groups) else signature_of(groups), repr(float(group_cost))]
+        else:
+            signature["groups"] = None
         folder.claim(signature)
         with Progress(1) as shown, contextlib.ExitStack() as stack:
 
@@ -180,7 +208,10 @@ def solve(
                 shown.start(f"{stage}: {done} of {count} tasks")
 
             engine = stack.enter_context(Engine(folder, client, workers, memory, stopping, report))
-            run = Run(engine, folder, named, method, dict(options or {}), bound, blocks, memory, stopping)
+            run = Run(
+                engine, folder, named, method, dict(options or {}), bound, blocks, memory, stopping, groups,
+                float(group_cost),
+            )  # fmt: skip
             result = run.run(files, int(refine), target)
             if fleeting is not None:
                 weakref.finalize(result, shutil.rmtree, fleeting, ignore_errors=True)

@@ -9,15 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption
 from graphpart.estimators.seeds import seed
-from graphpart.estimators.thresholds import otsu_threshold, path_threshold
 from graphpart.learn import pairs
 from graphpart.partition.problem import SetPartition, check_matrix_fits
+from graphpart.partition.problem.embeddings import METRICS, points, scaled, uses_neighbors, with_others
 from graphpart.partition.problem.misreadings import check_values
+from graphpart.partition.problem.neighbors import distances_of, neighbor_pairs
+from graphpart.partition.problem.thresholds import drawn, otsu_threshold, path_threshold
 from graphpart.solve import run
+
+BLOCK = 1 << 22  # distances of new elements that are held at a time
 
 
 class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -36,14 +40,18 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         What the values are. Costs must be precomputed.
     threshold : float, "auto" or "otsu"
         The value at which attraction turns into repulsion. If you know which distance counts as near in your data, give
-        it. ``"auto"`` tries 40 thresholds on at most 500 elements, and takes the one whose *partition* separates near
+        it. ``"auto"`` takes the threshold whose *partition* of at most 500 elements, by average linkage, separates near
         pairs from far pairs best: the groups of joined pairs and of cut pairs explain the largest share of the variance
         of the logarithm of the distance (:func:`graphpart.estimators.path_threshold`). ``"otsu"`` compares the pairs
         below and above the threshold in the same way, whether or not they make a partition (Otsu 1979); it fails if
-        there are many clusters, or clusters near each other. If only some pairs have a value, ``"auto"`` is ``"otsu"``.
+        there are many clusters, or clusters near each other. Of a sparse matrix, ``"auto"`` is ``"otsu"``.
     n_neighbors : int, optional
-        Only pairs in which one element is among the nearest neighbours of the other get a cost; for distances that are
-        not precomputed. Default: all pairs.
+        Only pairs in which one element is among so many nearest neighbours of the other get a cost, and as many pairs
+        that are drawn from all pairs; for distances that are not precomputed, see
+        :meth:`graphpart.SetPartition.from_embeddings`. Default: all pairs of up to 3000 elements, 10 neighbours
+        of more.
+    max_size, n_clusters : int, optional
+        Limits of the sizes and of the number of clusters, see :class:`graphpart.SetPartition`. Default: none.
     method, time_limit
         As for :func:`graphpart.solve`.
     random_state : int, RandomState or None
@@ -76,6 +84,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         kind: str = "distance",
         threshold: float | str = "auto",
         n_neighbors: int | None = None,
+        max_size: int | None = None,
+        n_clusters: Any = None,
         method: str = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
@@ -85,6 +95,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.kind = kind
         self.threshold = threshold
         self.n_neighbors = n_neighbors
+        self.max_size = max_size
+        self.n_clusters = n_clusters
         self.method = method
         self.time_limit = time_limit
         self.random_state = random_state
@@ -106,9 +118,15 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_neighbors is not None and (precomputed or self.kind != "distance"):
             raise InvalidOption("n_neighbors is given: expected distances that are not precomputed")
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr")
-        problem = self._sparse(X) if self.n_neighbors is not None else self._dense(X, precomputed)
+        self._neighbors = None
+        if self.kind == "distance" and not precomputed:
+            self._neighbors = uses_neighbors(X.shape[0], self.n_neighbors)
+        problem = self._dense(X, precomputed) if self._neighbors is None else self._sparse(X, self._neighbors)
+        self._points = None if precomputed else X
         if self.kind == "cost":
             check_values(problem)
+        if self.max_size is not None or self.n_clusters is not None:
+            problem = problem.require(max_size=self.max_size, n_clusters=self.n_clusters)
         result = run(
             problem, self.method, time_limit=self.time_limit, seed=seed(self.random_state), progress=self.progress
         )
@@ -144,60 +162,113 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[np.int64] = other.fit(X).labels_
         return labels
 
-    def _sparse(self, X: Any) -> SetPartition:
-        candidates = pairs.nearest_neighbors(X, self.n_neighbors, self.metric)  # type: ignore[arg-type]
-        distances = np.empty(len(candidates))
-        ends = np.searchsorted(candidates[:, 0], np.arange(X.shape[0]), side="right")
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The cluster of `fit` that each new element joins, or -1 if it lowers the cost to join none.
+
+        Parameters
+        ----------
+        X : array_like, shape (m, V), or (m, n) if precomputed
+            New elements, or their values with each of the n elements of `fit`.
+
+        Returns
+        -------
+        ndarray of int64, shape (m,)
+            Each element is taken by itself: it joins the cluster to whose elements its costs have the smallest sum, if
+            that is below 0. With neighbours, these are the costs of its nearest ones.
+        """
+        check_is_fitted(self)
+        if self._points is None:
+            values = check_array(X, dtype=np.float64)
+            if values.shape[1] != len(self.labels_):
+                raise ValueError(f"X has {values.shape[1]} columns: expected a value for each of {len(self.labels_)}")
+            return self._joined(values)
+        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
+        function = pairwise_distances if self.kind == "distance" else pairwise_kernels
+        rows = max(1, BLOCK // len(self.labels_))
+        parts = [X[k : k + rows] for k in range(0, X.shape[0], rows)]
+        return np.concatenate([self._joined(function(part, self._points, metric=self.metric)) for part in parts])
+
+    def _joined(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The best cluster of new elements, of their values with all elements."""
+        costs = values if self.kind == "cost" else values - self.threshold_
+        if self.kind == "similarity":
+            costs = np.negative(costs)
+        if self._neighbors is not None:
+            near = np.argpartition(costs, self._neighbors - 1, axis=1)[:, : self._neighbors]
+            listed = np.take_along_axis(costs, near, axis=1)
+            costs = np.zeros_like(costs)
+            np.put_along_axis(costs, near, listed, axis=1)
+        order = np.argsort(self.labels_, kind="stable")
+        starts = np.searchsorted(self.labels_[order], np.arange(self.labels_.max() + 1))
+        sums = np.add.reduceat(costs[:, order], starts, axis=1)
+        best: NDArray[np.int64] = sums.argmin(axis=1)
+        return np.where(sums.min(axis=1) < 0, best, -1)
+
+    def _sparse(self, X: Any, k: int) -> SetPartition:
+        n = X.shape[0]
+        plain = isinstance(self.metric, str) and self.metric in METRICS and not hasattr(X, "tocsr")
+        if plain:
+            P = points(X, self.metric)
+            u, v = with_others(n, *neighbor_pairs(P, k))
+            distances = scaled(distances_of(P, u, v), self.metric)
+        else:
+            u, v = with_others(n, *pairs.nearest_neighbors(X, k, self.metric).T)
+            distances = self._distances(X, u, v)
+        by_path = isinstance(self.threshold, str) and self.threshold == "auto"
+        self._choose(pairwise_distances(X[drawn(n)], metric=self.metric) if by_path else distances)
+        return SetPartition.of_pairs(range(n), u, v, self._costs(distances), dense=False)
+
+    def _distances(self, X: Any, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The distances of pairs, which are sorted by their first element."""
+        distances = np.empty(len(u))
+        ends = np.searchsorted(u, np.arange(X.shape[0]), side="right")
         first = 0
-        for a, last in enumerate(ends.tolist()):  # candidates are sorted by their first element
+        for a, last in enumerate(ends.tolist()):
             if last > first:
-                near = X[candidates[first:last, 1]]
-                distances[first:last] = pairwise_distances(X[a : a + 1], near, metric=self.metric)[0]
+                distances[first:last] = pairwise_distances(X[a : a + 1], X[v[first:last]], metric=self.metric)[0]
             first = last
-        return SetPartition.from_pairs(X.shape[0], candidates, self._costs(distances, candidates, X.shape[0]))
+        return distances
 
     def _dense(self, X: Any, precomputed: bool) -> SetPartition:
-        if not precomputed:
-            try:
-                check_matrix_fits(X.shape[0], copies=2)
-            except InvalidProblem as error:
-                if self.kind != "distance":
-                    raise
-                raise InvalidProblem(
-                    f"{error}: n_neighbors=10, for instance, uses the distances of near elements only"
-                ) from None
-            function = pairwise_distances if self.kind == "distance" else pairwise_kernels
-            values = function(X, metric=self.metric)
-        elif X.shape[0] != X.shape[1]:
+        if precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"precomputed {self.kind} matrix has shape {X.shape}: expected a square matrix")
-        elif hasattr(X, "tocoo"):
+        if precomputed and hasattr(X, "tocoo"):
             stored = X.tocoo()
             off = stored.row != stored.col
-            ends = np.stack([stored.row[off], stored.col[off]], axis=1)
-            costs = self._costs(stored.data[off], ends, X.shape[0])
-            matrix = type(stored)((costs, (stored.row[off], stored.col[off])), shape=stored.shape)
-            return SetPartition.from_matrix(matrix)
+            self._choose(stored.data[off])
+            costs = self._costs(stored.data[off])
+            return SetPartition.from_matrix(
+                type(stored)((costs, (stored.row[off], stored.col[off])), shape=stored.shape)
+            )
+        if precomputed:
+            values = np.array(X)
         else:
-            values = X
-        return SetPartition.from_matrix(self._costs(values))
+            check_matrix_fits(X.shape[0])
+            function = pairwise_distances if self.kind == "distance" else pairwise_kernels
+            values = function(X, metric=self.metric)
+        self._choose(values)
+        return SetPartition.from_matrix(self._costs(values), dense=True, copy=False)
 
-    def _costs(self, values: NDArray[np.float64], listed: Any = None, n: int | None = None) -> NDArray[np.float64]:
-        """Costs of all pairs, from a matrix, or of listed ones."""
+    def _choose(self, values: NDArray[np.float64]) -> None:
+        """Set the threshold, from a matrix of values of all pairs of some elements, or from values of some pairs."""
         if self.kind == "cost":
             self.threshold_ = float("nan")
-            return values
-        if isinstance(self.threshold, str):
-            if self.threshold == "otsu" or (self.threshold == "auto" and listed is not None):
-                among = values if values.ndim == 1 else squareform(values, checks=False)  # without the diagonal
-                self.threshold_ = otsu_threshold(among)
-            elif self.threshold == "auto":
-                self.threshold_ = path_threshold(values, similarity=self.kind == "similarity")
-            else:
-                raise InvalidOption(f"threshold is {self.threshold!r}: expected a number, 'auto' or 'otsu'")
-        else:
+        elif not isinstance(self.threshold, str):
             self.threshold_ = float(self.threshold)
-        costs: NDArray[np.float64] = values - self.threshold_
-        return costs if self.kind == "distance" else np.negative(costs, out=costs)
+        elif self.threshold == "otsu" or (self.threshold == "auto" and values.ndim == 1):
+            among = values if values.ndim == 1 else squareform(values, checks=False)  # without the diagonal
+            self.threshold_ = otsu_threshold(among)
+        elif self.threshold == "auto":
+            self.threshold_ = path_threshold(values, similarity=self.kind == "similarity")
+        else:
+            raise InvalidOption(f"threshold is {self.threshold!r}: expected a number, 'auto' or 'otsu'")
+
+    def _costs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Costs from values, in place."""
+        if self.kind == "cost":
+            return values
+        values -= self.threshold_
+        return values if self.kind == "distance" else np.negative(values, out=values)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,6 +1,7 @@
 """Files of labels, with the names of the elements or without.
 
-Files with names are CSV with the header ``node,label``, JSON, and NumPy archives of nodes and labels (see
+Files with names are CSV with the header ``element,cluster,size`` or ``variable,label``, as data frames of results have
+it (``node,label`` in earlier versions), JSON, and NumPy archives of nodes and labels (see
 `named_labels`). Files without names have one integer on each line, or are results of UAI: ``MPE``, then a line of
 labels.
 
@@ -24,12 +25,12 @@ from graphpart.files.named_labels import ARCHIVE, json_of, npz_of, read_json, re
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.files.stream import LARGEST_COUNT, NumberStream
 from graphpart.files.text import INTEGER, check_text, write_rows
-from graphpart.result import Result
+from graphpart.result import LabelingResult, Result
 
 __all__ = ["read_labels", "write_labels"]
 
 TASKS = (b"MPE", b"MAP", b"MMAP", b"PR", b"MAR")  # of UAI; the first two have a label for each variable
-HEADERS = [[name, "label"] for name in ("node", "element", "variable")]
+NAMES, LABELS = ("element", "variable", "node"), ("cluster", "label")  # columns of tables that are read
 
 
 def read_labels(
@@ -40,12 +41,12 @@ def read_labels(
     Parameters
     ----------
     path : str, path-like or binary stream
-        One integer a line, in the order of the elements; or the header ``node,label`` (or ``element,label``,
-        ``variable,label``), then one line for each element, in any order; or JSON ``{"nodes": [...], "labels":
-        [...]}``; or an ``.npz`` archive with the arrays `nodes` and `labels`; or a line ``MPE`` or ``MAP``, then
-        ``n l1 ... ln`` as in the UAI competitions (with a line ``1``, a number of samples, between them or not; after
-        the last line ``-BEGIN-``, if there is any). ``"-"`` is standard input; data compressed by gzip or xz are
-        recognised.
+        One integer a line, in the order of the elements; or a CSV table with a line for each element, in any order,
+        with a column ``element``, ``variable`` or ``node`` and a column ``cluster`` or ``label``; or JSON ``{"nodes":
+        [...], "labels": [...]}``; or an ``.npz`` archive with the arrays `nodes` and `labels`; or a line ``MPE`` or
+        ``MAP``, then ``n l1 ... ln`` as in the UAI competitions (with a line ``1``, a number of samples, between them,
+        or without it; after the last line ``-BEGIN-``, if there is any). ``"-"`` is standard input; data compressed by
+        gzip or xz are recognised.
     problem : SetPartition or FactorGraph, optional
         The problem that the labels are for. Names are found by their text.
     partial : bool
@@ -145,28 +146,50 @@ def _result(source: Source) -> NDArray[np.int32]:
 def _table(source: Source) -> dict[Hashable, Any]:
     reader = csv.reader(source.text(), strict=True, skipinitialspace=True)
     labels: dict[Hashable, Any] = {}
+    expected, places = "element,cluster", (0, 0)
+    header: list[str] = []
     try:
         for row in reader:
-            if reader.line_num == 1 and [field.strip().lower() for field in row] not in HEADERS:
-                raise source.error(1, f"found {','.join(row)[:40]!a}: expected the header node,label")
-            if reader.line_num == 1 or not row:
+            if reader.line_num == 1:
+                header = [field.strip().lower() for field in row]
+                found = [[k for k, field in enumerate(header) if field in names] for names in (NAMES, LABELS)]
+                if [len(columns) for columns in found] != [1, 1]:
+                    line = ",".join(row)[:40]
+                    raise source.error(1, f"found {line!a}: expected the header element,cluster or variable,label")
+                places = found[0][0], found[1][0]
+                expected = ",".join(header)
+                continue
+            if not row:
                 continue
             for field in row:
                 check_text(source, reader.line_num, field)
-            if len(row) != 2 or not all(row):
-                raise source.error(reader.line_num, f"found {','.join(row)[:40]!a}: expected node,label")
-            node, label = (int(field) if len(field) < 4000 and INTEGER.fullmatch(field) else field for field in row)
+            if len(row) != len(header) or not all(row[k] for k in places):
+                raise source.error(reader.line_num, f"found {','.join(row)[:40]!a}: expected {expected}")
+            fields = [row[k] for k in places]
+            node, label = (int(field) if len(field) < 4000 and INTEGER.fullmatch(field) else field for field in fields)
             if node in labels:
-                raise source.error(reader.line_num, f"found node {node!r} again: expected each node once")
+                name = header[places[0]]
+                raise source.error(reader.line_num, f"found {name} {node!r} again: expected each {name} once")
             labels[node] = label
     except csv.Error as error:
-        raise source.error(reader.line_num, f"{error}: expected node,label") from None
+        raise source.error(reader.line_num, f"{error}: expected {expected}") from None
     return labels
 
 
 def _numbered(nodes: Sequence[Hashable]) -> bool:
     """Whether the names are 0, 1, ... in order, so that they need not be written."""
     return isinstance(nodes, range) or all(a == b for a, b in enumerate(nodes))
+
+
+def _table_of(nodes: Sequence[Hashable], labels: NDArray[Any], variables: bool) -> dict[str, Any]:
+    """The columns of the data frame of a result."""
+    names = list(map(str, nodes))
+    if "" in names:
+        raise InvalidProblem("a node without a name cannot be written: expected format with one label a line")
+    if variables:
+        return {"variable": names, "label": labels.tolist()}
+    _, place, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    return {"element": names, "cluster": labels.tolist(), "size": sizes[place].tolist()}
 
 
 def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
@@ -176,11 +199,12 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     ----------
     labels : Result, or anything that ``problem.labels`` takes, or array_like of int
     path : str, path-like or binary stream
-        The suffix determines the layout. ``.csv``: lines ``node,label``. ``.labels``: the same, or one label on each
-        line if the nodes are 0, 1, ... in order. ``.json`` and ``.npz``: the nodes and the labels. ``.mpe`` and
-        ``.map``: a line ``MPE`` or ``MAP``, then ``n l1 ... ln``. Any other suffix: one label on each line. With
-        ``.gz`` or ``.xz`` added, files other than ``.npz`` are compressed. Files with names can also be used as a start
-        for problems with other elements. ``"-"`` is standard output.
+        The suffix determines the layout. ``.csv``: the data frame of a result, with the columns ``element``,
+        ``cluster`` and ``size``, or ``variable`` and ``label``. ``.labels``: the same, or one label on each line if the
+        nodes are 0, 1, ... in order. ``.json`` and ``.npz``: the nodes and the labels. ``.mpe`` and ``.map``: a line
+        ``MPE`` or ``MAP``, then ``n l1 ... ln``. Any other suffix: one label on each line. With ``.gz`` or ``.xz``
+        added, files other than ``.npz`` are compressed. Files with names can also be used as a start for problems with
+        other elements. ``"-"`` is standard output.
     problem : SetPartition or FactorGraph, optional
         The problem that gives names to the elements. Not needed for a Result, which contains the names.
 
@@ -206,11 +230,9 @@ def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:
     if name.endswith(".csv") or (name.endswith(".labels") and not _numbered(nodes)):
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["node", "label"])
-        for node, label in zip(nodes, array.tolist(), strict=True):
-            if str(node) == "":
-                raise InvalidProblem("a node without a name cannot be written: expected format with one label a line")
-            writer.writerow([str(node), label])
+        columns = _table_of(nodes, array, isinstance(labels, LabelingResult) or hasattr(problem, "condition"))
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
         with replacing(path) as stream:
             stream.write(text.getvalue().encode())
         return

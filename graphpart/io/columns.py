@@ -1,10 +1,12 @@
 """Tables with columns of any names: two of identifiers, one with a cost, weight, similarity or probability.
 
-The table is CSV or Parquet, which is recognised by its first bytes.
+The table is CSV or Parquet, which is recognised by its first bytes. A plain CSV table is read by pyarrow, if it is
+installed; any other, and one with an error, by `TableReader`.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.files.source import PathOrStream, Source, opened
 from graphpart.files.text import INTEGER
+from graphpart.io.arrow_csv import plain_columns
 from graphpart.io.parquet import MAGIC, ParquetColumns
 from graphpart.io.table import TableReader
 from graphpart.partition.problem import SetPartition
@@ -36,7 +39,7 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
         types.
     **options
         One of `cost`, `weight`, `similarity` and `probability`, the name of the column with the values; further
-        `threshold`, `prior`, `clip` and `missing`. See :meth:`graphpart.SetPartition.from_frame`.
+        `threshold`, `prior`, `clip`, `duplicates` and `missing`. See :meth:`graphpart.SetPartition.from_frame`.
 
     Raises
     ------
@@ -60,7 +63,12 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
         raise InvalidOption(f"{len(named)} columns of values named: expected one of {', '.join(KINDS)}")
     value = named[0]
     with opened(path) as source:
-        table = ParquetColumns(source) if source.head(len(MAGIC)) == MAGIC else TableReader(source)
+        data = b""
+        if source.head(len(MAGIC)) == MAGIC:
+            table: ParquetColumns | TableReader = ParquetColumns(source)
+        else:
+            data = source.read()
+            table = TableReader(Source(io.BytesIO(data), source.name))
         others = [name for name in table.columns if name not in (left, right, value)]
         table.place(value)
         ends = []
@@ -77,6 +85,10 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
             frame = table.table([*ends, value])
             if not frame.num_rows:
                 raise source.error(None, "the table has no rows: expected pairs")
+        elif (
+            plain := plain_columns(data, table.columns, ends, value, options.get("probability") is not None)
+        ) is not None:
+            frame = plain
         else:
             values, names = _columns(source, table, ends, value, options.get("probability") is not None)
             if not len(values):

@@ -11,8 +11,11 @@ must be cut. Elements are named by the text of their fields; a text that is writ
 line ``u,,`` names an element without giving a pair. In a file of costs, a line ``,,beta`` begins a term of the
 background, which is added to the cost of every pair, listed or not. The term is beta x[a] x[b]. The weights x are 1
 unless lines ``u,,weight`` after it give others. If there are also lines ``,u,weight``, they give a second vector y, and
-the term is beta (x[a] y[b] + y[a] x[b]). If all names are integers, the elements are in ascending order, otherwise in
-the order of their first appearance. Fields may be quoted as usual (RFC 4180); line ends may be LF or CRLF.
+the term is beta (x[a] y[b] + y[a] x[b]). Lines of four fields give groups and limits: ``u,,price,group`` makes u a
+member of a group, of which each pair of members in one cluster costs the price, or ``inf``; ``,,max_size,30`` and
+``,,n_clusters,5:12`` limit the size and the number of clusters. If all names are integers, the elements are in
+ascending order, otherwise in the order of their first appearance. Fields may be quoted as usual (RFC 4180); line ends
+may be LF or CRLF.
 """
 
 from __future__ import annotations
@@ -27,19 +30,22 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.files._text import Pairs
 from graphpart.files.text import INTEGER, ROWS, check_text, numbers, write_rows
 from graphpart.io.pairs import stored_pairs
+from graphpart.io.parquet import NAME_COLUMNS
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.frames import ranked
+from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.limits import Limits, limits_of
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
 HEADER = "u,v,cost or u,v,weight or u,v,sign"
-OTHER = "name other columns by --left, --right and --cost, --weight, --similarity or --probability (io.read_pairs)"
 NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
+LIMIT = re.compile(r"\d{1,10}|\d{0,10}:\d{0,10}", re.ASCII)
 PLAIN = re.compile(r'[^\s",](?:[^",\r\n]*[^\s",])?')
 
 
@@ -64,7 +70,7 @@ def read(source: Source) -> SetPartition:
         if not source.head(1 << 16).strip():
             raise source.error(None, f"the file is empty: expected the header {HEADER}")
         found = ascii(first[:40].decode("utf-8", "backslashreplace")) if first.strip() else "an empty line"
-        more = f"; {OTHER}" if first.count(b",") > 1 else ""
+        more = f"; or {NAME_COLUMNS}" if first.count(b",") > 1 else ""
         raise source.error(1, f"found {found}: expected the header {HEADER}{more}")
     if kind:
         source.readline()
@@ -108,8 +114,11 @@ def read(source: Source) -> SetPartition:
             terms[0].line, f"found a background in a file of {kind or 'sign'}: expected the header u,v,cost"
         )
     background = [term.of(nodes) for term in terms] or None
-    dense = None if background is None else False
-    return SetPartition.of_pairs(nodes, u, v, value, dense=dense, offset=offset, background=background)
+    obey: dict[str, Any] = {} if tail is None else {"groups": tail.groups(nodes), "limits": tail.limits()}
+    if obey.get("groups") is not None and kind != "cost":
+        raise source.error(None, f"found groups in a file of {kind or 'sign'}: expected the header u,v,cost")
+    dense = None if background is None and obey.get("groups") is None else False
+    return SetPartition.of_pairs(nodes, u, v, value, dense=dense, offset=offset, background=background, **obey)
 
 
 class _Term:
@@ -138,6 +147,8 @@ class _Rows:
         self.value: list[float] = []
         self.lines: list[int] = []
         self.terms: list[_Term] = []
+        self.members: dict[str, tuple[float, list[Hashable]]] = {}  # of each group, and its price
+        self.limited: dict[str, Any] = {}
 
     def read(self, head: tuple[NDArray[Any], ...], rest: bytes) -> list[Hashable] | None:
         """Read all rows; `head` holds those before, with integers as names. Returns the nodes in order."""
@@ -169,6 +180,9 @@ class _Rows:
         return order
 
     def _row(self, row: list[str]) -> None:
+        if len(row) == 4 and row[1].strip() == "":
+            self._demand(row)
+            return
         if len(row) != 3:
             raise self.source.error(self.line, f"found {len(row)} fields: expected u,v,number")
         names = [self._name(field) for field in row[:2]]
@@ -193,6 +207,50 @@ class _Rows:
         if names[0] == names[1]:
             raise self.source.error(self.line, f"{names[0]!r} is paired with itself: expected two different elements")
         self._add(names[0], names[1], self._number(row[2]))
+
+    def _demand(self, row: list[str]) -> None:
+        """A line ``u,,price,group`` or ``,,max_size,30`` or ``,,n_clusters,5:12``."""
+        name, value = self._name(row[0]), row[3].strip()
+        if name is None:
+            if row[2].strip() not in ("max_size", "n_clusters") or not LIMIT.fullmatch(value):
+                raise self.source.error(
+                    self.line, f"found {','.join(row)[:40]!a}: expected ,,max_size,30 or ,,n_clusters,5:12"
+                )
+            numbers = [int(part) if part else None for part in value.split(":")]
+            self.limited[row[2].strip()] = numbers[0] if len(numbers) == 1 else tuple(numbers)
+            return
+        price = self._number(row[2])
+        if not price > 0:
+            raise self.source.error(
+                self.line, f"the price of the group {value!r} is {price:g}: expected a positive number or inf"
+            )
+        check_text(self.source, self.line, value)
+        known, members = self.members.setdefault(value, (price, []))
+        if known != price:
+            raise self.source.error(
+                self.line, f"the price of the group {value!r} is {price:g}: expected {known:g}, as before"
+            )
+        members.append(name)
+        self._add(name, name, np.nan)
+
+    def groups(self, nodes: Any) -> Groups | None:
+        """The groups, by the places of their members among the nodes."""
+        if not self.members:
+            return None
+        place = {node: i for i, node in enumerate(nodes)}
+        element = [place[name] for _, members in self.members.values() for name in members]
+        group = np.repeat(np.arange(len(self.members)), [len(members) for _, members in self.members.values()])
+        if len(set(zip(element, group.tolist(), strict=True))) < len(element):
+            raise self.source.error(None, "an element is named twice as a member of a group: expected it once")
+        prices = [price for price, _ in self.members.values()]
+        return Groups(len(nodes), element, group, np.ones(len(group), np.int64), prices, list(self.members))
+
+    def limits(self) -> Limits | None:
+        """The limits that the file gives."""
+        try:
+            return limits_of(self.limited.get("max_size"), self.limited.get("n_clusters"))
+        except InvalidOption as error:
+            raise self.source.error(None, str(error)) from None
 
     def _number(self, field: str, finite: bool = False) -> float:
         text = field.strip()
@@ -255,6 +313,7 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
 
     Elements that would be missing, or (if their names are not integers) come in another order, are named first.
     """
+    problem = problem.unfolded  # type: ignore[assignment]
     u, v, cost = stored_pairs(problem)
     n = problem.n
     names = None if isinstance(problem.nodes, range) else _texts(problem)
@@ -273,7 +332,8 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
         stream.write("".join([f"{name},,\n" for name in alone[start : start + ROWS]]).encode())
     if names is None:
         write_rows(stream, ",", u, v, cost)
-        _write_background(problem, [str(a) for a in range(n)] if problem.background is not None else [], stream)
+        named = problem.background is not None or problem.groups is not None
+        _write_background(problem, [str(a) for a in range(n)] if named else [], stream)
         return
     for start in range(0, len(u), ROWS):
         part = slice(start, start + ROWS)
@@ -283,15 +343,31 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
 
 
 def _write_background(problem: SetPartition, names: list[str], stream: BinaryIO) -> None:
-    if problem.background is None:
-        return
-    for beta, *vectors in problem.background.terms:
+    for beta, *vectors in problem.background.terms if problem.background is not None else ():
         stream.write(f",,{numbers(np.array([beta]))[0]}\n".encode())
         for k, vector in enumerate(vectors):
             if (vector == 1.0).all() and len(vectors) == 1:
                 continue
             form = ("{},,{}\n", ",{},{}\n")[k].format
             stream.write("".join(map(form, names, numbers(vector))).encode())
+    if (groups := problem.groups) is not None:
+        texts = [] if groups.names is None else [str(name) for name in groups.names]
+        if len(set(texts)) < len(groups) or "" in texts:  # two groupings, or no names
+            texts = [str(g) for g in range(len(groups))]
+        ends = [f",,{price},{quoted(text)}\n" for price, text in zip(numbers(groups.price), texts, strict=True)]
+        rows = zip(groups.element.tolist(), groups.group.tolist(), strict=True)
+        stream.write("".join([names[a] + ends[g] for a, g in rows]).encode())
+    if problem.limits is not None:
+        limits = problem.limits
+        if limits.max_size is not None:
+            stream.write(f",,max_size,{limits.max_size}\n".encode())
+        if limits.number:
+            stream.write(f",,n_clusters,{limits.least}:{limits.most or ''}\n".encode())
+
+
+def quoted(text: str) -> str:
+    """A field, in quotes if it needs them."""
+    return text if PLAIN.fullmatch(text) else '"' + text.replace('"', '""') + '"'
 
 
 def _texts(problem: SetPartition) -> list[str]:
@@ -300,7 +376,7 @@ def _texts(problem: SetPartition) -> list[str]:
         if isinstance(node, bool) or not isinstance(node, int | str | np.integer) or node == "":
             raise InvalidProblem(f"format csv cannot hold the name {node!r}: expected integers or non-empty text")
         text = str(node)
-        texts.append(text if PLAIN.fullmatch(text) else '"' + text.replace('"', '""') + '"')
+        texts.append(quoted(text))
     if len(set(texts)) != len(texts):
         raise InvalidProblem("format csv cannot hold an integer and a text that is written the same as two names")
     return texts

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem, unknown
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
+from graphpart.io.columns import read_pairs
 from graphpart.io.parquet import COLUMNS, MAGIC
 from graphpart.partition.problem import as_problem
 
@@ -130,7 +131,7 @@ def format_of_target(path: PathOrStream, problem: str) -> Format:
 LISTS_PAIRS = ("csv", "json", "metis", "multicut", "npz")  # formats of problems that need not list all pairs
 
 
-def read(path: PathOrStream, format: str | None = None, *, missing: float | None = None) -> Any:
+def read(path: PathOrStream, format: str | None = None, *, missing: float | None = None, **columns: Any) -> Any:
     """Read a problem from a file.
 
     Parameters
@@ -142,6 +143,9 @@ def read(path: PathOrStream, format: str | None = None, *, missing: float | None
     missing : float, optional
         The cost of a pair that the file does not list, for formats that need not list all pairs. Default: 0, or the
         background in the file.
+    **columns
+        For a CSV or Parquet table with a row for each pair: the name of its column with values as `probability`,
+        `similarity`, `weight` or `cost`, and what else :func:`graphpart.io.read_pairs` takes.
 
     Returns
     -------
@@ -166,6 +170,12 @@ def read(path: PathOrStream, format: str | None = None, *, missing: float | None
     >>> p.n, p.objective(p.evaluate([0, 0, 1]))
     (3, -1.0)
     """
+    if columns:
+        if format not in (None, "csv"):
+            raise InvalidOption(f"format {format} has no columns: expected csv, or no {next(iter(columns))}")
+        if missing is not None:
+            columns["missing"] = missing
+        return read_pairs(path, **columns)
     known = None if format is None else find_format(format)
     with opened(path) as source:
         known = known or format_of_source(source)
@@ -233,7 +243,7 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
 
     kind = "crf" if isinstance(problem, FactorGraph) else "partition"
     if kind == "partition":
-        problem = as_problem(problem, background=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True)
     known = format_of_target(path, kind) if format is None else find_format(format)
     if kind == "partition" and known.name not in ("csv", "json", "npz", "pace"):
         problem = as_problem(problem)

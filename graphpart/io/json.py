@@ -8,7 +8,10 @@ The object that ``json.dump(networkx.node_link_data(G), file)`` writes: ``nodes`
 must be cut. In a multigraph the costs of parallel edges add up. `offset` and `sense` of ``objective`` are attributes of
 the graph, and so is `background`, a list of terms that are added to the costs of all pairs: ``[beta]``, a constant;
 ``[beta, w]``, with a weight for each node, for ``beta w[a] w[b]``; or ``[beta, x, y]`` for ``beta (x[a] y[b] + y[a]
-x[b])``. Nodes may be text, numbers, null, and lists of those (tuples in networkx).
+x[b])``. Groups are the attribute `groups`, a list of objects with the `price` of two members in one subset, the
+`members` (places in the list of nodes, from 0) and the `name`. Limits are the attributes `max_size` and `n_clusters`,
+a list of the least and the most, which may be null. Nodes may be text, numbers, null, and lists of those (tuples in
+networkx).
 """
 
 from __future__ import annotations
@@ -16,16 +19,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.files.json_values import NONE, encoded, hashable, kind_of, load, number, shown
 from graphpart.files.text import ROWS, numbers
 from graphpart.io.json_factors import has_factors, read_factors, write_factors
 from graphpart.io.pairs import stored_pairs
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.limits import Limits, limits_of
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
@@ -97,8 +102,13 @@ def read(source: Source) -> SetPartition | FactorGraph:
     if isinstance(attributes, dict) and "background" in attributes:
         background = _background(source, attributes["background"], n)
     nodes = range(n) if list(index) == list(range(n)) and all(type(x) is int for x in index) else list(index)
-    dense = None if background is None else False
-    return SetPartition.of_pairs(nodes, u, v, cost, dense=dense, offset=offset, sense=sense, background=background)
+    obey: dict[str, Any] = {}
+    if isinstance(attributes, dict):
+        obey = {"groups": _groups(source, attributes.get("groups"), n), "limits": _limits(source, attributes)}
+    dense = None if background is None and obey.get("groups") is None else False
+    return SetPartition.of_pairs(
+        nodes, u, v, cost, dense=dense, offset=offset, sense=sense, background=background, **obey
+    )
 
 
 def _background(source: Source, terms: object, n: int) -> list[tuple[object, ...]] | None:
@@ -118,11 +128,48 @@ def _background(source: Source, terms: object, n: int) -> list[tuple[object, ...
     return found or None
 
 
+def _groups(source: Source, given: object, n: int) -> Groups | None:
+    """Groups, checked."""
+    if given is None:
+        return None
+    if not isinstance(given, list) or not all(isinstance(one, dict) and "price" in one for one in given):
+        raise source.error(
+            None, f"the groups of the graph are {shown(given)}: expected a list of objects with price, members"
+        )
+    element: list[int] = []
+    group: list[int] = []
+    prices, names = [], []
+    for g, one in enumerate(given):
+        price, members = number(source, one["price"], f"the price of groups[{g}]"), one.get("members")
+        if not price > 0:
+            raise source.error(None, f"the price of groups[{g}] is {price:g}: expected a positive number or Infinity")
+        if not isinstance(members, list) or not all(type(a) is int and 0 <= a < n for a in members):
+            raise source.error(
+                None, f"the members of groups[{g}] are {shown(members)}: expected places of nodes, 0 to {n - 1}"
+            )
+        if len(set(members)) < len(members):
+            raise source.error(None, f"groups[{g}] has a member twice: expected each once")
+        element += members
+        group += [g] * len(members)
+        prices.append(price)
+        name = hashable(one.get("name"))
+        names.append(g if name is NONE or name is None else name)
+    return Groups(n, element, group, np.ones(len(group), np.int64), prices, names)
+
+
+def _limits(source: Source, attributes: dict[str, Any]) -> Limits | None:
+    try:
+        return limits_of(attributes.get("max_size"), attributes.get("n_clusters"))
+    except InvalidOption as error:
+        raise source.error(None, f"of the graph, {error}") from None
+
+
 def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
     """Write a problem."""
     if not isinstance(problem, SetPartition):
         write_factors(problem, stream)
         return
+    problem = problem.unfolded  # type: ignore[assignment]
     names = [encoded(node) for node in problem.nodes]
     if len(set(names)) != len(names):
         raise InvalidProblem("format json writes two nodes the same: expected nodes that differ as JSON")
@@ -136,6 +183,23 @@ def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
             [beta] if len(vectors) == 1 and (vectors[0] == 1.0).all() else [beta, *(x.tolist() for x in vectors)]
             for beta, *vectors in problem.background.terms
         ]
+    if problem.background is not None and not problem.background.terms:
+        del attributes["background"]
+    if (groups := problem.groups) is not None:
+        first, member, _ = groups.by_group
+        attributes["groups"] = [
+            {
+                "price": price if price < math.inf else "Infinity",
+                **({} if groups.names is None else {"name": json.loads(encoded(groups.names[g]))}),
+                "members": member[first[g] : first[g + 1]].tolist(),
+            }
+            for g, price in enumerate(groups.price.tolist())
+        ]
+    if problem.limits is not None:
+        if problem.limits.max_size is not None:
+            attributes["max_size"] = problem.limits.max_size
+        if problem.limits.number:
+            attributes["n_clusters"] = [problem.limits.least, problem.limits.most]
     head = f'{{"directed": false, "multigraph": {json.dumps(multigraph)}, "graph": {json.dumps(attributes)},\n'
     stream.write(head.encode() + b'"nodes": [')
     separator = "\n"

@@ -1,16 +1,19 @@
 """NumPy arrays in a zip archive: ``matrix``, or ``n, u, v, cost``; ``offset, sense, nodes, must_join`` if needed.
 
 A background has the arrays ``beta`` (k), ``x`` and ``y`` (k, n). Each of its k terms adds to the cost of every pair
-``beta x[a] x[b]`` if x and y are equal, else ``beta (x[a] y[b] + y[a] x[b])``. The format stores every part of a
-problem whose nodes are all integers or all text: pairs of indices from 0 with ``cost`` (``inf``: must be cut, ``-inf``:
-must be joined), `offset` and `sense` of ``objective``, and `must_join`, pairs that must be joined and have a cost
-besides. Nothing is ever unpickled.
+``beta x[a] x[b]`` if x and y are equal, else ``beta (x[a] y[b] + y[a] x[b])``. Groups have the arrays ``group_starts``
+(n + 1) and ``group`` (the groups of element a are ``group[group_starts[a]:group_starts[a + 1]]``), ``group_price``, and
+``group_names`` if they are all integers or all text. Limits are the array ``limits``: the largest size, the least and
+the most clusters, 0 where there is no limit. The format stores every part of a problem whose nodes are all integers or
+all text: pairs of indices from 0 with ``cost`` (``inf``: must be cut, ``-inf``: must be joined), `offset` and `sense`
+of ``objective``, and `must_join`, pairs that must be joined and have a cost besides. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -19,12 +22,19 @@ from numpy.typing import NDArray
 from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.arrays import DAMAGED, read_data, read_header
 from graphpart.partition.problem import LARGEST_N, SetPartition, check_matrix_fits
+from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import names_of
+from graphpart.partition.problem.limits import Limits, limits_of
+from graphpart.partition.problem.requirements import requiring
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
-KEYS = ("matrix", "n", "u", "v", "cost", "offset", "sense", "nodes", "must_join", "beta", "x", "y")
+GROUPS = ("group_starts", "group", "group_price")
+KEYS = (
+    "matrix", "n", "u", "v", "cost", "offset", "sense", "nodes", "must_join", "beta", "x", "y",
+    *GROUPS, "group_names", "limits",
+)  # fmt: skip
 
 
 def sniff(head: bytes) -> bool:
@@ -54,6 +64,11 @@ def _arrays(source: Source, archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]
         raise source.error(None, f"found the arrays {', '.join(names) or 'none'}: expected matrix, or n, u, v, cost")
     if {"beta", "x", "y"} & set(names) and not ({"beta", "x", "y"} <= set(names) and "matrix" not in names):
         raise source.error(None, f"found the arrays {', '.join(names)}: expected beta, x, y together, and no matrix")
+    given = set(GROUPS) & set(names)
+    if given and (len(given) < len(GROUPS) or "matrix" in names):
+        raise source.error(
+            None, f"found the arrays {', '.join(names)}: expected {', '.join(GROUPS)} together, and no matrix"
+        )
     headers = {}
     for name, entry in zip(names, archive.infolist(), strict=True):
         with archive.open(entry) as stream:
@@ -84,21 +99,22 @@ def _check(source: Source, name: str, shape: tuple[int, ...], dtype: np.dtype[An
         "y": "fiub",
         "offset": "fiu",
         "nodes": "iuU",
+        "group_price": "fiub",
+        "group_names": "iuU",
     }.get(name, "iu")
     if dtype.kind not in kinds:
         expected = {"fiub": "real numbers", "fiu": "a real number", "iuU": "integers or text", "iu": "integers"}[kinds]
         raise source.error(None, f"{name} has dtype {dtype}: expected {expected}")
-    dimensions = {"matrix": 2, "u": 1, "v": 1, "cost": 1, "nodes": 1, "must_join": 2, "beta": 1, "x": 2, "y": 2}.get(
-        name, 0
-    )
-    fits = len(shape) == dimensions
+    one = ("u", "v", "cost", "nodes", "beta", *GROUPS, "group_names", "limits")
+    dimensions = dict.fromkeys(one, 1) | {"matrix": 2, "must_join": 2, "x": 2, "y": 2}
+    fits = len(shape) == dimensions.get(name, 0)
     if fits and name == "matrix":
         fits = shape[0] == shape[1]
     if fits and name == "must_join":
         fits = shape[1] == 2
     if not fits:
         expected = {"matrix": "(n, n)", "must_join": "(k, 2)", "x": "(k, n)", "y": "(k, n)"}.get(
-            name, ("()", "(k,)")[min(1, dimensions)]
+            name, ("()", "(k,)")[min(1, dimensions.get(name, 0))]
         )
         raise source.error(None, f"{name} has shape {shape}: expected {expected}")
 
@@ -120,9 +136,12 @@ def _problem(source: Source, arrays: dict[str, NDArray[Any]]) -> SetPartition:
         "offset": float(arrays["offset"]) if "offset" in arrays else 0.0,
         "sense": int(arrays["sense"]) if "sense" in arrays else 1,
     }
+    options |= {"limits": _limits(source, arrays)} if "limits" in arrays else {}
     if "matrix" in arrays:
         matrix = np.ascontiguousarray(arrays["matrix"], np.float64)
-        return SetPartition.from_matrix(matrix, nodes, copy=False, **options)
+        limits = options.pop("limits", None)
+        p = SetPartition.from_matrix(matrix, nodes, copy=False, **options)
+        return p if limits is None else requiring(p, limits=limits)
     if "beta" in arrays:
         beta, x, y = (arrays[key].astype(np.float64, copy=False) for key in ("beta", "x", "y"))
         if not x.shape == y.shape == (len(beta), n):
@@ -130,20 +149,58 @@ def _problem(source: Source, arrays: dict[str, NDArray[Any]]) -> SetPartition:
         rows = zip(beta.tolist(), x, y, strict=True)
         options["background"] = [(b, p) if (p == q).all() else (b, p, q) for b, p, q in rows]
         options["dense"] = False
+    if "group" in arrays:
+        options["groups"], options["dense"] = _groups(source, arrays, n), False
     cost = arrays["cost"].astype(np.float64, copy=False)
     return SetPartition.of_pairs(names_of(nodes, n), arrays["u"], arrays["v"], cost, **options)
+
+
+def _groups(source: Source, arrays: dict[str, NDArray[Any]], n: int) -> Groups:
+    starts, group = (arrays[name].astype(np.int64) for name in GROUPS[:2])
+    price = arrays["group_price"].astype(np.float64)
+    if len(starts) != n + 1 or starts[0] != 0 or starts[-1] != len(group) or (np.diff(starts) < 0).any():
+        raise source.error(
+            None, f"group_starts does not fit: expected {n + 1} ascending numbers from 0 to {len(group)}"
+        )
+    if len(group) and not 0 <= group.min() <= group.max() < len(price):
+        raise source.error(None, f"group has numbers {group.min()} to {group.max()}: expected 0 to {len(price) - 1}")
+    if not (price > 0).all():
+        raise source.error(None, "group_price has a number that is not positive: expected prices above 0, or inf")
+    names = arrays["group_names"].tolist() if "group_names" in arrays else None
+    if names is not None and len(names) != len(price):
+        raise source.error(None, f"{len(names)} group_names for {len(price)} groups: expected one for each")
+    element = np.repeat(np.arange(n), np.diff(starts))
+    if len(np.unique(element * max(1, len(price)) + group)) < len(group):
+        raise source.error(None, "group has a group twice for an element: expected it once")
+    return Groups(n, element, group, np.ones(len(group), np.int64), price, names)
+
+
+def _limits(source: Source, arrays: dict[str, NDArray[Any]]) -> Limits | None:
+    given = arrays["limits"].tolist()
+    if len(given) != 3 or min(given) < 0:
+        raise source.error(None, f"limits is {given}: expected the largest size, the least and the most clusters, or 0")
+    size, least, most = (one or None for one in given)
+    return limits_of(size, (least, most))
 
 
 def write(problem: SetPartition, stream: BinaryIO) -> None:
     """Write a problem."""
     arrays: dict[str, Any] = {}
+    problem = problem.unfolded  # type: ignore[assignment]
     if not isinstance(problem.nodes, range):
-        arrays["nodes"] = _nodes(problem)
+        arrays["nodes"] = _named(problem.nodes)
     if problem.matrix is not None:
         arrays["matrix"] = problem.matrix
     else:
         arrays |= {"n": np.int64(problem.n), "u": problem.u, "v": problem.v, "cost": problem.cost}
-    if problem.background is not None:
+    if problem.limits is not None:
+        limits = problem.limits
+        arrays["limits"] = np.array([limits.max_size or 0, limits.least, limits.most or 0], np.int64)
+    if (groups := problem.groups) is not None:
+        arrays |= {"group_starts": groups.starts, "group": groups.group, "group_price": groups.price}
+        if groups.names is not None and {type(name) for name in groups.names} in ({int}, {str}):
+            arrays["group_names"] = _named(groups.names)
+    if problem.background is not None and len(problem.background.beta):
         arrays["beta"] = problem.background.beta
         arrays["x"], arrays["y"] = (np.stack([pair[k] for pair in problem.background.vectors]) for k in (0, 1))
     if problem.offset or problem.sense != 1:
@@ -170,14 +227,14 @@ class _Appended(io.RawIOBase):
         return memoryview(data).nbytes
 
 
-def _nodes(problem: SetPartition) -> NDArray[Any]:
-    kinds = {type(node) for node in problem.nodes}
+def _named(nodes: Sequence[Hashable]) -> NDArray[Any]:
+    kinds = {type(node) for node in nodes}
     if kinds <= {int}:
         try:
-            return np.array(list(problem.nodes), np.int64)
+            return np.array(list(nodes), np.int64)
         except OverflowError:
             pass
     # NumPy drops NUL at the end of a text.
-    elif kinds <= {str} and not any(str(node).endswith("\0") for node in problem.nodes):
-        return np.array(list(problem.nodes), np.str_)
+    elif kinds <= {str} and not any(str(node).endswith("\0") for node in nodes):
+        return np.array(list(nodes), np.str_)
     raise InvalidProblem("format npz holds nodes that are all integers of 64 bits or all text: expected format json")

@@ -8,18 +8,20 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from graphpart.errors import MissingDependency
+from graphpart.errors import MissingDependency, no_column
 
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
-__all__ = ["COLUMNS", "MAGIC", "ParquetColumns"]
+__all__ = ["COLUMNS", "MAGIC", "NAME_COLUMNS", "SHELL", "ParquetColumns"]
 
 MAGIC = b"PAR1"
-COLUMNS = (
-    "a Parquet file: expected the names of its columns by --left, --right and --cost, --weight, --similarity or "
-    "--probability (io.read_pairs), or --workers, which solves it in parts"
-)
+NAME_COLUMNS = "name its columns: gp.read(path, left=..., right=..., probability=...), or similarity, weight or cost"
+COLUMNS = f"a Parquet file: {NAME_COLUMNS}; gp.distributed.solve(path) solves it in parts"
+SHELL = {  # what to say on the command line instead
+    NAME_COLUMNS: "name its columns: --left, --right, and --probability, --similarity, --weight or --cost",
+    "gp.distributed.solve(path) solves it in parts": "--workers solves it in parts",
+}
 
 
 class ParquetColumns:
@@ -59,8 +61,7 @@ class ParquetColumns:
     def place(self, name: str) -> int:
         """The number of a column; FormatError if there is none of this name."""
         if name not in self.columns:
-            known = ", ".join(self.columns[:20]) + (", ..." if len(self.columns) > 20 else "")
-            raise self._source.error(None, f"no column {name!r}: expected it among {known}")
+            raise self._source.error(None, no_column(name, self.columns))
         return self.columns.index(name)
 
     def table(self, names: list[str]) -> Any:

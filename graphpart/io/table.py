@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.errors import no_column
 from graphpart.files.source import Source
 from graphpart.files.text import check_text
 
@@ -61,12 +62,11 @@ class TableReader:
             If there is none of this name.
         """
         if name not in self.columns:
-            known = ", ".join(self.columns[:20]) + (", ..." if len(self.columns) > 20 else "")
-            raise self._source.error(1, f"no column {name!r}: expected it among {known}")
+            raise self._source.error(1, no_column(name, self.columns))
         return self.columns.index(name)
 
     def blocks(
-        self, numbers: Sequence[str], texts: Sequence[str] = (), *, finite: bool = True
+        self, numbers: Sequence[str], texts: Sequence[str] = (), *, finite: bool = True, blank: Sequence[str] = ()
     ) -> Iterator[tuple[list[int], NDArray[np.float64], list[tuple[str, ...]]]]:
         """The rows, in order, some thousands at a time.
 
@@ -76,6 +76,8 @@ class TableReader:
             Names of columns.
         finite : bool
             Numbers have to be finite.
+        blank : sequence of str
+            The columns of texts that may be empty.
 
         Yields
         ------
@@ -83,7 +85,7 @@ class TableReader:
             The line on which each row starts.
         values : ndarray of float64, shape (rows, len(numbers))
         fields : list of tuple of str
-            The texts of each row; none of them is empty.
+            The texts of each row; none of them is empty, except in columns of `blank`.
 
         Raises
         ------
@@ -98,8 +100,12 @@ class TableReader:
                     raise self._source.error(line, f"found {len(row)} fields: expected {len(self.columns)}")
             fields = [tuple(row[k] for k in text_places) for _, row in rows]
             for (line, _), row_fields in zip(rows, fields, strict=True):
-                if "" in row_fields:
-                    name = texts[row_fields.index("")]
+                if "" in row_fields and (
+                    empty := [
+                        name for name, field in zip(texts, row_fields, strict=True) if not field and name not in blank
+                    ]
+                ):
+                    name = empty[0]
                     raise self._source.error(line, f"column {name!r} is empty: expected a name")
                 for field in row_fields:
                     check_text(self._source, line, field)

@@ -1,11 +1,16 @@
 # The background of a problem (see partition/local_search/sums.py) beside listed pairs, as k >= 0 terms; 0 without one.
+# What groups, sizes and the number of subsets demand (kernels/groups.pxd) is part of it. Kernels ask for `any` once where either matters.
 #
 # Elements have k weights each, which are integers, so the sums of subsets are exact in any order. The background of two
 # sets is the sum over t of factor[t] * mine[partner[t]] * other[t] with their sums of weights. It is linear in either of
 # them, and in fixed point the same to the last bit for (mine, other) as for (other, mine).
-from libc.stdint cimport int64_t
+from libc.math cimport INFINITY
+from libc.stdint cimport INT64_MAX, int64_t
 
 from graphpart.kernels.fixed cimport fixed, fixed_t
+from graphpart.kernels.groups cimport (
+    Groups, groups_add, groups_at, groups_clear, groups_fixed, groups_of_pair, take_groups,
+)
 from graphpart.kernels.types cimport element_t
 
 cdef enum:
@@ -13,32 +18,42 @@ cdef enum:
 
 
 cdef struct Terms:
+    bint any                    # whether there are terms, groups or limits
     Py_ssize_t k
     const int64_t* weights      # k for each element
     const element_t* partner
     const double* factor
     int64_t* total              # k sums of weights for each subset
+    Groups groups
 
 
 cdef inline list take_terms(Terms* s, terms, Py_ssize_t subsets):
-    """Point to (weights, partner, factor), or None, and make room for sums; returns what has to be kept alive."""
+    """Point to `Terms` of sums.py, or None, and make room for sums; returns what has to be kept alive."""
     cdef const int64_t[:, ::1] weights
     cdef const element_t[::1] partner
     cdef const double[::1] factor
     cdef int64_t[::1] total
+    cdef list kept
     import numpy as np
 
     s.k = 0
     s.weights, s.partner, s.factor, s.total = NULL, NULL, NULL, NULL
-    if terms is None or terms[0].shape[0] == 0 or terms[0].shape[1] == 0:
-        return []
-    weights, partner, factor = terms[0], terms[1], terms[2]
+    if terms is None:
+        kept = take_groups(&s.groups, None, None, 0, 1, 0, subsets)
+    else:
+        kept = take_groups(
+            &s.groups, terms.groups, terms.sizes, terms.max_size, terms.least, terms.most, subsets)
+    s.any = s.groups.any
+    if terms is None or terms.weights.shape[0] == 0 or terms.weights.shape[1] == 0:
+        return kept
+    weights, partner, factor = terms.weights, terms.partner, terms.factor
     if weights.shape[1] > TERMS:
         raise ValueError(f"{weights.shape[1]} terms of a background: expected at most {TERMS}")
     total = np.zeros(subsets * weights.shape[1], np.int64)
     s.k = weights.shape[1]
+    s.any = True
     s.weights, s.partner, s.factor, s.total = &weights[0, 0], &partner[0], &factor[0], &total[0]
-    return [weights, partner, factor, total]
+    return kept + [weights, partner, factor, total]
 
 
 cdef inline double terms_between(const Terms* s, const int64_t* mine, const int64_t* other) noexcept nogil:
@@ -82,11 +97,37 @@ cdef inline void terms_without(const Terms* s, element_t a, element_t U, int64_t
         out[t] = s.total[U * s.k + t] - s.weights[a * s.k + t]
 
 
+cdef inline double terms_at(const Terms* s, element_t a, element_t U, bint inside) noexcept nogil:
+    """What an element pays with a subset, `inside` if it is part of it; inf if groups or the largest size forbid it."""
+    cdef int64_t others[TERMS]
+    cdef double sum = groups_at(&s.groups, a, U, inside) if s.groups.any else 0.0
+    if s.k == 0:
+        return sum
+    if inside:
+        terms_without(s, a, U, others)
+        return sum + terms_between(s, s.weights + a * s.k, others)
+    return sum + terms_between(s, s.weights + a * s.k, s.total + U * s.k)
+
+
+cdef inline fixed_t fixed_at(const Terms* s, element_t a, element_t U, bint inside, double scale) noexcept nogil:
+    """The same in fixed point, NONE if it is forbidden."""
+    cdef int64_t others[TERMS]
+    cdef fixed_t sum = groups_fixed(&s.groups, a, U, inside, scale) if s.groups.any else 0
+    if s.k == 0 or sum == INT64_MAX:
+        return sum
+    if inside:
+        terms_without(s, a, U, others)
+        return sum + fixed_between(s, s.weights + a * s.k, others, scale)
+    return sum + fixed_between(s, s.weights + a * s.k, s.total + U * s.k, scale)
+
+
 cdef inline void terms_put(Terms* s, element_t a, element_t U) noexcept nogil:
     """Add the weights of an element to the sums of a subset."""
     cdef Py_ssize_t t
     for t in range(s.k):
         s.total[U * s.k + t] += s.weights[a * s.k + t]
+    if s.groups.any:
+        groups_add(&s.groups, a, U, 1)
 
 
 cdef inline void terms_take(Terms* s, element_t a, element_t U) noexcept nogil:
@@ -94,14 +135,19 @@ cdef inline void terms_take(Terms* s, element_t a, element_t U) noexcept nogil:
     cdef Py_ssize_t t
     for t in range(s.k):
         s.total[U * s.k + t] -= s.weights[a * s.k + t]
+    if s.groups.any:
+        groups_add(&s.groups, a, U, -1)
 
 
 cdef inline void terms_move(Terms* s, element_t a, element_t U, element_t W) noexcept nogil:
-    terms_take(s, a, U)
-    terms_put(s, a, W)
+    if s.any:
+        terms_take(s, a, U)
+        terms_put(s, a, W)
 
 
 cdef inline void terms_clear(Terms* s, Py_ssize_t subsets) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(subsets * s.k):
         s.total[i] = 0
+    if s.groups.any:
+        groups_clear(&s.groups, subsets)

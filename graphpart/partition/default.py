@@ -1,9 +1,13 @@
 """The default method for set partition problems: local search, then search and proof in turn where there is time.
 
+0. Components in which two groups at price inf have all elements are matchings, which need nothing else. If other
+   groups are too large to list their pairs, elements that some optimum joins are contracted; see beforehand.py.
+   Problems that limit sizes or the number of clusters go another way, see within_limits.py.
 1. Local search: greedy joining, then Kernighan-Lin, or its form for pairs of subsets where elements have few
    neighbours; on large matrices annealing takes its place; with a background, multilevel moves.
 2. The components of the problem, each by enumeration, or by a race of search and proof; see races.py. With a time
-   limit, all of it is used until all is proven. Without, search and proof have one turn each, some seconds in all.
+   limit, all of it is used until all is proven. Without, search and proof have one turn each, 5 seconds in all. So
+   what is not done by then depends on the speed of the machine.
 3. A subset in which no non-zero pair connects one part with the rest is divided, which costs nothing. If a move or a
    join then lowers the cost, local search goes on from there (as in all methods, see problem/finish.py).
 """
@@ -26,13 +30,14 @@ from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.parameters import StartParameters
 from graphpart.partition.anytime_search.search import better_start
 from graphpart.partition.anytime_search.start import improved_start
+from graphpart.partition.beforehand import Beforehand
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.improve import with_huge_costs_cut
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import explicit
 from graphpart.partition.problem.finish import finish, settled
 from graphpart.partition.races import Races, RacesParameters
+from graphpart.partition.within_limits import solve_within_limits
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -63,7 +68,7 @@ def auto(
         The partition to start from; the result is not worse. Elements that it leaves out start alone.
     time_limit : float, optional
         Seconds, all of which are used unless the result is proven before. Without a limit, local search runs to its
-        end, and search and proofs take about 5 seconds in all.
+        end, and search and proofs have about 5 seconds in all. If they do not end before, two runs may differ.
     target : float, optional
         Stop as soon as the cost is at most this.
     seed : int, optional
@@ -95,25 +100,32 @@ def auto(
     >>> r.partition, r.cost, r.message
     ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
     """
-    given = as_problem(problem, background=True)
+    given = as_problem(problem, background=True, groups=True, limits=True)
     stopping = Stopping(time_limit, None, target, callback)
     check_seed_and_threads(seed, None)
+    if given.limits is not None:
+        known = better_start(given, initial, checkpoint)
+        return saved(given, solve_within_limits(given, known, "auto", stopping, seed or 0), checkpoint)
     p = explicit(given) or given
     start = better_start(p, initial, checkpoint)
-    contraction = Contraction(p)
-    q, constant = contraction.problem, contraction.constant
+    start = p.must_join_classes() if start is None else start
+    stopping.record(p.evaluate_labels(start))
+    contraction = Beforehand(p, stopping)
+    q, constant, assigned = contraction.problem, contraction.constant, contraction.assigned
 
     def improve(labels: Labels, _: float = 0.0) -> Labels:
+        if assigned is not None and assigned.is_all:
+            return contraction.lift(assigned.labels)
         return contraction.lift(_improved(q, contraction.project(labels), constant, stopping, seed or 0))
 
-    labels, cost = improved(p.must_join_classes() if start is None else start, p.evaluate_labels, improve, stopping)
+    labels, cost = improved(start, p.evaluate_labels, improve, stopping)
     if stopping.reason is not None:
-        bound = trivial_bound(p)
+        bound = max(trivial_bound(p), contraction.bound)
         return saved(p, finish(p, labels, stopping, "auto", Status.LOCAL_OPTIMUM, lower_bound=bound), checkpoint)
     patience = stopping if stopping.remaining is not None else stopping.child(seconds=PATIENCE)
     races = Races(
         q, contraction.project(labels), True, constant, patience, PARAMETERS, seed or 0, None, checkpoint,
-        lambda labels, path: write_labels(contraction.lift(labels), path, p),
+        lambda labels, path: write_labels(contraction.lift(labels), path, p), assigned,
     )  # fmt: skip
     races.run(stopping.remaining)
     found = settled(p, contraction.lift(races.labels), improve, stopping)

@@ -19,15 +19,16 @@ from graphpart.common.finishing import MESSAGES
 from graphpart.common.race import RaceParameters
 from graphpart.errors import InvalidOption
 from graphpart.partition.anytime_search.start import start_with_background
+from graphpart.partition.beforehand import Beforehand, has_groups
 from graphpart.partition.bounds.trivial_bound import lowered
 from graphpart.partition.exact_solvers.tree import Work
 from graphpart.partition.problem import as_problem, canonical
-from graphpart.partition.problem.contraction import Contraction
-from graphpart.partition.problem.explicit import without_background
+from graphpart.partition.problem.explicit import explicit, without_background
 from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.labels import start_of
+from graphpart.partition.problem.starts import start_of
 from graphpart.partition.races import Races, RacesParameters
 from graphpart.partition.reduction.persistency import DENSE_UP_TO, reduced
+from graphpart.partition.within_limits import solve_within_limits
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -99,27 +100,38 @@ def exact(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem, background=True)
+    p = as_problem(problem, background=True, groups=True, limits=True)
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
+    stopping = Stopping(time_limit, None, target, callback)
+    if p.limits is not None:
+        known = None if initial is None else start_of(p, initial)
+        return solve_within_limits(p, known, "exact", stopping, threads=threads)
+    if has_groups(p):
+        p = explicit(p) or p
     if p.background is not None and (p.n <= DENSE_UP_TO or not p.background.repels):
         p = without_background(p, "exact")
-    stopping = Stopping(time_limit, None, target, callback)
-    contraction = Contraction(p)
-    start = contraction.sets if initial is None else start_of(p, initial)
+    start = p.must_join_classes() if initial is None else start_of(p, initial)
     cost = p.evaluate_labels(start)
     stopping.record(cost)
-    q, constant, lift = contraction.problem, contraction.constant, contraction.sets
+    contraction = Beforehand(p, stopping)
+    q, constant, assigned = contraction.problem, contraction.constant, contraction.assigned
+    lift = contraction.lift(np.arange(q.n, dtype=np.int32))
     labels = contraction.project(start)
     improved = q.background is not None
-    if improved:  # what is known beforehand, while nothing is listed
+    if improved and has_groups(q):
+        if assigned is None or not assigned.is_all:
+            labels = start_with_background(
+                q, labels, initial is None, stopping.child(plus=constant), np.random.default_rng(0)
+            )
+    elif improved:  # what is known beforehand, while nothing is listed
         inner = stopping.child(plus=constant)
         labels = start_with_background(q, labels, initial is None, inner, np.random.default_rng(0))
         small = reduced(q, inner)
         labels = small.project(labels)
         q, constant, lift = small.problem, constant + small.constant, small.persistency.labels[lift]
         labels = start_with_background(q, labels, False, stopping.child(plus=constant), np.random.default_rng(0))
-    races = Races(q, labels, improved, constant, stopping, PARAMETERS, 0, threads)
+    races = Races(q, labels, improved, constant, stopping, PARAMETERS, 0, threads, assigned=assigned)
     races.run(stopping.remaining)
     bound = math.inf if races.proven else constant + races.bound
     if p.background is None and math.isfinite(bound):
@@ -129,7 +141,7 @@ def exact(
     found = canonical(races.labels[lift])
     result = finish(
         p, found, stopping, "exact", Status.FEASIBLE, lower_bound=bound, start=(start, cost),
-        info={**work, "allowance": math.fsum(one.allowance for one in races.provers)},
+        info={**work, "allowance": races.allowance},
     )  # fmt: skip
     # What is proven does not depend on why the run ended.
     status = Status.OPTIMAL if races.proven else result.status

@@ -5,12 +5,14 @@
 2. Of the other components, the smallest are enumerated (`auto`), and others with few elements solved together by branch
    and cut, which takes them apart itself.
 3. Each larger one has a race (see `graphpart.common.race`). Its contestants are the search and branch and cut; or, if
-   there are too many pairs for that, the search and quicker bounds (see `bounding`). The components come one after the
-   other, the smallest first, each with a share of the time.
-4. What time is left over goes to the races that are not over, in the same way.
+   there are too many pairs for that, or too little time, the search and quicker bounds (see `bounding`). The components
+   come one after the other, the smallest first, each with a share of the time.
+4. What time is left over goes to the races that are not over, in the same way. Where branch and cut had too little
+   time, it joins the race as soon as the share is large enough.
 
 Where pairs that are not listed cost something, elements that must be together in some optimal partition are merged
 first, and components are those of pairs that attract. The pairs of a component are listed, unless there are too many.
+Components in which two groups have all elements are matchings (see `assignment`), and have no race.
 """
 
 from __future__ import annotations
@@ -28,13 +30,16 @@ from graphpart.common.race import Contestant, Race, RaceParameters
 from graphpart.machine import processors
 from graphpart.partition.anytime_search.levels import has_small_subsets
 from graphpart.partition.anytime_search.searcher import Searcher
+from graphpart.partition.bounds.assignment import Assignment
 from graphpart.partition.bounds.bounding import Bounding
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Smaller
+from graphpart.partition.exact_solvers.tree import TreeParameters
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
+from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.partition.problem.explicit import ELEMENTS, PAIRS, listed_within
 from graphpart.stopping import Stopping
 
@@ -56,6 +61,7 @@ class RacesParameters:
     few: int = 50  #: so many on average
     hopeless: float = 0.5  #: share of the time of a component: branch and cut that needs more to begin is left out
     race: RaceParameters = field(default_factory=RaceParameters)
+    tree: TreeParameters = field(default_factory=TreeParameters)
 
 
 @dataclass
@@ -69,13 +75,16 @@ class _Part:
     enumerated: bool = False
     race: Race | None = None
     prover: BranchAndCut | None = None
+    late: SetPartition | None = None  # the problem, if it is worth branch and cut, but the share of time was too small
     stopping: Stopping | None = None
     cost: float = math.inf  # as the whole knows it
     stuck: bool = False  # nobody can do anything in the time that is left
 
     @property
     def done(self) -> bool:
-        return self.enumerated or (self.race is not None and self.race.done)
+        if self.enumerated or self.race is None:
+            return self.enumerated
+        return self.race.proven or (self.race.done and self.late is None)
 
 
 class Races:
@@ -97,6 +106,8 @@ class Races:
     checkpoint : path, optional
     save : callable, optional
         ``save(labels, path)`` writes labels of p.
+    assigned : Assignment, optional
+        The optimum of some components, which then have no race.
 
     Attributes
     ----------
@@ -116,6 +127,7 @@ class Races:
         threads: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         save: Callable[[Labels, str], None] | None = None,
+        assigned: Assignment | None = None,
     ) -> None:
         self.p, self.improved, self.constant, self.stopping = p, improved, constant, stopping
         self.parameters, self.seed, self.threads = parameters, seed, threads or processors()
@@ -125,6 +137,12 @@ class Races:
         self._slack: float | None = None  # what rounding may have added to a sum of bounds
         self._closed = 0.0  # the bounds of components that are proven
         self._tight = 0  # components that are proven by their negative costs
+        self.assigned = assigned
+        if assigned is not None:
+            self._labels[assigned.elements] = p.n + assigned.labels[assigned.elements]
+            self._labels = canonical(self._labels).astype(np.int64)
+            self.cost = p.evaluate_labels(self.labels)
+            self._closed = assigned.cost - assigned.allowance
         self._component = p.components()
         self._parts = sorted(self._open_parts(), key=lambda part: part.problem.n)
         self._tell()
@@ -137,7 +155,7 @@ class Races:
     @property
     def bound(self) -> float:
         """No partition of p costs less."""
-        if len(self._parts) == 1 and not self._tight:
+        if len(self._parts) == 1 and not self._tight and self.assigned is None:
             return self._parts[0].bound
         if self._slack is None:
             self._slack = 0.0 if self.p.background is not None else -lowered(self.p, 0.0)
@@ -157,6 +175,12 @@ class Races:
     def provers(self) -> list[BranchAndCut]:
         """Branch and cut, where it took part."""
         return [part.prover for part in self._parts if part.prover is not None]
+
+    @property
+    def allowance(self) -> float:
+        """By how much less a partition may cost, if the best one is proven."""
+        matched = 0.0 if self.assigned is None else self.assigned.allowance
+        return math.fsum([matched, *(one.allowance for one in self.provers)])
 
     def seconds(self) -> tuple[float, float]:
         """Seconds of search, and of proofs."""
@@ -194,9 +218,12 @@ class Races:
         p, component = self.p, self._component
         sizes = np.bincount(component, minlength=1)
         if p.background is not None:
+            open_ = sizes > 1
+            if self.assigned is not None:
+                open_[component[self.assigned.elements]] = False
             return [
                 _Part(elements, part, trivial_bound(part), count)
-                for elements, part, count in _of_background(p, component)
+                for elements, part, count in _of_background(p, component, open_)
             ]
         is_open = sizes > 1
         if p.matrix is None:
@@ -248,6 +275,8 @@ class Races:
         if part.race is None or part.stopping is None:
             part.race, part.stopping = self._begin(part, seconds)
         race, stopping = part.race, part.stopping
+        if part.late is not None and self._affords(part.late, seconds):
+            race.join(self._branch_and_cut(part, part.late, race.labels, race.bound))
         before = stopping.seconds
         if seconds is None:
             race.once(stopping)
@@ -270,31 +299,40 @@ class Races:
         stopping = self.stopping.child(plus=self.constant + self.cost - part.cost)
         if p.background is not None and (part.count > 1 or p.n <= ELEMENTS or a.pairs == math.inf):
             p = listed_within(p) or p
-
-        def raised(bound: float) -> None:
-            self._raise(part, bound)
-
         contestants: list[Contestant] = []
-        left = math.inf if seconds is None else seconds
         prover: Contestant | None = None
         if p.background is None:
-            used = int(np.count_nonzero(p.listed()[2])) if p.matrix is None else int(np.count_nonzero(p.matrix)) // 2
-            worth = used <= (a.sparse if 2 * used <= a.few * p.n else a.pairs)
-            if worth and BranchAndCut.needed(p) <= a.hopeless * left:
-                prover = part.prover = BranchAndCut(p, labels, part.bound, self.improved, self.threads, raised)
-        if prover is None and (p.background is None or (repels(p) and has_small_subsets(labels))):
-            prover = Bounding(p, labels, part.bound, raised, BOUND_SHARE * left)
+            used = pairs_with_cost(p)
+            if used <= (a.sparse if 2 * used <= a.few * p.n else a.pairs):
+                part.late = p
+            if part.late is not None and self._affords(p, seconds):
+                prover = self._branch_and_cut(part, p, labels, part.bound)
+        grouped = p.background is not None and p.background.groups is not None
+        if prover is None and (p.background is None or (repels(p) and (grouped or has_small_subsets(labels)))):
+            share = math.inf if seconds is None else BOUND_SHARE * seconds
+            prover = Bounding(p, labels, part.bound, lambda bound: self._raise(part, bound), share)
         if p.n >= a.searched and (part.count == 1 or p.background is not None):
             contestants.append(self._searcher(part, p, labels))
         if prover is not None:
             contestants.append(prover)
         return Race(contestants, labels, part.cost, part.bound, 0.0, a.race), stopping
 
+    def _affords(self, p: SetPartition, seconds: float | None) -> bool:
+        """Whether branch and cut begins early enough in so many seconds."""
+        return seconds is None or BranchAndCut.needed(p) <= self.parameters.hopeless * seconds
+
+    def _branch_and_cut(self, part: _Part, p: SetPartition, labels: Labels, bound: float) -> BranchAndCut:
+        part.late = None
+        part.prover = BranchAndCut(
+            p, labels, bound, self.improved, self.threads, lambda bound: self._raise(part, bound), self.parameters.tree
+        )
+        return part.prover
+
     def _searcher(self, part: _Part, p: SetPartition, labels: Labels) -> Searcher:
-        save, prover = self.save, part.prover
+        save = self.save
 
         def smaller() -> Smaller | None:
-            return None if prover is None else prover.smaller
+            return None if part.prover is None else part.prover.smaller
 
         def saved(labels: Labels, path: str) -> None:
             if save is not None:
@@ -331,7 +369,8 @@ class Races:
 
     def report(self) -> str:
         """What was proven and how, in a few words."""
-        counts = {"by negative costs": self._tight, "by brute force": 0}
+        matched = 0 if self.assigned is None else self.assigned.components
+        counts = {"by negative costs": self._tight, "by brute force": 0, "by matching": matched}
         for part in self._parts:
             left = self._open_within(part)
             how = "brute force" if part.enumerated else (part.race and part.race.prover) or "branch and cut"
@@ -341,21 +380,23 @@ class Races:
         return f"{total} component{'s' * (total != 1)}: {what}" if total else "no pair has a cost"
 
 
-def _of_background(p: SetPartition, component: Labels) -> Iterator[tuple[Elements, SetPartition, int]]:
-    """(elements, the problem over them, number of components) of parts that are solved together.
+def _of_background(
+    p: SetPartition, component: Labels, wanted: NDArray[np.bool_]
+) -> Iterator[tuple[Elements, SetPartition, int]]:
+    """(elements, the problem over them, number of components) of parts of wanted components that are solved together.
 
     The small components first, many at a time: as many as have at most `PAIRS` pairs within.
     """
     sizes = np.bincount(component, minlength=1).astype(np.int64)
     order = np.argsort(sizes, kind="stable")
-    order = order[sizes[order] > 1]
+    order = order[wanted[order]]
     pairs = np.cumsum(sizes[order] * (sizes[order] - 1) // 2)
     at, few = 0, int(np.count_nonzero(sizes[order] <= TOGETHER))
     while at < len(order):
         before = pairs[at - 1] if at else 0
         end = max(at + 1, min(few, int(np.searchsorted(pairs, before + PAIRS, "right"))))
-        wanted = np.zeros(len(sizes), bool)
-        wanted[order[at:end]] = True
-        elements = np.flatnonzero(wanted[component])
+        chosen = np.zeros(len(sizes), bool)
+        chosen[order[at:end]] = True
+        elements = np.flatnonzero(chosen[component])
         yield elements, (p if len(elements) == p.n else p.restrict(elements)), end - at
         at = end

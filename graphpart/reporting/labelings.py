@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from graphpart.crf.confidence.doubts import LabelDoubts
 from graphpart.crf.problem import FactorGraph
 from graphpart.display import number, plural
-from graphpart.reporting.grids import grid_of
-from graphpart.reporting.layout import springs
+from graphpart.display.grids import grid_of
+from graphpart.display.layout import springs
 from graphpart.reporting.page import Page, Table, column
-from graphpart.reporting.payload import names_of, packed, packed_costs, short
+from graphpart.reporting.payload import packed, packed_costs, packed_names, short
 from graphpart.reporting.pictures import ATTRACT, REPEL, bars_chart, graph_chart, image_chart, legend_of
 from graphpart.reporting.progress import progress_chart
 from graphpart.reporting.words import facts_of, verdict
@@ -52,31 +52,31 @@ def labeling_page(f: FactorGraph, result: Result, doubts: LabelDoubts | None, ti
     page = Page(title, headline, sentence, facts_of(result, counts), remarks)
     energies, least = energies_of(f, labels)
     above = energies - least
-    charts = [progress_chart(result, remarks), _labels_chart(labels) if f.n else None]
-    if f.m:
-        charts.append(_energies_chart(energies))
-    page.parts.append(("How it went", [chart for chart in charts if chart is not None]))
+    came: list[Any] = []
     if f.n:
-        pictures: list[Any] = ["search"] if f.n <= VARIABLES else []
         grid = grid_of(f.variables, *_pairs(f))
         if grid is not None:
-            pictures.append(image_chart(*grid, labels, "label", "variable", remarks))
+            came.append(image_chart(*grid, labels, "label", "variable", remarks))
         elif f.n <= DRAWN:
-            pictures.append(_graph(f, labels, above, remarks))
+            came.append(_graph(f, labels, above, remarks))
         else:
             remarks.append(f"The graph is not drawn: there are more than {DRAWN} variables, which lie on no grid.")
-        if pictures:
-            page.parts.append(("Pictures", pictures))
-    if f.m:
-        page.parts.append(("Energies", [_by_arity(f, energies, least), _factors(f, labels, energies, least, remarks)]))
+        came += ["search"] if f.n <= VARIABLES else []
+        came.append(_labels_chart(labels))
+        page.parts.append(("What came out", came))
     if doubts is not None and f.n:
-        page.parts.append(("What is least sure", [_least_sure(f, doubts)]))
+        page.parts.append(("What is doubtful", [_least_sure(f, doubts)]))
+    good: list[Any] = [progress_chart(result, remarks)]
+    if f.m:
+        tables = [_by_arity(f, energies, least), _factors(f, labels, energies, least, remarks)]
+        good += [_energies_chart(energies), *tables]
+    page.parts.append(("How good it is", [part for part in good if part is not None]))
     if f.n and f.n <= VARIABLES:
         doubt, to = _of_variables(f, doubts)
         page.data |= {
             "elements": {
                 "n": f.n,
-                "names": names_of(f.variables),
+                "names": packed_names(f.variables),
                 "labels": packed(labels, "int32"),
                 "order": None,
                 "doubt": None if doubts is None else packed_costs(doubt),

@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from graphpart.files.source import replacing
-from graphpart.reporting.charts import Chart, bokeh_script, item_of
+from graphpart.reporting.charts import COLOURS, Chart, bokeh_script, item_of
 from graphpart.reporting.payload import json_block
 
 __all__ = ["Page", "Picture", "Table", "column"]
 
 LONG = 24  # letters of a fact that needs more room
 ASSETS = Path(__file__).parent / "assets"
-SCRIPTS = ("data.js", "table.js", "charts.js", "tooltips.js", "elements.js", "main.js")
+SCRIPTS = ("data.js", "table.js", "charts.js", "tooltips.js", "elements.js", "focus.js", "main.js")
 
 
 def column(name: str, values: Any, kind: str = "number") -> dict[str, Any]:
-    """A column of a table: kind is number, text, element (an index) or subset (a label); the last two are links."""
+    """A column of a table: kind is number, text, element (an index), cluster (a label) or change."""
     return {"name": name, "kind": kind, "values": values}
 
 
@@ -107,6 +107,7 @@ class Page:
         charts = [part for _, parts in self.parts for part in parts if isinstance(part, Chart)]
         tables = [part for _, parts in self.parts for part in parts if isinstance(part, Table)]
         data = self.data | {
+            "colours": COLOURS,
             "charts": [{"key": c.key, "item": item_of(c), **c.data} for c in charts],
             "tables": [{"key": t.key, "title": t.title, "columns": t.columns, "sort": t.sort} for t in tables],
         }

@@ -34,7 +34,10 @@ class PairTotals:
     kinds : ndarray of int64, shape (4,)
         The number of pairs of each of `KINDS`; pairs of cost 0 are not counted.
     links : tuple of (u, v, cost, kind)
-        Pairs of drawn elements, for each kind those of largest absolute cost, by the places of elements in `drawn`.
+        Pairs with a cost other than 0, for each kind those of largest absolute cost.
+    between : ndarray of shape (3, s, s)
+        For chosen clusters, upper half: the summed cost of the pairs between two of them, how many there are, and how
+        many of these attract.
     cells : ndarray of shape (c, c)
         The mean cost of pairs whose elements are in two cells of the order; NaN where there is none.
     """
@@ -44,10 +47,13 @@ class PairTotals:
     own: Floats
     kinds: Integers
     links: tuple[NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int64]]
+    between: Floats
     cells: Floats
 
 
-def pair_totals(p: SetPartition, labels: Labels, drawn: Integers, order: Integers, cells: int, most: int) -> PairTotals:
+def pair_totals(
+    p: SetPartition, labels: Labels, chosen: Integers, order: Integers, cells: int, most: int
+) -> PairTotals:
     """Go through all pairs.
 
     Parameters
@@ -55,18 +61,19 @@ def pair_totals(p: SetPartition, labels: Labels, drawn: Integers, order: Integer
     p : SetPartition
     labels : ndarray of int32, shape (n,)
         0, 1, ...
-    drawn : ndarray of int64
-        The elements that are drawn.
+    chosen : ndarray of int64, shape (s,)
+        Clusters.
     order : ndarray of int64, shape (n,)
         The elements in the order of the matrix.
     cells : int
-        Rows of the matrix.
+        Rows of the matrix; 0 for none.
     most : int
         Pairs of each kind in `links`.
     """
     n, k = p.n, int(labels.max(initial=-1)) + 1
-    place = np.full(n, -1, np.int64)
-    place[drawn] = np.arange(len(drawn))
+    place = np.full(k, -1, np.int64)
+    place[chosen] = np.arange(len(chosen))
+    between = np.zeros((3, len(chosen) ** 2))
     cell = np.empty(n, np.int64)
     cell[order] = np.arange(n) * cells // max(n, 1)
     inside, outside, own = np.zeros(k), np.zeros(k), np.zeros(n)
@@ -82,9 +89,12 @@ def pair_totals(p: SetPartition, labels: Labels, drawn: Integers, order: Integer
         own += np.bincount(u[joined], cost[joined], n) + np.bincount(v[joined], cost[joined], n)
         kind = np.where(joined, np.where(cost < 0, 0, 2), np.where(cost > 0, 1, 3))
         kinds += np.bincount(kind[cost != 0], minlength=len(KINDS))
-        both = (place[u] >= 0) & (place[v] >= 0) & (cost != 0)
-        found = place[u[both]], place[v[both]], cost[both], kind[both]
+        _add_between(between, place[a], place[b], out, cost)
+        both = cost != 0
+        found = u[both], v[both], cost[both], kind[both]
         links = _strongest(tuple(np.concatenate(x) for x in zip(links, found, strict=True)), most)
+        if not cells:
+            continue
         if cells < n:  # a mean is one of numbers
             finite = np.isfinite(cost)
             u, v, cost = u[finite], v[finite], cost[finite]
@@ -94,7 +104,16 @@ def pair_totals(p: SetPartition, labels: Labels, drawn: Integers, order: Integer
         counts += np.bincount(at, minlength=cells * cells)
     with np.errstate(invalid="ignore"):
         mean = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan).reshape(cells, cells)
-    return PairTotals(inside, outside, own, kinds, links, mean)
+    return PairTotals(inside, outside, own, kinds, links, between.reshape(3, len(chosen), len(chosen)), mean)
+
+
+def _add_between(between: Floats, a: Integers, b: Integers, out: Floats, cost: Floats) -> None:
+    """Add the pairs between two different chosen clusters."""
+    some = (a >= 0) & (b >= 0) & (a != b)
+    s = round(between.shape[1] ** 0.5)
+    at, out, cost = (np.minimum(a, b) * s + np.maximum(a, b))[some], out[some], cost[some]
+    for row, weights in zip(between, (out, np.ones(len(at)), (cost < 0).astype(float)), strict=True):
+        row += np.bincount(at, weights, s * s)
 
 
 def _none() -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""The contents of a report on a set partition problem and its subsets."""
+"""The contents of a report on a set partition problem: what came out, what is doubtful, and how good it is."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
 from graphpart.display import number, plural
+from graphpart.display.grids import grid_of
 from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
-from graphpart.reporting.grids import grid_of
-from graphpart.reporting.layout import discs, springs
+from graphpart.reporting.cluster_map import chosen_clusters, map_chart
+from graphpart.reporting.doubtful import PairRows, decisions_table, elements_table
 from graphpart.reporting.page import Page, Table, column
 from graphpart.reporting.pair_totals import KINDS, PairTotals, pair_totals
-from graphpart.reporting.payload import names_of, packed, packed_costs, short
+from graphpart.reporting.payload import packed, packed_costs, packed_names, rounded, short
 from graphpart.reporting.pictures import graph_chart, image_chart, matrix_chart, sizes_chart
 from graphpart.reporting.progress import progress_chart
 from graphpart.reporting.words import facts_of, verdict
@@ -25,19 +26,24 @@ __all__ = ["partition_page"]
 
 Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
-DRAWN = 3000  # elements in the graph
-DOUBTFUL = 1000  # of them, those that are least sure
-SPRINGS = 300  # elements of a graph that is drawn by springs
-LINKS = 2000  # pairs of each kind in the graph
-EXACT_CELLS, CELLS = 1000, 500  # rows of a matrix whose cells are pairs; rows where elements share cells
-SUBSETS = 10_000  # rows of the table
-LEAST_SURE = 200  # rows of the tables of doubts
-NEIGHBOURS = 400_000  # pairs of a problem that the page gets one by one
-NAMES = 5  # members of a subset in the table
+SMALL = 60  # elements whose graph is drawn as a whole, without a map of clusters
+MATRIX = 250  # elements of a matrix whose cells are seen
+SUBSETS = 2000  # rows of the table
+PAIRS = 240_000  # that the page gets one by one
+FINE = 50_000  # pairs up to which their costs have all digits of single precision
+NAMES = 5  # members of a cluster in the table
 ELEMENTS = 400_000  # that can be searched for
 
 
-def partition_page(p: SetPartition, result: Result, doubts: Doubts | None, title: str, remarks: list[str]) -> Page:
+def partition_page(
+    p: SetPartition,
+    result: Result,
+    doubts: Doubts | None,
+    title: str,
+    remarks: list[str],
+    origin: Any = None,
+    rows: PairRows | None = None,
+) -> Page:
     """The page on a partition.
 
     Parameters
@@ -49,57 +55,88 @@ def partition_page(p: SetPartition, result: Result, doubts: Doubts | None, title
     title : str
     remarks : list of str
         Sentences about what is left out.
+    origin : Origin or None
+        Of the costs.
+    rows : PairRows or None
+        The columns of a frame of pairs.
     """
     labels = p.labels(result)
     first = first_of(labels)
     shown = result.labels[first].astype(np.int64) if len(result.labels) == p.n else np.arange(len(first))
     sizes = np.bincount(labels, minlength=len(shown))
-    by_size = np.argsort(-sizes, kind="stable")
     rank = np.empty(len(sizes), np.int64)
-    rank[by_size] = np.arange(len(sizes))
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
     order = np.argsort(rank[labels], kind="stable")
     doubt, to = _of_elements(p, doubts)
-    grid = grid_of(p.nodes, *_listed(p)) if p.n else None
-    with_graph = grid is None or p.n <= DRAWN  # a large grid is shown as an image
-    drawn = _drawn(order, doubt, remarks) if with_graph else order[:0]
-    cells = p.n if p.n <= EXACT_CELLS else CELLS
-    totals = pair_totals(p, labels, drawn, order, cells, LINKS)
+    chosen = chosen_clusters(sizes, _doubtful(doubts, shown))
+    cells = p.n if p.n <= MATRIX else 0
+    totals = pair_totals(p, labels, chosen, order, cells, PAIRS)
     headline, sentence = verdict(result, "partition")
-    counts = {"elements": p.n, "pairs": p.m, "subsets": len(sizes)}
+    counts = {"elements": p.n, "pairs": p.m, "clusters": len(sizes)}
+    if p.n:
+        counts |= {"in the largest": int(sizes.max()), "alone": int((sizes == 1).sum())}
     if len(p.must_join):
         counts["pairs required together"] = len(p.must_join)
     page = Page(title, headline, sentence, facts_of(result, counts), remarks)
-    charts = [progress_chart(result, remarks), sizes_chart(sizes) if p.n else None]
-    page.parts.append(("How it went", [chart for chart in charts if chart is not None]))
+    searched = 0 < p.n <= ELEMENTS
     if p.n:
-        pictures: list[Any] = ["search"] if p.n <= ELEMENTS else []
-        if grid is not None:
-            pictures.append(image_chart(*grid, labels, "subset", "element", remarks))
-        if with_graph:
-            pictures.append(_graph(p, labels, doubt, drawn, totals, grid, remarks))
-        pictures.append(_matrix(p, sizes[by_size], totals, remarks))
-        page.parts.append(("Pictures", pictures))
-        page.parts.append(("Subsets", [_subsets(p, labels, shown, sizes, order, totals, doubts, remarks)]))
-    if doubts is not None and p.n:
-        page.parts.append(("What is least sure", _least_sure(p, doubts)))
-    if p.n <= ELEMENTS:
-        page.data |= {
-            "elements": {
-                "n": p.n,
-                "names": names_of(p.nodes),
-                "labels": packed(shown[labels], "int32"),
-                "order": packed(order, "int32"),
-                "doubt": None if doubts is None else packed_costs(doubt),
-                "to": None if doubts is None else packed(to, "int32"),
-                "own": packed_costs(totals.own),
-                "pairs": _pairs(p, remarks),
-                "word": "element",
-                "group": "subset",
-            }
+        came: list[Any] = []
+        if (grid := grid_of(p.nodes, *_pairs_of_grid(p), None if origin is None else origin.shape)) is not None:
+            came.append(image_chart(*grid, labels, "cluster", "element", remarks))
+        elif p.n > SMALL and len(sizes) > 1:
+            came.append(map_chart(chosen, shown, sizes, totals, remarks))
+        came += ["search", _graph(totals)] if searched else []
+        came += [_clusters(p, labels, shown, sizes, order, totals, doubts, remarks), sizes_chart(sizes)]
+        page.parts.append(("What came out", came))
+        if doubts is not None:
+            page.parts.append(("What is doubtful", [decisions_table(p, doubts, rows), elements_table(p, doubts)]))
+    good = [progress_chart(result, remarks), _matrix(p, np.sort(sizes)[::-1], totals) if cells else None]
+    page.parts.append(("How good it is", [chart for chart in good if chart is not None]))
+    if searched:
+        page.data["elements"] = {
+            "n": p.n,
+            "names": packed_names(p.nodes),
+            "labels": packed(shown[labels], "int32"),
+            "order": packed(order, "int32"),
+            "doubt": None if doubts is None else packed_costs(doubt),
+            "to": None if doubts is None else packed(to, "int32"),
+            "own": packed_costs(totals.own),
+            "pairs": _pairs(totals, order, remarks),
+            "word": "element",
+            "group": "cluster",
+            "first": _first_looked_at(p, doubts, shown, sizes),
+            "scores": None if origin is None or origin.kind == "cost" else _scores(origin),
         }
-    else:
+    elif p.n:
         remarks.append(f"Elements cannot be searched for: there are more than {number(ELEMENTS)}.")
     return page
+
+
+def _scores(origin: Any) -> dict[str, Any]:
+    """How the page computes the score of a pair from its cost."""
+    name = short(origin.column if origin.column is not None else origin.kind)
+    shift = origin.shift if origin.kind == "probability" else origin.threshold
+    return {"kind": origin.kind, "name": name, "shift": shift}
+
+
+def _doubtful(doubts: Doubts | None, shown: Integers) -> NDArray[np.int64]:
+    """The clusters of decisions, the most doubtful first."""
+    if doubts is None:
+        return np.zeros(0, np.int64)
+    code = dict(zip(shown.tolist(), range(len(shown)), strict=True))
+    head = doubts.decisions.head(SUBSETS)
+    both = np.stack([head["cluster"], head["other"]], 1).ravel()
+    return np.array([code[k] for k in both.tolist() if k in code], np.int64)
+
+
+def _first_looked_at(p: SetPartition, doubts: Doubts | None, shown: Integers, sizes: Integers) -> list[int]:
+    """The clusters that are drawn at first: all, or those of the most doubtful decision, or the largest one."""
+    if p.n <= SMALL:
+        return [int(k) for k in shown]
+    if doubts is not None and doubts.decisions.rows:
+        head = doubts.decisions.head(1)
+        return [int(k) for k in (*head["cluster"], *head["other"]) if k >= 0]
+    return [int(shown[np.argmax(sizes)])]
 
 
 def _of_elements(p: SetPartition, doubts: Doubts | None) -> tuple[Floats, Integers]:
@@ -116,74 +153,43 @@ def _of_elements(p: SetPartition, doubts: Doubts | None) -> tuple[Floats, Intege
     return doubt, to
 
 
-def _drawn(order: NDArray[np.int64], doubt: Floats, remarks: list[str]) -> NDArray[np.int64]:
-    """The elements that are drawn as points: all, or the most doubtful and of the others some at equal distance."""
-    n = len(order)
-    if n <= DRAWN:
-        return np.arange(n)
-    chosen = np.zeros(n, bool)
-    chosen[np.argsort(doubt, kind="stable")[:DOUBTFUL]] = np.isfinite(doubt).any()
-    others = order[~chosen[order]]
-    wanted = DRAWN - int(chosen.sum())
-    chosen[others[np.arange(wanted) * len(others) // wanted]] = True
-    what = f"the {number(DOUBTFUL)} that are least sure, and of the others " if np.isfinite(doubt).any() else ""
-    remarks.append(
-        f"The graph shows {number(DRAWN)} of {plural(n, 'element')}: {what}some at equal distance in "
-        "the order of subsets."
-    )
-    return np.flatnonzero(chosen)
-
-
-def _listed(p: SetPartition) -> tuple[Integers, Integers]:
+def _pairs_of_grid(p: SetPartition) -> tuple[Integers, Integers]:
     if p.matrix is not None:  # of a matrix no neighbours can be told
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     u, v, _ = p.pairs()
     return u, v
 
 
-def _graph(
-    p: SetPartition, labels: Integers, doubt: Floats, drawn: Integers, totals: PairTotals, grid: Any, remarks: list[str]
-) -> Any:
-    u, v, cost, kind = totals.links
-    some = "Points that are near each other attract each other."
-    if grid is not None:
-        (x, y), some = (grid[1][drawn].astype(float), grid[0][drawn].astype(float)), "Elements stand on their grid."
-    elif len(drawn) <= SPRINGS:
-        x, y = springs(labels[drawn], u[cost < 0], v[cost < 0])
-    else:
-        x, y = discs(labels[drawn], doubt[drawn])
-        some = "Each disc is a subset, the largest first; elements that are least sure lie at the rim."
-    possible = totals.kinds
-    got = np.bincount(kind, minlength=len(KINDS))
-    if len(drawn) == p.n and (got < possible).any():
-        remarks.append(
-            f"The graph shows at most {number(LINKS)} pairs of each kind, those of the largest absolute cost: "
-            f"{number(len(u))} of {plural(int(possible.sum()), 'pair')} with a cost other than 0."
-        )
+def _graph(totals: PairTotals) -> Any:
+    """The picture of some clusters, which the page's script fills."""
+    none = np.zeros(0, np.int64)
     caption = (
-        f"{some} Lines are pairs: those against the partition are drawn in full colour. Drag to move, zoom by the "
-        "buttons or Ctrl and the wheel; point at an element or a line to read its name and cost, press to look at it."
+        "Each disc is a cluster. Lines are pairs: those against the partition are drawn in full colour. Press a "
+        "cluster on the map or in a table, or a decision, to draw its elements here. Drag to move, zoom by the buttons "
+        "or Ctrl and the wheel; point at an element or a line to read its name and cost, press an element to look at "
+        "it."
     )
-    return graph_chart(x, y, labels[drawn], drawn, totals.links, KINDS, possible.tolist(), caption)
+    links = none, none, np.zeros(0), none
+    chart = graph_chart(
+        np.zeros(0), np.zeros(0), none, none, links, KINDS, totals.kinds.tolist(), caption,
+        "Elements and their clusters", shape=2.0,
+    )  # fmt: skip
+    chart.data["focus"] = True
+    return chart
 
 
-def _matrix(p: SetPartition, sizes: Integers, totals: PairTotals, remarks: list[str]) -> Any:
-    cells = len(totals.cells)
+def _matrix(p: SetPartition, sizes: Integers, totals: PairTotals) -> Any:
     finite = np.abs(totals.cells[np.isfinite(totals.cells)])
     largest = float(np.quantile(finite, 0.99)) if len(finite) else 1.0
     largest = largest or float(finite.max(initial=0.0)) or 1.0
     caption = (
         "Blue pairs attract (costs below 0), red pairs repel; pairs without a cost are blank. "
-        f"Full colour is a cost of {number(float(f'{largest:.3g}'))} or more. Frames are subsets, the largest first."
+        f"Full colour is a cost of {number(float(f'{largest:.3g}'))} or more. Frames are clusters, the largest first."
     )
-    if cells < p.n:
-        remarks.append(
-            f"The matrix has {cells} rows for {plural(p.n, 'element')}: a cell has the mean cost of the pairs in it."
-        )
     return matrix_chart(totals.cells, p.n, sizes, largest, caption)
 
 
-def _subsets(
+def _clusters(
     p: SetPartition,
     labels: Integers,
     shown: Integers,
@@ -211,7 +217,7 @@ def _subsets(
         rows = np.unique(np.concatenate([np.arange(k)[by_size][: SUBSETS // 2], unsure]))
         rows = rows[np.argsort(-sizes[rows], kind="stable")]
         remarks.append(
-            f"The table has {number(len(rows))} of {plural(k, 'subset')}: the {number(SUBSETS // 2)} largest"
+            f"The table has {number(len(rows))} of {plural(k, 'cluster')}: the {number(SUBSETS // 2)} largest"
             + (f" and the {number(SUBSETS // 2)} that are least sure." if doubts is not None else ".")
         )
     start = np.zeros(k, np.int64)
@@ -222,75 +228,43 @@ def _subsets(
         for s, some in zip(rows.tolist(), members, strict=True)
     ]
     columns = [
-        column("subset", shown[rows].tolist(), "subset"),
+        column("cluster", shown[rows].tolist(), "cluster"),
         column("size", sizes[rows].tolist()),
         column("cost within", totals.inside[rows].tolist()),
         column("cost to others", totals.outside[rows].tolist()),
         column("elements", texts, "text"),
     ]
-    caption = "Costs are sums over pairs: those within the subset count, those to others do not."
+    caption = "Press a cluster to draw it. Costs are sums over pairs: those within the cluster count, others do not."
     if doubts is not None:
         columns[4:4] = [
             column("cheapest change", change[rows].tolist(), "text"),
             column("it would cost", doubt[rows].tolist()),
         ]
-        caption += " The cheapest change joins the subset with another one, or splits it in two."
-    return Table("subsets", plural(k, "subset"), caption, columns, -2)
+        caption += " The cheapest change joins the cluster with another one, or splits it in two."
+    return Table("clusters", plural(k, "cluster"), caption, columns, -2)
 
 
-def _least_sure(p: SetPartition, doubts: Doubts) -> list[Any]:
-    index = (lambda name: int(name)) if isinstance(p.nodes, range) else p.index
-    elements, pairs = doubts.elements.head(LEAST_SURE), doubts.pairs.head(LEAST_SURE)
-    moves = ["on its own" if to == -1 else f"to {to}" for to in elements["to"].tolist()]
-    moves = ["" if d == np.inf else move for d, move in zip(elements["doubt"], moves, strict=True)]
-    what = (
-        ""
-        if doubts.gain <= 0
-        else f" A change lowers the cost by {number(float(f'{doubts.gain:.6g}'))}: solve again from here."
-    )
-    tables = [
-        Table(
-            "elements",
-            "Elements",
-            f"What it would cost to move each of them, all others staying: the {len(moves)} least sure of "
-            f"{plural(doubts.elements.rows, 'element')}.{what}",
-            [
-                column("element", [index(name) for name in elements["element"].tolist()], "element"),
-                column("subset", elements["cluster"].tolist(), "subset"),
-                column("cheapest move", moves, "text"),
-                column("it would cost", elements["doubt"].tolist()),
-            ],
-        )
-    ]
-    if pairs.rows:
-        tables.append(
-            Table(
-                "pairs",
-                "Pairs",
-                "What it would cost to part those that are together, and to join those that are apart: the "
-                f"{pairs.rows} least sure of {plural(doubts.pairs.rows, 'pair')}. Exact costs are the least possible; "
-                "with more search, those by local search may turn out lower.",
-                [
-                    column("element", [index(name) for name in pairs["left"].tolist()], "element"),
-                    column("and", [index(name) for name in pairs["right"].tolist()], "element"),
-                    column("are", ["together" if joined else "apart" for joined in pairs["joined"].tolist()], "text"),
-                    column("cost of the pair", pairs["cost"].tolist()),
-                    column("otherwise it would cost", pairs["doubt"].tolist()),
-                    column("method", pairs["method"].tolist(), "text"),
-                ],
-            )
-        )
-    return tables
-
-
-def _pairs(p: SetPartition, remarks: list[str]) -> Any:
-    """The pairs one by one, for the text about an element; in a small problem, they are in the matrix."""
-    if p.n <= EXACT_CELLS:
-        return None
-    if p.m > NEIGHBOURS:
+def _pairs(totals: PairTotals, order: Integers, remarks: list[str]) -> dict[str, Any]:
+    """The pairs one by one, by the places of elements in the order of clusters: differences of places pack well."""
+    u, v, cost, kind = totals.links
+    count = int(totals.kinds.sum())
+    if len(u) > PAIRS:
+        rank = np.lexsort((-np.abs(cost), kind < 2))  # those against the partition come first
+        u, v, cost = u[rank[:PAIRS]], v[rank[:PAIRS]], cost[rank[:PAIRS]]
+    if len(u) < count:
         remarks.append(
-            f"Of an element that is looked at, its pairs are not listed: there are {number(p.m)} of them in all."
+            f"The page has {number(len(u))} of {plural(count, 'pair')} with a cost other than 0: those against the "
+            "partition, and of the others those of the largest absolute cost."
         )
-        return None
-    u, v, cost = p.listed()
-    return {"u": packed(u, "int32"), "v": packed(v, "int32"), "cost": packed_costs(cost)}
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    a, b = np.minimum(place[u], place[v]), np.maximum(place[u], place[v])
+    by_place = np.lexsort((b, a))
+    a, b, cost = a[by_place], b[by_place], cost[by_place]
+    if len(u) > FINE:
+        cost = rounded(cost)
+    return {
+        "u": packed(np.diff(a, prepend=0), "int32"),
+        "v": packed(b - a, "int32"),
+        "cost": packed_costs(cost),
+    }

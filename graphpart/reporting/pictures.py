@@ -1,4 +1,4 @@
-"""The pictures of a set partition problem and its subsets: graph, matrix, image, and sizes."""
+"""The pictures of a set partition problem and its clusters: graph, matrix, image, and sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from graphpart.display import number, plural
 from graphpart.reporting.charts import COLOURS, Chart, figure, models, source
 from graphpart.reporting.payload import packed
 
-__all__ = ["ATTRACT", "REPEL", "bars_chart", "graph_chart", "image_chart", "legend_of", "matrix_chart", "sizes_chart"]
+__all__ = [
+    "ATTRACT",
+    "REPEL",
+    "bars_chart",
+    "box_of",
+    "graph_chart",
+    "image_chart",
+    "legend_of",
+    "matrix_chart",
+    "sizes_chart",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
@@ -23,8 +33,8 @@ LINKS = (  # colour, dash, opacity by kind, see pair_totals.KINDS
     (REPEL, "solid", 0.6),
     (ATTRACT, "dashed", 0.8),
 )
-SHOWN = (600, 300, 600, 600)  # lines up to which a kind is shown at first
-OUTLINES = 500  # subsets whose borders are drawn in the matrix
+SHOWN = (600, 100, 600, 600)  # lines up to which a kind is shown at first
+OUTLINES = 500  # clusters whose borders are drawn in the matrix
 FEW, DOTS = 0.02, 5000  # share of cells with a cost up to which dots are drawn, and how many
 SIDE = 1024  # pixels of an image
 TINY, HUGE = 1e-20, 1e20
@@ -40,12 +50,13 @@ def graph_chart(
     kinds: Sequence[str],
     counts: Sequence[int],
     caption: str,
-    title: str = "Elements and their subsets",
+    title: str = "Elements and their clusters",
     styles: Sequence[tuple[str, str, float]] = LINKS,
+    shape: float = 1.25,
 ) -> Chart:
-    """Elements as points in the colours of their subsets, pairs as lines."""
-    left, right, top, bottom = _box(x, y)
-    aspect = min(2.2, max(1.25, (right - left) / (bottom - top)))
+    """Elements as points in the colours of their clusters, pairs as lines."""
+    left, right, top, bottom = box_of(x, y)
+    aspect = min(2.2, max(shape, (right - left) / (bottom - top)))
     wide, high = max(right - left, aspect * (bottom - top)), max(bottom - top, (right - left) / aspect)
     middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
     drawn = figure(
@@ -81,11 +92,12 @@ def graph_chart(
     return Chart("graph", title, caption, drawn, {"kind": "graph", "links": shown}, wide=True)
 
 
-def _box(x: Floats, y: Floats) -> tuple[float, float, float, float]:
+def box_of(x: Floats, y: Floats, more: float = 0.0) -> tuple[float, float, float, float]:
+    """Left, right, top and bottom of points, with a margin."""
     if not len(x):
         return 0.0, 1.0, 0.0, 1.0
     left, right, top, bottom = float(x.min()), float(x.max()), float(y.min()), float(y.max())
-    margin = max(0.04 * max(right - left, bottom - top), 1e-3)
+    margin = max(0.04 * max(right - left, bottom - top), 1e-3) + more
     return left - margin, right + margin, top - margin, bottom + margin
 
 
@@ -106,7 +118,7 @@ def _marker(drawn: Any) -> None:
 
 
 def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption: str) -> Chart:
-    """The costs of pairs, elements ordered by subset; the page's script fills the image from half of the matrix.
+    """The costs of pairs, elements ordered by cluster; the page's script fills the image from half of the matrix.
 
     Parameters
     ----------
@@ -115,7 +127,7 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     n : int
         Number of elements.
     sizes : ndarray of int
-        Of the subsets, in the order of the matrix.
+        Of the clusters, in the order of the matrix.
     largest : float
         The absolute cost that has the full colour.
     """
@@ -149,8 +161,8 @@ def matrix_chart(cells: Floats, n: int, sizes: Integers, largest: float, caption
     drawn.grid.visible = False
     half = cells[np.triu_indices(len(cells))]
     data = {"kind": "matrix", "cells": len(cells), "half": packed(half, "float32"), "scale": scale}
-    drawn.xaxis.axis_label = drawn.yaxis.axis_label = "elements, subset by subset"
-    return Chart("matrix", "Costs of pairs, ordered by subset", caption, drawn, data)
+    drawn.xaxis.axis_label = drawn.yaxis.axis_label = "elements, cluster by cluster"
+    return Chart("matrix", "Costs of pairs, ordered by cluster", caption, drawn, data)
 
 
 def _dots(drawn: Any, cells: Floats, n: int, mapper: Any) -> None:
@@ -202,7 +214,7 @@ def legend_of(what: str, labels: Integers) -> list[dict[str, str]]:
 
 
 def sizes_chart(sizes: Integers) -> Chart:
-    """How many subsets there are of each size; sizes that differ by less than a factor of two together if many."""
+    """How many clusters there are of each size; sizes that differ by less than a factor of two together if many."""
     values, counts = np.unique(sizes, return_counts=True)
     if len(values) <= BARS and int(values.max(initial=0)) <= BARS:
         low, high = values, values
@@ -218,12 +230,14 @@ def sizes_chart(sizes: Integers) -> Chart:
     for a, b, count in zip(low.tolist(), high.tolist(), counts.tolist(), strict=True):
         inside = int(sizes[(sizes >= a) & (sizes <= b)].sum())
         size = plural(a, "element") if a == b else f"{number(a)} to {number(b)} elements"
-        texts.append(f"{plural(count, 'subset')} of {size}: {plural(inside, 'element')} in all")
+        texts.append(f"{plural(count, 'cluster')} of {size}: {plural(inside, 'element')} in all")
     alone = int((sizes == 1).sum())
     largest = int(sizes.max(initial=0))
-    caption = f"{plural(len(sizes), 'subset')}, the largest of {plural(largest, 'element')}; {number(alone)} alone."
+    caption = f"{plural(len(sizes), 'cluster')}, the largest of {plural(largest, 'element')}; {number(alone)} alone."
     x = (0.9 * float(left.min(initial=1)), 1.1 * float(right.max(initial=1))) if log else (0.0, max(2.0, largest + 1.0))
-    return bars_chart("sizes", "Sizes of subsets", caption, left, right, counts, texts, ("elements", "subsets"), x, log)
+    return bars_chart(
+        "sizes", "Sizes of clusters", caption, left, right, counts, texts, ("elements", "clusters"), x, log
+    )
 
 
 def bars_chart(

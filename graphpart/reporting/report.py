@@ -10,6 +10,7 @@ from graphpart.display import number
 from graphpart.errors import InvalidOption, InvalidPartition
 from graphpart.partition.problem import as_problem
 from graphpart.reporting.charts import check_report
+from graphpart.reporting.doubtful import PairRows
 from graphpart.reporting.page import Picture
 from graphpart.result import Result
 from graphpart.solve import problem_kind
@@ -28,14 +29,18 @@ def report(
     title: str | None = None,
     doubts: bool = True,
     time_limit: float | None = None,
+    pairs: Any = None,
 ) -> None:
     """Write a report on a result: one self-contained HTML file for any browser, which needs no network.
 
-    The report states what is proven about the quality of the result. For a set partition problem, it shows cost and
-    lower bound over time, the sizes of subsets, the graph with its subsets, and the costs ordered by subset. It lists
-    the subsets, and the elements and pairs of smallest doubt. For a factor graph, it shows the energies of factors, the
-    number of variables with each label and, on a grid, the labels as an image. Elements can be searched by name. The
-    page has a dark mode, which follows the setting of the system, and works on narrow screens and by keyboard.
+    The report answers three questions: what came out, what is doubtful, and how good it is. For a set partition
+    problem, it shows a map of clusters, the elements and pairs of those that are pressed, and the clusters by size. It
+    lists the least sure decisions, in words, with what each would cost otherwise, and as a probability if the problem
+    was made from probabilities. It shows cost and lower bound over time, and what is proven. Elements of a grid are
+    shown as an image, if the problem was made by ``from_affinities`` or its pairs are those of a grid. For a factor
+    graph, it shows the energies of factors, the number of variables with each label and, on a grid, the labels as an
+    image. Elements can be searched by name. The page has a dark mode, which follows the setting of the system, and
+    works on narrow screens and by keyboard.
 
     Parameters
     ----------
@@ -53,13 +58,17 @@ def report(
         most of the time of a report on a large problem.
     time_limit : float, optional
         Seconds for the search for doubts. Default: no limit for partitions.
+    pairs : data frame, optional
+        The frame of :meth:`SetPartition.from_frame`, to show its other columns beside each decision. Columns whose
+        names begin with ``bf_`` (Bayes factors, as Splink writes) or ``mw_`` or ``bits_`` (weights in bits) are
+        drawn as a waterfall: what each comparison adds to the evidence.
 
     Raises
     ------
     MissingDependency
         If Bokeh, which draws the charts, is not installed: ``pip install 'graphpart[report]'``.
     InvalidOption
-        If `result` is not a result.
+        If `result` is not a result, or `pairs` has no columns of the elements.
     InvalidPartition
         If the result belongs to another problem.
 
@@ -87,8 +96,12 @@ def report(
     if not isinstance(result, Result):
         raise InvalidOption(f"result is of type {type(result).__name__}: expected what a solver returned, a Result")
     is_partition = problem_kind(problem) == "partition"
+    origin = rows = None
     if is_partition:
-        problem = as_problem(problem, background=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True)
+        origin = problem.origin
+    if pairs is not None:
+        rows = PairRows(pairs, origin)
     _check_costs(problem, result)
     if title is None:
         name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
@@ -100,7 +113,7 @@ def report(
     if is_partition:
         from graphpart.reporting.partitions import partition_page
 
-        page = partition_page(problem, result, found, title, remarks)
+        page = partition_page(problem, result, found, title, remarks, origin, rows)
     else:
         from graphpart.reporting.labelings import labeling_page
 

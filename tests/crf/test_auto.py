@@ -14,6 +14,7 @@ from graphpart.crf import auto, brute_force, graph_cut, icm, reduce
 from graphpart.crf.branch_and_bound.contestant import BranchingParameters
 from graphpart.crf.problem.derive import merge
 from graphpart.crf.problem.labeling import trivial_bound
+from graphpart.stopping import Stopping
 
 AUTO = import_module("graphpart.crf.choosing")
 HARD = import_module("graphpart.crf.hard_component")
@@ -219,3 +220,28 @@ def test_counting_the_labelings_of_many_variables_takes_no_time():
         brute_force(f)
     assert auto(f).cost == 0.0
     assert time.process_time() - began < 5
+
+
+def test_only_certified_bounds_prove_what_a_race_has_found():
+    """A bound of message passing that holds up to rounding proves nothing, whoever found the labels that it meets."""
+    f = frustrated(5)
+    hard = HARD.HardComponent(f, np.zeros(f.n, np.int32), Stopping(), np.random.default_rng(0), lambda *_: None)
+    hard.race.bound, hard.race.prover, hard.passing.bound = hard.cost, "search", hard.cost
+    assert hard.race.proven and not hard.proven
+    hard.searching.certified = hard.cost
+    assert hard.proven
+    hard.searching.certified, hard.branching.ended = -np.inf, True
+    assert hard.proven
+
+
+def test_a_run_that_was_stopped_looks_at_no_more_components(monkeypatch):
+    """Not even to compare their sizes: there may be hundreds of thousands."""
+    monkeypatch.setattr(AUTO, "FEW", 0)
+    k = 200
+    pairs = np.array([[0, 1], [1, 2], [0, 2]]) + 3 * np.arange(k)[:, None, None]
+    tables = np.random.default_rng(0).standard_normal((3 * k, 3, 3))
+    f = gp.FactorGraph.from_arrays([3] * (3 * k), [(pairs.reshape(-1, 2), tables)])
+    sizes, kernel = [], AUTO._entries
+    monkeypatch.setattr(AUTO, "_entries", lambda one: sizes.append(one) or kernel(one))
+    r = auto(f, time_limit=0)
+    assert r.status == gp.Status.TIME_LIMIT and len(sizes) <= 2 * k

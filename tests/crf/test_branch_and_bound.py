@@ -3,6 +3,8 @@
 import logging
 import math
 from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +13,12 @@ from reference_crf import all_energies
 from strategies_crf import factor_graphs, random_factor_graph
 
 import graphpart as gp
-from graphpart.crf.branch_and_bound import shrinking, solver
+from graphpart.crf.branch_and_bound import proving, shrinking, solver
 from graphpart.crf.branch_and_bound.cliques import with_cliques
 from graphpart.crf.branch_and_bound.flat import Flat
 from graphpart.crf.branch_and_bound.solver import BranchAndBound, Units
 from graphpart.crf.problem.derive import merge
+from graphpart.crf.problem.labeling import trivial_bound
 from graphpart.stopping import Stopping
 
 
@@ -363,3 +366,48 @@ def test_real_instances(shared_instances):
     for name, cost in (("wcsp/celar6sub0.wcsp.gz", 159), ("wcsp/cap131.wcsp", 7934385), ("wcsp/404.wcsp", 114)):
         r = gp.crf.exact(gp.read(shared_instances / name))
         assert (r.cost, str(r.status)) == (cost, "optimal")
+
+
+def test_the_bound_with_the_constant_is_rounded_down():
+    """The sum of constant and bound is no larger than in exact arithmetic."""
+    rng, lower = np.random.default_rng(4), 0
+    for _ in range(60):
+        f = sparse_graph(rng, 8, 3, whole=False)
+        f.constant = float(rng.choice([0.1, -0.3, 1e3])) * rng.random()
+        tree = BranchAndBound(f, np.zeros(f.n, np.int32), Stopping())
+        tree.search, tree._relaxed, tree.cost = SimpleNamespace(run=lambda *_: False, bound=5, nodes=0), True, math.inf
+        units = int(rng.integers(1, 2**40))
+        tree.search.bound = units - tree._small.constant
+        tree.bound = -math.inf
+        tree.run(Stopping())
+        exact = Fraction(f.constant) + Fraction(tree.units.bound(units))
+        assert Fraction(tree.bound) <= exact < Fraction(math.nextafter(tree.bound, math.inf))
+        lower += tree.bound < f.constant + tree.units.bound(units)
+    assert lower
+
+
+def test_the_cost_of_a_complete_search_is_no_bound(monkeypatch):
+    """What the searches of components prove may be less by rounding, and is what adds up."""
+    monkeypatch.setattr(proving._Run, "_eliminate", lambda *_: False)
+    rng, less = np.random.default_rng(6), 0
+    for _ in range(10):
+        f = sparse_graph(rng, 7, 3, whole=False)
+        run = proving._Run(f, np.zeros(f.n, np.int32), math.inf, Stopping())
+        run.solve()
+        assert run.proven
+        for part in run.parts:
+            assert part.search is None or part.bound <= max(part.search.tree.bound, trivial_bound(part.f))
+            less += part.search is not None and part.bound < part.cost
+    assert less
+
+
+def test_an_unfinished_elimination_takes_no_better_labels_away(monkeypatch):
+    f = sparse_graph(np.random.default_rng(8), 7, 3)
+    best = gp.crf.brute_force(f)
+    worst = SimpleNamespace(labels=(best.labels + 1) % 3, proven=False, bound=-math.inf)
+    monkeypatch.setattr(proving, "eliminated", lambda *_: worst)
+    run = proving._Run(f, best.labels, best.cost, Stopping())
+    part = proving._Part(np.arange(f.n), f, best.labels)
+    assert not run._eliminate(part, 1.0)
+    assert part.cost == best.cost and part.labels.tolist() == best.labels.tolist()
+    assert part.bound == trivial_bound(f)

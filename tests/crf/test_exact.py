@@ -1,5 +1,7 @@
 """The exact methods agree with enumeration; auto does what it says."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from reference_crf import all_energies
@@ -102,3 +104,20 @@ def test_brute_force_in_no_time():
     f = frustrated(4)
     r = brute_force(f, time_limit=0)
     assert r.status == gp.Status.TIME_LIMIT and r.lower_bound <= r.cost
+
+
+def test_a_stopped_ilp_does_not_go_on_with_the_next_component(monkeypatch):
+    f = gp.FactorGraph.from_arrays(
+        [2] * 9, [([[k, k + 1] for k in (0, 1, 3, 4, 6, 7)], [[[0.0, 1.0], [2.0, 0.0]]] * 6)]
+    )
+    module, begun = import_module("graphpart.crf.exact_solvers.ilp"), []
+
+    def solve(part, labels, solver, stopping):
+        if not stopping.check(np.inf):
+            begun.append(part)
+            stopping.stop(gp.Status.TIME_LIMIT)
+        return labels, -np.inf, False
+
+    monkeypatch.setattr(module, "solve_component", solve)
+    r = ilp(f)
+    assert len(begun) == 1 and r.status == gp.Status.TIME_LIMIT

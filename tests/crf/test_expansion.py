@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from reference_crf import all_energies
 from strategies_crf import random_factor_graph
 
 import graphpart as gp
-from graphpart.crf.graph_cuts.expansion import expansion
+from graphpart.crf.graph_cuts._moves import Moves
+from graphpart.crf.graph_cuts.expansion import _moves, _rounds, expansion, random_expansions
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidPartition, InvalidProblem
+from graphpart.stopping import Stopping
 
 
 def metric_problem(rng, whole):
@@ -193,3 +196,28 @@ def test_options_and_stopping():
     assert told and max(told) <= g.evaluate([0] * 900)
     again = [expansion(g, order="random", seed=3).labels for _ in range(2)]
     assert (again[0] == again[1]).all()
+
+
+def test_a_move_that_was_stopped_is_tried_again(monkeypatch):
+    """Whatever move is stopped, what follows is what a run without a stop does."""
+    f = metric_problem(np.random.default_rng(5), False)
+    kernel, left, full = Moves.move, [0], expansion(f, [0] * f.n)
+
+    class Stopped(Moves):
+        def move(self, *given):
+            left[0] -= 1
+            return left[0] != 0 and kernel(self, *given)
+
+    monkeypatch.setattr(import_module("graphpart.crf.graph_cuts.expansion"), "Moves", Stopped)
+    for stop in range(1, full.iterations + 1):
+        left[0] = stop
+        run = random_expansions(f, _moves(f), np.zeros(f.n, np.int32), np.random.default_rng(0))
+        run.rounds = _rounds(list(range(max(f.domains))), "ascending", False, None)
+        run._left = next(run.rounds)
+        first = Stopping()
+        run.run(first)
+        assert not run.done
+        second = Stopping()
+        run.run(second)
+        assert run.done and run.labels.tolist() == full.labels.tolist()
+        assert first.iterations + second.iterations == full.iterations

@@ -27,6 +27,9 @@ def test_column() -> None:
 
 def test_table() -> None:
     assert read(b'node,label\n1,5\n"x, y",red\n') == {1: 5, "x, y": "red"}
+    assert read(b"element,cluster,size\na,5,1\nb,7,1\n") == {"a": 5, "b": 7}
+    assert read(b"variable,label\nx,5\n") == {"x": 5}
+    assert read(b",size,Cluster,Element\n0,2,3,a\n1,2,3,b\n") == {"a": 3, "b": 3}  # as pandas writes it with its index
     assert read(b"node,label\nc,5\na,6\nb,5\n", P).tolist() == [0, 1, 1]
 
 
@@ -40,7 +43,7 @@ def test_table() -> None:
         (b"0\n9223372036854775808\n", ":2: found '9223372036854775808': expected a label"),
         (b"\xff\n", ":1: found .* expected a label"),
         (b"0\n0\n", "labels have shape (2,): expected (3,)"),
-        (b"a,0\n", ":1: found 'a,0': expected the header node,label"),
+        (b"a,0\n", ":1: found 'a,0': expected the header element,cluster or variable,label"),
         (b"node,label\na\n", ":2: found 'a': expected node,label"),
         (b"node,label\na,\n", ":2: found 'a,': expected node,label"),
         (b"node,label\na,1\n\na,1\n", ":4: found node 'a' again: expected each node once"),
@@ -122,7 +125,7 @@ def test_results_of_uai_are_written(name: str, task: str, tmp_path: Path) -> Non
 def test_result(tmp_path: Path) -> None:
     r = gp.partition.greedy_joining(P)
     gp.write_labels(r, tmp_path / "x.csv")
-    assert (tmp_path / "x.csv").read_text() == "node,label\na,0\nb,0\nc,1\n"
+    assert (tmp_path / "x.csv").read_text() == "element,cluster,size\na,0,2\nb,0,2\nc,1,1\n"
     assert gp.read_labels(tmp_path / "x.csv", P).tolist() == r.labels.tolist()
 
 

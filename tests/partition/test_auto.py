@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from strategies import is_close, partitions
 
 import graphpart as gp
-from graphpart.partition import auto
+from graphpart.partition import auto, default
+from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
+from graphpart.partition.problem.derived import pairs_with_cost
+from graphpart.partition.races import Races
+from graphpart.stopping import Stopping
 
 
 def random_signs(n, seed=0):
@@ -166,3 +170,22 @@ def test_time_that_is_left_over_goes_to_what_is_open():
     alone = [auto(gp.SetPartition.from_matrix(m), time_limit=0).cost for m in (random_signs(80), random_signs(90, 1))]
     assert r.cost < sum(alone)
     assert np.minimum(C, 0).sum() / 2 < r.lower_bound < r.cost
+
+
+def test_branch_and_cut_begins_once_there_is_time_for_it():
+    """At first, it needs more than the share of the component; later it proves what bounds alone do not."""
+    p = gp.SetPartition.from_matrix(planted(40))
+    races = Races(p, np.zeros(p.n, np.int32), True, 0.0, Stopping(60), default.PARAMETERS)
+    races.run(BranchAndCut.needed(p))
+    assert not races.provers and not races.proven
+    races.run(30.0)
+    assert len(races.provers) == 1 and races.proven
+    assert races.cost == gp.partition.exact(p).cost
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_what_branch_and_cut_needs_depends_on_pairs_with_a_cost(dense):
+    C = np.zeros((40, 40))
+    C[np.arange(39), np.arange(1, 40)] = C[np.arange(1, 40), np.arange(39)] = -1.0
+    p = gp.SetPartition.from_matrix(C, dense=dense)
+    assert pairs_with_cost(p) == 39 and BranchAndCut.needed(p) < 1e-3

@@ -295,3 +295,39 @@ def test_a_pair_that_is_listed_at_no_cost_is_the_most_doubtful(dense: bool | Non
         assert [(a, b) for a, b, *_ in found] == [("b", "c"), ("c", "d"), ("a", "b")]
         assert d.pairs["doubt"].tolist() == pytest.approx([0.0, 2.0, math.log2(9)])
         assert d.clusters["change"].tolist() == ["join", "join"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_decisions_are_pairs_that_one_change_decides(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 12))
+    u, v = np.nonzero(np.triu(rng.random((n, n)) < 0.6, 1))
+    score = rng.choice([0.1, 0.2, 0.4, 0.6, 0.9], len(u)) if seed % 2 else rng.uniform(0.05, 0.95, len(u))
+    frame = {"a": [f"e{i}" for i in u], "b": [f"e{j}" for j in v], "p": score}
+    p = gp.SetPartition.from_frame(frame, "a", "b", probability="p", dense=bool(seed % 3 == 0))
+    r = gp.solve(p)
+    d = gp.partition.doubts(p, r, method="auto" if seed % 5 else "local-search")
+    rows = d.decisions
+    doubtful = {(a, b): x for a, b, x in zip(*(d.pairs[k].tolist() for k in ("left", "right", "doubt")), strict=True)}
+    assert int(rows["pairs"].sum()) == np.isfinite(d.pairs["doubt"]).sum() and (np.diff(rows["doubt"]) >= 0).all()
+    label = dict(zip(p.nodes, r.labels.tolist(), strict=True))
+    given = {frozenset(ab): s for *ab, s in zip(frame["a"], frame["b"], score.tolist(), strict=True)}
+    seen = set()
+    columns = ("change", "scope", "left", "right", "cluster", "other", "score", "doubt", "chance")
+    for change, scope, a, b, own, other, s, doubt, chance in zip(*(rows[k].tolist() for k in columns), strict=True):
+        assert math.isclose(doubtful.get((a, b), doubtful.get((b, a))), doubt, rel_tol=1e-6, abs_tol=1e-9)
+        assert math.isclose(s, given[frozenset((a, b))]) and math.isclose(chance, 1 / (1 + 2 ** max(doubt, 0.0)))
+        assert label[a] == own and change in ("join", "split", "move")
+        changed = dict(label)
+        if scope == "element":  # the left one goes where the row says
+            changed[a] = n if other < 0 else other
+            assert ("element", a, other) not in seen
+            seen.add(("element", a, other))
+        elif scope == "clusters" and change == "join":
+            changed = {x: own if k == other else k for x, k in label.items()}
+            assert (own, other) not in seen and (other, own) not in seen
+            seen.add((own, other))
+        else:
+            continue
+        after = p.evaluate([{x for x, k in changed.items() if k == one} for one in set(changed.values())])
+        assert math.isclose(after - r.cost, doubt, abs_tol=1e-9)

@@ -6,6 +6,7 @@ import math
 import re
 import signal
 import time
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -15,10 +16,10 @@ from strategies import is_close, partitions
 
 import graphpart as gp
 from graphpart.generate import planted_partition
-from graphpart.partition import brute_force, exact, ilp
+from graphpart.partition import brute_force, exact, ilp, proving
 from graphpart.partition.bounds import simplex
 from graphpart.partition.bounds.relaxation import Relaxation
-from graphpart.partition.exact_solvers import tree
+from graphpart.partition.exact_solvers.tree import TreeParameters
 from graphpart.stopping import Stopping, interruptible
 from graphpart.testing import check_method, check_result, partition_problems, tolerance_of
 
@@ -178,11 +179,10 @@ def test_a_line_per_second_goes_to_the_logger(caplog):
 def test_dives_change_the_order_only(monkeypatch):
     problems = [random_problem(seed, 24 + seed, 1.0) for seed in range(2, 8)]
     expected = [exact(p).cost for p in problems]
-    monkeypatch.setattr(tree, "IDLE", 0)  # divides early: more nodes
-    monkeypatch.setattr(tree, "VERTEX_TERMS", 0)
     nodes = {}
     for every in (1, 2, 1000):
-        monkeypatch.setattr(tree, "DIVE", every)
+        divided = TreeParameters(idle=0, vertex_terms=0, dive=every)  # early: more nodes
+        monkeypatch.setattr(proving, "PARAMETERS", replace(proving.PARAMETERS, tree=divided))
         results = [exact(p) for p in problems]
         assert all(r.status == "optimal" for r in results)
         assert [r.cost for r in results] == pytest.approx(expected, abs=2 * tolerance_of(problems[0]))

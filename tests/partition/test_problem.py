@@ -97,7 +97,9 @@ class TestFromGraph:
         assert p.evaluate([0, 0, 0]) == 0
         assert p.evaluate([0, 0, 1]) == -0.25
         with pytest.raises(gp.InvalidProblem, match=r"attribute 'strength' .* is missing"):
-            gp.SetPartition.from_similarity(G, weight="strength")
+            gp.SetPartition.from_similarity(G, weight="strength", threshold=0.5)
+        with pytest.raises(gp.InvalidOption, match="similarity without threshold: expected the similarity from which"):
+            gp.SetPartition.from_similarity(G)
         with pytest.raises(gp.InvalidProblem, match="threshold is inf"):
             gp.SetPartition.from_similarity(G, threshold=math.inf)
         with pytest.raises(gp.InvalidProblem, match="threshold is 'high': expected a finite number"):
@@ -107,8 +109,11 @@ class TestFromGraph:
 class TestFromMatrix:
     def test_diagonal_is_ignored(self):
         C = np.array([[math.nan, -1.0], [-1.0, 7.0]])
-        assert gp.SetPartition.from_matrix(C).evaluate([0, 0]) == -1
+        with pytest.warns(gp.GraphPartWarning, match=r"matrix\[0, 0\] is nan, .* the diagonal is ignored, but"):
+            assert gp.SetPartition.from_matrix(C).evaluate([0, 0]) == -1
         assert math.isnan(C[0, 0])
+        C[1, 1] = math.nan  # all of it: on purpose
+        assert gp.SetPartition.from_matrix(C).evaluate([0, 0]) == -1
 
     def test_the_matrix_is_copied(self):
         C = np.array([[0.0, -1.0], [-1.0, 0.0]])

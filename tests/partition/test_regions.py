@@ -9,12 +9,13 @@ import pytest
 
 import graphpart as gp
 from graphpart.common.groups import group
+from graphpart.partition import proving
 from graphpart.partition.bounds import _cycle_cuts, relaxation
 from graphpart.partition.bounds.message_passing import pass_messages
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.exact_solvers import regions as regions_module
-from graphpart.partition.exact_solvers import tree
 from graphpart.partition.exact_solvers.regions import Regions
+from graphpart.partition.exact_solvers.tree import TreeParameters
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.partition.problem.blocks import glued, split_at_articulations
 from graphpart.partition.problem.derived import connected
@@ -97,8 +98,8 @@ def used_regions(monkeypatch):
     """Small problems are treated like large sparse ones."""
     loose = replace(relaxation.PARAMETERS, complete_up_to=0, complete_from=2.0)
     monkeypatch.setattr(relaxation, "PARAMETERS", loose)
-    monkeypatch.setattr(tree, "REGIONS", 4)
-    monkeypatch.setattr(tree, "IDLE", 0)
+    small = TreeParameters(regions=4, idle=0)
+    monkeypatch.setattr(proving, "PARAMETERS", replace(proving.PARAMETERS, tree=small))
 
 
 def test_exact_finds_the_optimum_of_what_hangs_together_loosely(monkeypatch):

@@ -3,8 +3,10 @@
 GRAPHPART_SCREENSHOTS=FOLDER keeps a picture of each page, light and dark, wide and narrow.
 """
 
+import itertools
 import json
 import os
+import re
 import shutil
 import time
 
@@ -45,6 +47,16 @@ return found.map((canvas) => {
 }).reduce((a, b) => Math.max(a, b), 0);
 """
 
+PLACE = """
+const [x, y] = [arguments[0], arguments[1]], {plot, box} = charts[arguments[2]];
+const share = (range, at) => (at - range.start) / (range.end - range.start);
+const frame = box.querySelector('.plot').getBoundingClientRect();
+const view = Bokeh.index.get_by_id(plot.id);
+const bbox = view.frame.bbox;
+return [frame.left + bbox.left + share(plot.x_range, x) * bbox.width,
+        frame.top + bbox.top + (1 - share(plot.y_range, y)) * bbox.height];
+"""
+
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
@@ -82,8 +94,24 @@ def pages(tmp_path_factory):
     gp.report(image, gp.solve(image), folder / "image.html")
     large = sparse_random(20_000, 60_000, seed=1).problem
     gp.report(large, gp.partition.greedy_joining(large), folder / "large.html", doubts=False)
+    frame = records()
+    problem = gp.SetPartition.from_frame(frame, "a", "b", probability="p")
+    gp.report(problem, gp.partition.kernighan_lin(problem), folder / "records.html", pairs=frame)
     report_benchmark(runs(), folder / "benchmark.html", time_limit=1.0)
     return folder
+
+
+def records():
+    """Pairs of 600 records of 200 people, as a matcher scores them."""
+    rng = np.random.default_rng(7)
+    pairs = [(i, j) for i in range(600) for j in range(i) if i // 3 == j // 3 or rng.random() < 0.004]
+    same = np.array([i // 3 == j // 3 for i, j in pairs])
+    p = np.clip(np.where(same, rng.beta(5, 2, len(pairs)), rng.beta(2, 5, len(pairs))), 0.01, 0.99).round(3)
+    columns = {
+        "a": [f"rec-{i // 3:03d}-{i % 3}" for i, _ in pairs],
+        "b": [f"rec-{j // 3:03d}-{j % 3}" for _, j in pairs],
+    }
+    return columns | {"p": p, "same_street": p > 0.4, "bf_name": 4.0 ** (2 * p - 1), "bf_street": 2.0 ** (2 * p - 1)}
 
 
 def size(driver, width, height=900, dark=False):
@@ -154,18 +182,24 @@ def numbers(texts):
     return [float(text.replace("−", "-").replace("\u202f", "").replace("∞", "inf")) for text in texts]
 
 
-@pytest.mark.parametrize("width", [1200, 360])
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["partition", "factors", "benchmark"])
+# All four combinations for one page; for the others, light and wide, and dark and narrow.
+ALL = itertools.product(["partition", "factors", "benchmark", "records"], [False, True], [1200, 360])
+SHOWN = [
+    (name, dark, width)
+    for name, dark, width in ALL
+    if dark != (width == 1200) or name == "partition" or os.environ.get("GRAPHPART_SCREENSHOTS")
+]
+
+
+@pytest.mark.parametrize(("name", "dark", "width"), SHOWN)
 def test_pages_in_light_and_dark_wide_and_narrow(driver, pages, name, dark, width):
-    if dark == (width == 1200) and name != "partition" and not os.environ.get("GRAPHPART_SCREENSHOTS"):
-        pytest.skip("half of the combinations are enough")
     opened(driver, pages / f"{name}.html", width, dark)
     charts = {chart.get_attribute("id") for chart in driver.find_elements(By.CSS_SELECTOR, ".chart")}
     assert (
         charts
         >= {
             "partition": {"chart-progress", "chart-sizes", "chart-graph", "chart-matrix"},
+            "records": {"chart-progress", "chart-sizes", "chart-graph", "chart-map"},
             "factors": {"chart-progress", "chart-labels", "chart-energies", "chart-graph"},
             "benchmark": {"chart-times-0-0", "chart-times-0-0-01", "chart-gaps-0"},
         }[name]
@@ -199,29 +233,30 @@ def luminance(colour):
 
 def test_tables_sort_filter_and_turn_pages(driver, pages):
     opened(driver, pages / "partition.html")
-    sizes = numbers(column(driver, "subsets", "size"))
+    sizes = numbers(column(driver, "clusters", "size"))
     assert sizes == sorted(sizes, reverse=True)
-    button = head_button(driver, "subsets", "cost within")
+    button = head_button(driver, "clusters", "cost within")
     button.click()
-    costs = numbers(column(driver, "subsets", "cost within"))
+    costs = numbers(column(driver, "clusters", "cost within"))
     assert costs == sorted(costs) and len(set(costs)) > 1
     button.send_keys(Keys.ENTER)
-    assert numbers(column(driver, "subsets", "cost within")) == costs[::-1]
+    assert numbers(column(driver, "clusters", "cost within")) == costs[::-1]
     assert button.find_element(By.XPATH, "..").get_attribute("aria-sort") == "descending"
     # pages
-    before = column(driver, "pairs", "element") + column(driver, "pairs", "and")
-    (nxt,) = (b for b in driver.find_elements(By.CSS_SELECTOR, "#table-pairs .pager button") if b.text == "Next")
+    before = column(driver, "decisions", "what would change")
+    (nxt,) = (b for b in driver.find_elements(By.CSS_SELECTOR, "#table-decisions .pager button") if b.text == "Next")
     nxt.send_keys(Keys.SPACE)
-    assert column(driver, "pairs", "element") + column(driver, "pairs", "and") != before
+    assert column(driver, "decisions", "what would change") != before
     # words and comparisons
-    field = driver.find_element(By.ID, "filter-pairs")
-    field.send_keys("日本語 apart")
-    rows = list(zip(column(driver, "pairs", "element"), column(driver, "pairs", "and"), strict=True))
-    assert rows and all("日本語" in a + b for a, b in rows) and set(column(driver, "pairs", "are")) == {"apart"}
+    field = driver.find_element(By.ID, "filter-decisions")
+    field.send_keys("日本語 split")
+    names = [column(driver, "decisions", k) for k in ("most for it: element", "and", "what would change", "change")]
+    assert names[0] and all("日本語" in a + b + c for a, b, c, _ in zip(*names, strict=True))
+    assert set(names[3]) == {"split"}
     field.clear()
-    field.send_keys("otherwise<2")
-    assert all(value < 2 for value in numbers(column(driver, "pairs", "otherwise it would cost")))
-    assert "match" in driver.find_element(By.ID, "status-pairs").text
+    field.send_keys("itwould<3")
+    assert all(value < 3 for value in numbers(column(driver, "decisions", "it would cost")))
+    assert "match" in driver.find_element(By.ID, "status-decisions").text
     clean(driver, pages / "partition.html")
 
 
@@ -242,9 +277,10 @@ def test_search_finds_and_shows(driver, pages):
     detail.find_element(By.CSS_SELECTOR, "ul button").click()
     assert driver.find_element(By.CSS_SELECTOR, "#detail h3").text != found[0]
     driver.find_element(By.CSS_SELECTOR, "#detail dl button").click()
-    assert driver.find_element(By.CSS_SELECTOR, "#detail h3").text.startswith("Subset ")
-    members = len(driver.find_elements(By.CSS_SELECTOR, "#detail ul button"))
-    assert driver.execute_script("return sourceOf(charts.graph, 'marker').data.x.length") == members
+    assert driver.find_element(By.CSS_SELECTOR, "#detail h3").text.startswith("Cluster ")
+    members = {b.text for b in driver.find_elements(By.CSS_SELECTOR, "#detail ul button")}
+    nodes = driver.execute_script("return sourceOf(charts.graph, 'nodes').data.element.map((i) => elementName(i))")
+    assert members <= {" ".join(name.split()) for name in nodes}
     # the least sure, by the button and from the table
     (button,) = (b for b in driver.find_elements(By.CSS_SELECTOR, "#search button") if "least sure" in b.text)
     button.send_keys(Keys.ENTER)
@@ -262,21 +298,13 @@ def test_search_finds_and_shows(driver, pages):
 def test_pointing_says_names_and_costs(driver, pages):
     opened(driver, pages / "partition.html")
     driver.execute_script("document.getElementById('chart-graph').scrollIntoView()")
-    place = """
-        const [x, y] = [arguments[0], arguments[1]], {plot, box} = charts[arguments[2]];
-        const share = (range, at) => (at - range.start) / (range.end - range.start);
-        const frame = box.querySelector('.plot').getBoundingClientRect();
-        const view = Bokeh.index.get_by_id(plot.id);
-        const bbox = view.frame.bbox;
-        return [frame.left + bbox.left + share(plot.x_range, x) * bbox.width,
-                frame.top + bbox.top + (1 - share(plot.y_range, y)) * bbox.height];
-    """
+    place = PLACE
     nodes = driver.execute_script(
         "const d = sourceOf(charts.graph, 'nodes').data; return [d.x[3], d.y[3], elementName(d.element[3])]"
     )
     x, y = driver.execute_script(place, nodes[0], nodes[1], "graph")
     text = pointed(driver, x, y)
-    assert text.startswith(nodes[2]) and "subset" in text and "it would cost" in text
+    assert text.startswith(nodes[2]) and "cluster" in text and "it would cost" in text
     # a line, in its middle, where no element is near
     for k in range(4):
         driver.execute_script("rendererOf(charts.graph, `links-${arguments[0]}`)[0].visible = true", k)
@@ -327,7 +355,7 @@ def test_keyboard(driver, pages):
         seen.add(now.get_attribute("id") or now.accessible_name)
         if now.tag_name in ("a", "button", "input"):
             assert driver.execute_script("return getComputedStyle(arguments[0]).outlineStyle", now) != "none"
-    assert {"search-input", "Zoom in: Elements and their subsets", "filter-subsets"} <= seen
+    assert {"search-input", "Zoom in: Elements and their clusters", "filter-clusters"} <= seen
     before = driver.execute_script("return charts.matrix.plot.x_range.end - charts.matrix.plot.x_range.start")
     button = driver.find_element(By.CSS_SELECTOR, "#chart-matrix button[title='Zoom in']")
     button.send_keys(Keys.ENTER)
@@ -345,6 +373,44 @@ def test_keyboard(driver, pages):
     box.send_keys(Keys.SPACE)
     assert driver.execute_script("return rendererOf(charts.graph, 'links-0')[0].visible") == (not was)
     clean(driver, pages / "partition.html")
+
+
+def test_a_press_draws_clusters_and_decisions(driver, pages):
+    opened(driver, pages / "records.html")
+    drawn = "return [...new Set(sourceOf(charts.graph, 'nodes').data.element.map((i) => elements.labels[i]))]"
+    # a decision: its clusters, the scores of the pairs between them, and what each comparison says
+    rows = list(zip(*(column(driver, "decisions", name) for name in ("what would change", "score")), strict=True))
+    k, (text, _) = next((k, row) for k, row in enumerate(rows) if re.match(r"clusters \d+ and \d+ joined", row[0]))
+    driver.find_elements(By.CSS_SELECTOR, "#table-decisions td.text:nth-child(2) button")[k].click()
+    wanted = {int(label) for label in re.findall(r"\d+", text)}
+    assert wanted <= set(driver.execute_script(drawn))
+    detail = driver.find_element(By.ID, "detail")
+    assert detail.find_element(By.TAG_NAME, "h3").text == text and "p 0." in detail.text
+    heads = [head.text for head in detail.find_elements(By.CSS_SELECTOR, ".waterfall th")]
+    assert heads == ["name", "street", "in all"]
+    assert driver.execute_script("return sourceOf(charts.graph, 'marker').data.x.length") == 2
+    assert driver.execute_script("return sourceOf(charts.map, 'ring').data.x.length") == 2
+    # a cluster of the table
+    button = driver.find_element(By.CSS_SELECTOR, "#table-clusters td button")
+    label = int(button.text)
+    button.click()
+    assert label in driver.execute_script(drawn)
+    assert f"Drawn: cluster {label}: " in driver.find_element(By.CSS_SELECTOR, "#chart-graph .shown").text
+    # a point of the map
+    driver.execute_script("document.getElementById('chart-map').scrollIntoView()")
+    x, y, label = driver.execute_script(
+        "const d = sourceOf(charts.map, 'clusters').data; return [d.x[5], d.y[5], d.label[5]]"
+    )
+    x, y = driver.execute_script(PLACE, x, y, "map")
+    assert pointed(driver, x, y).startswith(f"cluster {label}")
+    for kind in ("mousePressed", "mouseReleased"):
+        event = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
+        driver.execute_cdp_cmd("Input.dispatchMouseEvent", event)
+    end = time.monotonic() + 15
+    while driver.find_element(By.CSS_SELECTOR, "#detail h3").text != f"Cluster {label}":
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    clean(driver, pages / "records.html")
 
 
 def test_labels_as_an_image(driver, pages):
@@ -366,9 +432,8 @@ def test_large_reports_stay_usable(driver, pages):
     assert driver.find_element(By.CSS_SELECTOR, "#search .found button").text == "1999"
     field.send_keys("9", Keys.ENTER)
     assert "Its strongest pairs" in driver.find_element(By.ID, "detail").text
-    remarks = driver.find_element(By.CSS_SELECTOR, ".remarks").text
-    assert "3000 of 20 000 elements" in remarks
-    assert len(driver.find_elements(By.CSS_SELECTOR, "#table-subsets tbody tr")) == 20
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#table-clusters tbody tr")) == 20
+    assert driver.execute_script("return sourceOf(charts.graph, 'nodes').data.x.length") <= 300
     clean(driver, pages / "large.html")
 
 

@@ -16,7 +16,7 @@ from graphpart.generate import factor_grid, grid, noisy_image, planted_partition
 from graphpart.reporting import report_benchmark
 
 pytest.importorskip("bokeh")
-from report_pages import NAMES, data_of, hostile_factor_graph, hostile_problem, page_of, table, unpacked
+from report_pages import NAMES, data_of, hostile_factor_graph, hostile_problem, names_in, page_of, table, unpacked
 
 
 class Structure(html.parser.HTMLParser):
@@ -61,7 +61,7 @@ def test_names_are_data_and_nothing_else(kind, hostile):
     assert not any(name.startswith("on") for _, attributes in found.elements for name in attributes)
     block = found.scripts[0]
     assert block.isascii() and not set(block) & set("<>&") and "\u2028" not in block
-    names = data_of(page)["elements"]["names"]
+    names = names_in(page)
     for name in NAMES:
         expected = " ".join(name.split()).replace("\ud800", "\ufffd")
         assert (expected if len(expected) <= 100 else expected[:97] + "...") in names
@@ -101,11 +101,11 @@ def test_what_the_tables_say_is_what_the_problem_says():
     problem = planted_partition(40, 5, 1.5, seed=5).problem
     result = gp.partition.kernighan_lin(problem)
     page = page_of(problem, result)
-    subsets = table(page, "subsets")
-    assert math.isclose(sum(subsets["cost within"]), result.cost)
+    clusters = table(page, "clusters")
+    assert math.isclose(sum(clusters["cost within"]), result.cost)
     sizes = np.bincount(result.labels)
     for label, size, inside, outside in zip(
-        *(subsets[name] for name in ("subset", "size", "cost within", "cost to others")), strict=True
+        *(clusters[name] for name in ("cluster", "size", "cost within", "cost to others")), strict=True
     ):
         mine = result.labels == label
         assert size == sizes[label]
@@ -115,8 +115,10 @@ def test_what_the_tables_say_is_what_the_problem_says():
     elements = table(page, "elements")
     assert elements["element"] == doubts.elements["element"].tolist()
     assert elements["it would cost"] == doubts.elements["doubt"].tolist()
-    pairs = table(page, "pairs")
-    assert pairs["otherwise it would cost"] == doubts.pairs["doubt"][:200].tolist()
+    decisions = table(page, "decisions")
+    assert decisions["it would cost"] == doubts.decisions["doubt"][:200].tolist()
+    assert decisions["pairs"] == doubts.decisions["pairs"][:200].tolist()
+    assert "chance" not in decisions and decisions["cost of the pair"] == doubts.decisions["cost"][:200].tolist()
     data = data_of(page)["elements"]
     assert (unpacked(data["labels"]) == result.labels).all()
     own = [problem.matrix[i, result.labels == result.labels[i]].sum() for i in range(problem.n)]
@@ -196,19 +198,24 @@ def test_results_without_bound_or_history():
     result = dataclasses.replace(gp.partition.greedy_joining(problem), history=())
     page = page_of(problem, result)
     assert "How good this is has not been proven" in page
-    assert table(page_of(problem, result, doubts=False), "subsets").keys() == {
-        "subset", "size", "cost within", "cost to others", "elements",
+    assert table(page_of(problem, result, doubts=False), "clusters").keys() == {
+        "cluster", "size", "cost within", "cost to others", "elements",
     }  # fmt: skip
 
 
 def test_large_problems_are_sampled_and_the_page_says_so():
-    problem = sparse_random(5000, 15000, seed=1).problem
+    problem = sparse_random(5000, 3000, seed=1).problem
     page = page_of(problem, gp.partition.greedy_joining(problem))
-    assert "The graph shows 3000 of 5000 elements" in page and "The matrix has 500 rows for 5000 elements" in page
-    assert len(page) < 6e6
+    assert "The map has 400 of " in page and {c["key"] for c in data_of(page)["charts"]}.isdisjoint({"matrix", "image"})
+    assert len(page) < 3e6
     large = grid(80, 80, seed=1).problem
     page = page_of(large, gp.partition.greedy_joining(large), doubts=False)
-    assert {c["key"] for c in data_of(page)["charts"]} >= {"image", "matrix"} and "The graph shows" not in page
+    assert {c["key"] for c in data_of(page)["charts"]} == {
+        "progress",
+        "image",
+        "graph",
+        "sizes",
+    } and "The map" not in page
 
 
 def test_a_thousand_elements_take_at_most_six_megabytes():
@@ -275,6 +282,60 @@ def test_command_line(tmp_path, capsys):
     families = table(page, "families")
     assert families["family"][-1] == "all families" and families["best cost reached"][-5:] == [2] * 5
     assert main(["bench", str(tmp_path), "--report", "-"]) == 2
+
+
+def test_names_that_look_like_places_make_no_image():
+    rng = np.random.default_rng(4)
+    names = [f"rec-{i:05d}-{j}" for i in range(40) for j in range(5)]
+    pairs = [(5 * i + a, 5 * i + b) for i in range(40) for a in range(5) for b in range(a)]
+    frame = {"a": [names[i] for i, _ in pairs], "b": [names[j] for _, j in pairs], "p": rng.random(len(pairs))}
+    problem = gp.SetPartition.from_frame(frame, "a", "b", probability="p")
+    page = page_of(problem, gp.solve(problem))
+    keys = {c["key"] for c in data_of(page)["charts"]}
+    assert keys >= {"map", "graph"} and "image" not in keys
+
+
+def test_affinities_of_a_volume_are_shown_as_an_image():
+    rng = np.random.default_rng(5)
+    offsets = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    problem = gp.SetPartition.from_affinities(rng.random((3, 4, 5, 6)) * 0.98 + 0.01, offsets)
+    (image,) = (c for c in data_of(page_of(problem, gp.solve(problem)))["charts"] if c["key"] == "image")
+    place = unpacked(image["place"])
+    assert len(set(place.tolist())) == 120 and image["width"] * image["height"] == 120
+
+
+def test_decisions_have_the_scores_and_columns_that_they_come_from():
+    rng = np.random.default_rng(6)
+    pairs = [(i, j) for i in range(12) for j in range(i)]
+    names = [f"p{i}" for i in range(12)]
+    same = np.array([i % 3 == j % 3 for i, j in pairs])
+    score = np.where(same, rng.uniform(0.4, 0.99, len(pairs)), rng.uniform(0.01, 0.6, len(pairs)))
+    frame = {"a": [names[i] for i, _ in pairs], "b": [names[j] for _, j in pairs], "p": score}
+    frame |= {
+        "street": score * 2,
+        "town": [f"t{k}" for k in range(len(pairs))],
+        "bf_name": 2.0 ** np.arange(len(pairs)),
+    }
+    problem = gp.SetPartition.from_frame(frame, "a", "b", probability="p")
+    result = gp.solve(problem)
+    page = page_of(problem, result, pairs=frame)
+    decisions = table(page, "decisions")
+    row_of = {(min(i, j), max(i, j)): k for k, (i, j) in enumerate(pairs)}
+    ends = zip(decisions["most for it: element"], decisions["and"], strict=True)
+    at = [problem.nodes.index(name) for name in names]
+    back = {index: i for i, index in enumerate(at)}
+    rows = [row_of[tuple(sorted((back[i], back[j])))] for i, j in ends]
+    assert np.allclose(decisions["score"], score[rows], atol=1e-6)
+    assert decisions["town"] == [f"t{k}" for k in rows] and np.allclose(decisions["street"], 2 * score[rows], atol=1e-5)
+    (spec,) = (part for part in data_of(page)["tables"] if part["key"] == "decisions")
+    assert spec["columns"][1]["bits"] == [[["name", float(k)]] for k in rows]
+    odds = [f"{100 / (1 + 2**d):.2g}%" for d in decisions["it would cost"]]
+    assert decisions["chance"] == odds
+    with pytest.raises(gp.InvalidOption, match="pairs has no column 'a'"):
+        page_of(problem, result, pairs={"x": [1]})
+    other = gp.SetPartition.from_pairs(2, [(0, 1)], [1.0])
+    with pytest.raises(gp.InvalidOption, match=r"expected one from SetPartition\.from_frame"):
+        page_of(other, gp.solve(other), pairs=frame)
 
 
 def test_a_grid_is_shown_as_an_image_whatever_its_names():

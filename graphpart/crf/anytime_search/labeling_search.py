@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.rounds import attend
 from graphpart.crf.anytime_search.model import Model
-from graphpart.crf.anytime_search.tasks import Found, Operators, Task
+from graphpart.crf.anytime_search.tasks import LONG, MOST, Found, Operators, Task
 from graphpart.crf.problem import FactorGraph
 from graphpart.kernels.elementary import geometric
 from graphpart.machine import processors
@@ -23,7 +23,7 @@ Labels = NDArray[np.int32]
 TASKS = 4  # of a round; not the number of threads, on which the result must not depend
 POOL = 12  # labelings kept
 WORK = 1.2e5  # nanoseconds of a task at first, for each variable,
-LEAST, MOST, LONGEST = 2e7, 3e8, 5e9  # within limits; and at last
+LEAST, LONGEST = 2e7, 5e9  # at least, and at last
 SLOWER = 3  # rounds in a row without improvement, after which tasks take longer
 KINDS = ("labels", "blocks", "descent", "cross", "expansion")
 FLOOR = {"labels": 0.5, "blocks": 0.5, "descent": 0.15, "cross": 0.3, "expansion": 0.1}  # credit that every kind has
@@ -31,7 +31,9 @@ FLOOR_HEAT = 0.1  # and every temperature
 FADE = 0.9  # of credit, each time that a kind is tried
 FRESH = 0.3  # share of tasks that begin with random labels
 LIMITS = (4, 6, 8, 10, 12, 14, 16, 18)  # binary logarithms of entries of the tables of blocks
-LONG, LIMIT = 100, 2.0**9  # sweeps of the first annealing of a large factor graph, and its blocks after that
+FIRST = 0.4  # share of the time for the first annealing of a large factor graph,
+SHORT = 20  # and its sweeps at least
+LIMIT = 2.0**9  # entries of tables of blocks after the first annealing of a large factor graph
 BLOCKS = 8  # blocks that there is time for, at least, with the largest of these
 HEATS = 6  # first temperatures of annealing,
 RANGE = {"labels": (1.5, 0.01), "blocks": (1.0, 0.03)}  # from and to, in what changes of one label cost
@@ -125,7 +127,10 @@ class LabelingSearch:
         with ThreadPoolExecutor(min(TASKS, self.threads)) as executor:
             if not self.begun:
                 self.begun = True
-                self._round(executor, self._first())
+                tasks = self._first()
+                self._round(executor, tasks)
+                if any(task.kind == "first annealing" for task in tasks):  # which takes as long as a round, or longer
+                    stopping.step(self.cost)
             while not self._check() and (patience is None or self.idle < patience):
                 improved = self._round(executor, self._plan())
                 self.rounds += 1
@@ -154,9 +159,11 @@ class LabelingSearch:
             kinds = ["message passing"] + ["expansion"] * (self.model.pairs and work <= MOST)
             tasks = [Task(kind, self.seed, best, False, n, [], 0, 0.0, 0.0, 0.0, 0.0) for kind in kinds]
         if work > MOST:
+            if self.stopping.remaining is not None:
+                work = max(SHORT * self.operators.sweep, min(work, FIRST * 1e9 * self.stopping.remaining))
             level = HEATS // 3
             heat = float(self.heats["labels"][level])
-            tasks.append(Task("labels", self.seed, best, False, n, [], level, heat, LIMIT, work, self.weight))
+            tasks.append(Task("first annealing", self.seed, best, False, n, [], level, heat, LIMIT, work, self.weight))
         return tasks
 
     def _round(self, executor: ThreadPoolExecutor, tasks: list[Task]) -> bool:

@@ -34,6 +34,8 @@ ROOM = 2**20, 2**22  # entries of all messages of a block, in small and in large
 # Nanoseconds for a variable, for a label of a neighbour, and for an update of a sum, in annealing of single labels.
 VISIT, LINK, UPDATE = 6.0, 1.5, 2.0
 FEWEST = 30  # sweeps
+MOST = 3e8  # nanoseconds of a task at first
+LONG = 100  # sweeps of the first annealing of a large factor graph, if there is time
 SWEEPS = 300  # of a run, at least, if there is time
 LEAST = 50  # variables of a region
 STALE = 3  # blocks without improvement, after which a descent ends
@@ -51,7 +53,7 @@ class Task:
 
     Attributes
     ----------
-    kind : {"labels", "blocks", "descent", "cross", "message passing", "expansion"}
+    kind : {"labels", "blocks", "descent", "cross", "message passing", "expansion", "first annealing"}
     start : ndarray of int32
     fresh : bool
         Begin with random labels.
@@ -175,6 +177,9 @@ class Operators:
             labels = labels if size == self.n else _mixed(labels, task.start, inside)
         if task.kind == "labels":
             labels, allowed = self._best_run(worker, labels, inside, task, rng, stopping)
+        elif task.kind == "first annealing":
+            temperatures = geometric(task.heat, COLD * task.heat, round(task.work / self.sweep))
+            labels = self._anneal_labels(worker, labels, inside, temperatures, task.weight, _draw(rng), stopping)
         elif task.kind == "blocks":
             labels = self._anneal_blocks(worker, labels, inside, task, rng, stopping)
         if task.kind != "cross":

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.steps import sum_down
 from graphpart.crf.bounds.message_passing import Ascent
 from graphpart.crf.branch_and_bound._search import Search
 from graphpart.crf.branch_and_bound.cliques import with_cliques
@@ -221,7 +222,7 @@ class BranchAndBound:
             raise InfeasibleProblem("every labeling is forbidden: branch and bound finds none that is not")
         self.proven = done
         least = self.search.bound + (self.units.parts - 1 if done else 0) + self._small.constant
-        self.bound = max(self.bound, min(self.cost, self.f.constant + self.units.bound(least)))
+        self.bound = max(self.bound, min(self.cost, sum_down([self.f.constant, self.units.bound(least)])))
         return done
 
     def _relax(self, stopping: Stopping) -> None:

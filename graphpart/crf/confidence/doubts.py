@@ -25,6 +25,7 @@ from graphpart.crf.confidence import _changes
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import split
 from graphpart.crf.problem.labeling import check_allowed, places
+from graphpart.display import html_of
 from graphpart.errors import InvalidOption
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -86,6 +87,11 @@ class LabelDoubts:
         row = {name: array[:1].tolist()[0] for name, array in self.variables.items()}
         what = f"{row['variable']!r} has the label {row['label']}, not {row['other']}"
         return f"{head}\n  least sure: {what}, doubt {row['doubt']:.6g}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the least sure variables."""
+        title, _, more = repr(self).partition("\n")
+        return html_of(title, {"note": more.strip()} if more else {}, tuple(self.variables), self.variables._first())
 
 
 def doubts(

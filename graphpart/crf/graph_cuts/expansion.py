@@ -173,8 +173,12 @@ class Expansions:
             move, *self._left = self._left
             if self._seen.get(move) == self._changes:
                 continue
+            changed = self.swap(*move) if self.by_swaps else self.expand(*move)
+            if changed is None:
+                self._left.insert(0, move)
+                break
             self._tried = True
-            self._changes += self.swap(*move) if self.by_swaps else self.expand(*move)
+            self._changes += changed
             self._seen[move] = self._changes  # the best of its kind: again only after a change by another
             stopping.step(self.cost)
 
@@ -184,7 +188,7 @@ class Expansions:
             self._changes += 1
         self._left, self._tried = next(self.rounds), False
 
-    def expand(self, label: int) -> bool:
+    def expand(self, label: int) -> bool | None:
         one = np.where(label < self.f.domains, np.int32(label), self.labels)
         return self.accept(self.labels, one)
 
@@ -198,18 +202,18 @@ class Expansions:
         self.labels, self.cost = found, cost
         return True
 
-    def swap(self, first: int, second: int) -> bool:
+    def swap(self, first: int, second: int) -> bool | None:
         takes_part = ((self.labels == first) | (self.labels == second)) & (second < self.f.domains)
         if not takes_part.any():
             return False
         zero, one = (np.where(takes_part, np.int32(label), self.labels) for label in (first, second))
         return self.accept(zero, one)
 
-    def accept(self, zero: NDArray[np.int32], one: NDArray[np.int32]) -> bool:
-        """Make a move if it lowers the energy; return whether it does."""
+    def accept(self, zero: NDArray[np.int32], one: NDArray[np.int32]) -> bool | None:
+        """Make a move if it lowers the energy; return whether it does, None if the run was stopped before."""
         found = self.labels.copy()
         if not self.moves.move(zero, one, found, self.cost, self.stopping):
-            return False
+            return None
         high, low = self.moves.difference(self.labels, found)
         units = (high << 32) + low
         if units >= 0:

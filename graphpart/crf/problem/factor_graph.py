@@ -407,7 +407,9 @@ class FactorGraph(FactorTables):
     # ----------------------------------------------------------------------------------------------------- looking
 
     def plot(self, labeling: Any = None, ax: Any = None) -> Any:
-        """Draw the factor graph, for at most 400 variables and factors: circles are variables, squares are factors.
+        """Draw a labeling of variables on a grid as a picture; else a graph of at most 400 variables and factors.
+
+        Circles are variables, squares are factors.
 
         Parameters
         ----------

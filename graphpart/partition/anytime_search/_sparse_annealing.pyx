@@ -8,6 +8,9 @@ element is skipped. At low temperatures nearly all elements are skipped.
 
 With a background, the cost of an element in its own subset is recomputed from the sums of weights each time. So only
 its cost in other subsets may be out of date when an element is skipped; the descent at the end examines all elements.
+What an element remembers leaves out what groups and limits (kernels/groups.pxd) demand in other subsets: they may be open
+to it by then. Where there are as many subsets as there may be, a random one of those that no stored pair links to the
+element takes the place of the empty set: with two subsets, this is annealing for the maximum cut.
 """
 
 import numpy as np
@@ -19,9 +22,8 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.random cimport random_below
-from graphpart.kernels.terms cimport (
-    TERMS, Terms, take_terms, terms_between, terms_clear, terms_move, terms_put, terms_without,
-)
+from graphpart.kernels.groups cimport groups_at
+from graphpart.kernels.terms cimport Terms, take_terms, terms_at, terms_between, terms_clear, terms_move, terms_put
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -36,6 +38,8 @@ cdef struct State:
     element_t* label
     element_t* size
     element_t* unused       # subsets without an element
+    element_t* used         # the others, and the place of each there, if their number is limited
+    element_t* place
     Py_ssize_t unuseds
     cost_t* gap             # change of cost by each element's best move; -inf if not known
     cost_t* sums            # cost of one element to each subset; kept zero between two looks
@@ -45,17 +49,6 @@ cdef struct State:
     double cost             # since the start
     uint64_t random
     Terms terms
-
-
-cdef inline double background(State* s, element_t a, element_t U) noexcept nogil:
-    """What an element pays for the sums of a subset, its own or another, without itself."""
-    cdef Py_ssize_t k = s.terms.k
-    cdef const int64_t* total = s.terms.total + U * k
-    cdef int64_t others[TERMS]
-    if s.label[a] == U:
-        terms_without(&s.terms, a, U, others)
-        total = others
-    return terms_between(&s.terms, s.terms.weights + a * k, total)
 
 
 cdef inline void look_at(State* s, element_t a) noexcept nogil:
@@ -79,6 +72,42 @@ cdef inline void clear_look(State* s) noexcept nogil:
         s.seen[s.linked[i]] = False
 
 
+cdef element_t within_limits(
+    State* s, element_t a, double own, double threshold, element_t target, double* chosen, Py_ssize_t* eligible,
+    double* least,
+) noexcept nogil:
+    """The target of a move, where the number of subsets is limited, if `target` is the one chosen of linked subsets."""
+    cdef Py_ssize_t used = s.n + 1 - s.unuseds
+    cdef element_t mine = s.label[a], U, tries = 0
+    cdef double delta
+    if s.size[mine] == 1 and used <= s.terms.groups.least:
+        least[0] = -INFINITY            # until there is one subset more
+        eligible[0] = 0
+        return -1
+    if used < s.terms.groups.most:
+        if s.size[mine] == 1:
+            return target
+        U = s.unused[s.unuseds - 1]
+        delta = -own
+    else:
+        while True:
+            U = s.used[random_below(&s.random, used)]
+            if U != mine and not s.seen[U]:
+                break
+            tries += 1
+            if tries == 8:
+                return target
+        delta = terms_at(&s.terms, a, U, False) - own
+        least[0] = min(least[0], -own)
+    least[0] = min(least[0], delta)
+    if delta <= threshold:
+        eligible[0] += 1
+        if eligible[0] == 1 or random_below(&s.random, eligible[0]) == 0:
+            chosen[0] = delta
+            return U
+    return target
+
+
 cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     """Move an element at random, if a move is cheap enough. O(degree)"""
     cdef element_t U, mine = s.label[a], target = -1
@@ -87,23 +116,30 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     cdef double delta, least = INFINITY, chosen = 0.0, own, within = 0.0
     look_at(s, a)
     own = s.sums[mine]
-    if s.terms.k:
-        within = background(s, a, mine)
+    if s.terms.any:
+        within = terms_at(&s.terms, a, mine, True)
         own += within
     for i in range(s.links):
         U = s.linked[i]
         if U == mine:
             continue
         delta = s.sums[U] - own
-        if s.terms.k:
-            delta += background(s, a, U)
-        least = min(least, delta)
+        if s.terms.any:
+            if s.terms.k:
+                delta += terms_between(&s.terms, s.terms.weights + a * s.terms.k, s.terms.total + U * s.terms.k)
+            least = min(least, delta)
+            if s.terms.groups.any:
+                delta += groups_at(&s.terms.groups, a, U, False)
+        else:
+            least = min(least, delta)
         if delta <= threshold:
             eligible += 1
             if eligible == 1 or random_below(&s.random, eligible) == 0:
                 target = U
                 chosen = delta
-    if s.size[mine] > 1:
+    if s.terms.groups.limited:
+        target = within_limits(s, a, own, threshold, target, &chosen, &eligible, &least)
+    elif s.size[mine] > 1:
         least = min(least, -own)
         if -own <= threshold:
             eligible += 1
@@ -121,7 +157,14 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     terms_move(&s.terms, a, mine, target)
     if s.size[target] == 1:
         s.unuseds -= 1
+        if s.terms.groups.limited:
+            s.place[target] = <element_t>(s.n - s.unuseds)
+            s.used[s.place[target]] = target
     if s.size[mine] == 0:
+        if s.terms.groups.limited:
+            U = s.used[s.n - s.unuseds]
+            s.used[s.place[mine]] = U
+            s.place[U] = s.place[mine]
         s.unused[s.unuseds] = mine
         s.unuseds += 1
     s.gap[a] = -INFINITY
@@ -142,7 +185,7 @@ cdef class Annealing:
         terms=None,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1
-        cdef element_t[::1] size, unused, linked
+        cdef element_t[::1] size, unused, linked, used, place
         cdef cost_t[::1] gap
         cdef cost_t[::1] sums
         cdef char[::1] seen
@@ -163,6 +206,10 @@ cdef class Annealing:
         self.s.seen = &seen[0]
         self.s.linked = &linked[0]
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
+        if self.s.terms.groups.limited:
+            used, place = np.zeros(n + 2, np.int32), np.zeros(n + 2, np.int32)
+            self.kept += [used, place]
+            self.s.used, self.s.place = &used[0], &place[0]
 
     cdef void start(self) noexcept nogil:
         cdef State* s = &self.s
@@ -179,6 +226,9 @@ cdef class Annealing:
             if s.size[a] == 0:
                 s.unused[s.unuseds] = <element_t>a
                 s.unuseds += 1
+            elif s.terms.groups.limited:
+                s.place[a] = <element_t>(s.n - a - s.unuseds)
+                s.used[s.place[a]] = <element_t>a
         s.cost = 0.0
 
     def run(
@@ -219,8 +269,8 @@ cdef class Annealing:
                             break
                     threshold = temperatures[t] * variates[(a + shift) & mask]
                     gap = s.gap[a]
-                    if s.terms.k and gap > -INFINITY:
-                        gap -= background(s, <element_t>a, s.label[a])
+                    if s.terms.any and gap > -INFINITY:
+                        gap -= terms_at(&s.terms, <element_t>a, s.label[a], True)
                     if gap <= threshold:
                         visit(s, <element_t>a, threshold)
                 if ended:
@@ -230,15 +280,15 @@ cdef class Annealing:
                     self.best[:] = self.label
             # What is left to gain without accepting anything worse.
             moves = not ended
-            if s.terms.k:
+            if s.terms.any:
                 for a in range(n):
                     s.gap[a] = -INFINITY
             while moves:
                 moves = 0
                 for a in range(n):
                     gap = s.gap[a]
-                    if s.terms.k and gap > -INFINITY:
-                        gap -= background(s, <element_t>a, s.label[a])
+                    if s.terms.any and gap > -INFINITY:
+                        gap -= terms_at(&s.terms, <element_t>a, s.label[a], True)
                     if gap < -self.tolerance:
                         moves += visit(s, <element_t>a, -max(2 * self.tolerance, SMALLEST))
         if ended:

@@ -20,6 +20,7 @@ import copy
 import math
 from bisect import bisect_left
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from graphpart.kernels.elementary import exp, geometric, log
 from graphpart.partition.anytime_search import _dense_annealing, _sparse_annealing
 from graphpart.partition.local_search.sums import Terms, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.groups import Groups
 from graphpart.stopping import Stopping
 
 __all__ = ["RUN", "Annealer", "as_integers"]
@@ -61,7 +63,7 @@ class Annealer:
         self.p = p
         self.spent = 0.0
         self.scale = 1.0
-        self.terms: Terms | None = None if p.background is None else terms_of(p)
+        self.terms: Terms = terms_of(p)
         if p.matrix is not None:
             self.matrix, self.scale = as_integers(p.matrix)
             self.variates = exponential_variates(max(VARIATES, 2 ** (2 * p.n).bit_length()), np.float32)
@@ -85,7 +87,7 @@ class Annealer:
         n = self.p.n
         if self.p.matrix is not None:
             return 0.3 * n * (int(labels.max()) + 1) + 0.1 * n * n
-        return 4.0 * (n + 2 * self.p.m) + (0.0 if self.terms is None else 4.0 * n * len(self.terms.partner))
+        return 4.0 * (n + 2 * self.p.m) + 4.0 * n * len(self.terms.partner)
 
     def run(
         self, start: Labels, sweeps: int, temperatures: tuple[float, float], seed: int, stopping: Stopping
@@ -164,8 +166,29 @@ class Annealer:
                     total = np.bincount(labels, other, k)
                     own += beta * one[a] * (total[labels[a]] - other[a])
                     sums = sums + beta * one[a][keys // k] * total[keys % k]
+            if p.background.groups is not None:
+                own += prices_with(p.background.groups, labels, a, labels[a])
+                with np.errstate(invalid="ignore"):
+                    sums = sums + prices_with(p.background.groups, labels, a[keys // k], keys % k)
         alone = np.where(size[labels[a]] > 1, -own, 0.0)
         return np.append((sums - own[keys // k])[~mine], alone), len(a)
+
+
+def prices_with(groups: Groups, labels: Labels, a: NDArray[np.int64], U: NDArray[Any]) -> NDArray[np.float64]:
+    """What some elements pay for their groups in some subsets, without themselves."""
+    degrees = groups.starts[a + 1] - groups.starts[a]
+    row = np.repeat(np.arange(len(a)), degrees)
+    at = np.arange(len(row)) + np.repeat(groups.starts[a] - np.cumsum(degrees) + degrees, degrees)
+    wanted = U[row].astype(np.int64) * len(groups) + groups.group[at]
+    known = np.unique(wanted)
+    keys = labels[groups.element].astype(np.int64) * len(groups) + groups.group
+    place = np.minimum(np.searchsorted(known, keys), max(0, len(known) - 1))
+    met = np.flatnonzero(known[place] == keys) if len(known) else np.zeros(0, np.int64)
+    members = np.bincount(place[met], groups.count[met], len(known))[np.searchsorted(known, wanted)]
+    members -= np.where(labels[a[row]] == U[row], groups.count[at], 0)
+    price = np.where(members > 0, groups.price[groups.group[at]], 0.0)
+    paid = (price * np.maximum(members, 1) * groups.count[at]).astype(np.float64)
+    return np.bincount(row, paid, len(a))
 
 
 def _unit(costs: NDArray[np.float64]) -> float:

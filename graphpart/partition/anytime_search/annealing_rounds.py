@@ -104,7 +104,7 @@ class AnnealingRounds:
             temperatures = annealer.temperatures(labels, task.heat)
             for k in range(task.runs):
                 kind = (task.seed + k) % 4
-                start = other_start(annealer.p, kind) if task.restart and kind > 1 else task.start
+                start = other_start(annealer.p, task.start, kind) if task.restart and kind > 1 else task.start
                 found = annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
                 labels = found if k == 0 else best_of_regions(annealer.p, labels, found)
                 if stopping.check(np.inf):
@@ -118,7 +118,12 @@ class AnnealingRounds:
         pass
 
 
-def other_start(p: SetPartition, kind: int) -> Labels:
-    """All elements together if a number is odd and there are no required cuts, else apart."""
-    together = kind % 2 == 1 and not p.has_must_cut
+def other_start(p: SetPartition, labels: Labels, kind: int) -> Labels:
+    """All elements together if a number is odd and there are no required cuts, else apart; not what limits forbid.
+
+    If the number of clusters is limited, these are the given labels, which a high temperature makes random.
+    """
+    if p.limits is not None and p.limits.number:
+        return labels
+    together = kind % 2 == 1 and not p.has_must_cut and p.limits is None
     return np.zeros(p.n, np.int32) if together else np.arange(p.n, dtype=np.int32)

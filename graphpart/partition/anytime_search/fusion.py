@@ -195,7 +195,8 @@ def fused(
     p = annealer.p
     contraction = Contraction(p, agreement(labels, proposal))
     small = contraction.problem
-    if small.background is not None and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
+    matrix = small.background is not None and small.limits is None
+    if matrix and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:
         small = small.to_dense()
     annealer.spent += ARRAYS * 4 * (p.n + p.m)
     mine, theirs = contraction.project(labels), contraction.project(proposal)

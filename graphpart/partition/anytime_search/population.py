@@ -132,7 +132,7 @@ class PopulationRounds:
         def first(k: int) -> Labels:
             if task.elite is not None:
                 return task.elite[k]
-            start = other_start(annealer.p, task.seed + k)
+            start = other_start(annealer.p, task.start, task.seed + k)
             return annealer.run(start, task.sweeps, temperatures, task.seed + k, stopping)
 
         labels = best_of_population(annealer, first, task.size, task.seed, stopping)

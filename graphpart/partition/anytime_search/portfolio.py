@@ -38,6 +38,7 @@ from graphpart.partition.anytime_search.strategy import Found, Strategy, Turn
 from graphpart.partition.anytime_search.tabu import TabuRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration.brute_force import enumerated
+from graphpart.partition.local_search.limited import listed
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -71,6 +72,7 @@ class Portfolio:
         stopping: Stopping,
         parameters: SearchParameters,
     ) -> None:
+        p = listed(p)
         self.p, self.within, self.seed, self.threads = p, within, seed, threads
         self.stopping, self.parameters = stopping, parameters
         most = parameters.portfolio.pool
@@ -164,10 +166,14 @@ class Portfolio:
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
+        if p.limits is not None and p.limits.number:
+            # What combines regions, or begins with all elements apart, does not keep the number of subsets.
+            rounds = AnnealingRounds(turn, all_.annealing, 0.4, polish)
+            return [rounds, PopulationRounds(turn, all_.population, 0.6, polish)]
         if p.background is not None and sparse and not has_small_subsets(self.labels):
             # Communities: what does not move whole parts of them takes much time for little.
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
-        small = p.n <= all_.tabu.largest
+        small = p.n <= all_.tabu.largest and p.limits is None
         strategies: list[Strategy] = []
         if not light or p.n <= all_.portfolio.whole:
             strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.4 if sparse else 0.1, polish))

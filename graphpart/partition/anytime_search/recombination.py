@@ -50,7 +50,8 @@ def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
 
     A region is a minimal set of elements that is a union of subsets in both partitions. No subset of either partition
     is partly inside and partly outside of a region. So each region can be taken from either partition, and the result
-    costs no more than x or y. Both have to satisfy required cuts. O(n + m), or O(n^2) on a matrix.
+    costs no more than x or y. Both have to satisfy required cuts, groups and limits. If the result would have too many
+    or too few subsets, it is the better of the two. O(n + m), or O(n^2) on a matrix.
     """
     first, last = int(x.max()) + 1, int(y.max()) + 1
     region = _pairs.connected_components(first + last, x, y + np.int32(first))[x]
@@ -76,15 +77,16 @@ def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:
             gain = gain + _gain_of_background(p.background, x, y, region, k)
     better = (gain < -p.tolerance)[region]
     best = canonical(np.where(better, y.astype(np.int64) + first, x))
-    if p.background is not None and p.evaluate_labels(best) > p.evaluate_labels(x):  # by rounding: sums are squared
-        return x
+    limited = p.limits is not None and p.limits.number
+    if (p.background is not None or limited) and p.evaluate_labels(best) > p.evaluate_labels(x):  # or by rounding
+        return y if limited and p.evaluate_labels(y) < p.evaluate_labels(x) - p.tolerance else x
     return best
 
 
 def _gain_of_background(
     background: Background, x: Labels, y: Labels, region: NDArray[np.int32], k: int
 ) -> NDArray[np.float64]:
-    """The background of y less that of x in each of k regions. O(n)
+    """The background of y less that of x in each of k regions; that of groups with the price inf is 0. O(n log n)
 
     Both include the terms of single elements with themselves, which cancel.
     """
@@ -96,4 +98,10 @@ def _gain_of_background(
             sums = np.bincount(labels, v)
             product = 0.5 * sums * sums if v is w else sums * np.bincount(labels, w)
             gain += np.bincount(of, sign * beta * product, k)
+    if background.groups is not None:
+        for labels, sign in ((x, -1.0), (y, 1.0)):
+            of = np.zeros(int(labels.max()) + 1, np.int32)
+            of[labels] = region
+            subset, price, members = background.groups.members(labels)
+            gain += np.bincount(of[subset], 0.5 * sign * price * members * members, k)
     return gain

@@ -21,16 +21,17 @@ from graphpart.partition.anytime_search.checkpoint import saved
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.local_search.greedy_joining import joined
-from graphpart.partition.problem import Labels, SetPartition, as_problem
+from graphpart.partition.local_search.limited import has_room, listed, packed
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.background import SMALL
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.labels import start_of
+from graphpart.partition.problem.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["better_start", "search"]
+__all__ = ["better_start", "search", "start_within"]
 
 PARAMETERS = SearchParameters()
 
@@ -93,6 +94,9 @@ def search(
     A background takes no memory for pairs, for any number of elements. Only multilevel moves consider subsets that
     attract an element by their background alone.
 
+    Groups and limits are obeyed by all strategies. If the number of clusters is limited, the strategies are annealing
+    and populations: with at most two clusters, they search for a maximum cut.
+
     Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each element and
     subset; for sparse problems the pairs as compressed rows, and O(n) for each thread. A thread that recombines two
     partitions also has the contracted problem, which is at most as large as the whole.
@@ -107,11 +111,11 @@ def search(
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     check_seed_and_threads(seed, threads)
-    p = _small_as_matrix(as_problem(problem, background=True))
+    p = _fitting(as_problem(problem, background=True, groups=True, limits=True))
     given = better_start(p, initial, checkpoint)
-    start = (joined(p, stopping) if p.background is None else p.must_join_classes()) if given is None else given
     contraction = Contraction(p)
-    q = _small_as_matrix(contraction.problem)
+    start = start_within(p, contraction, given, stopping)
+    q = _fitting(contraction.problem)
     labels = contraction.project(start)
     cut = cut_huge(q)  # such that tolerances and temperatures do not follow what nobody will pay
     if np.isfinite(cut.evaluate_labels(labels)):
@@ -129,8 +133,25 @@ def search(
     return saved(p, result, checkpoint, labels=False)
 
 
-def _small_as_matrix(p: SetPartition) -> SetPartition:
-    """The same problem, as a matrix if it is small and has a background."""
+def start_within(p: SetPartition, contraction: Contraction, given: Labels | None, stopping: Stopping) -> Labels:
+    """Where the search starts: given labels, or elements alone where they are cheap to join, or what joining makes.
+
+    If there are too many clusters then, elements are packed into as few as a problem allows.
+    """
+    if given is not None:
+        return given
+    if p.background is not None and has_room(p, contraction.sets):
+        return contraction.sets
+    start = joined(p, stopping)
+    if has_room(p, canonical(start)):
+        return start
+    return canonical(contraction.lift(packed(contraction.problem)))
+
+
+def _fitting(p: SetPartition) -> SetPartition:
+    """The same problem, as a matrix if it is small and has a background; as pairs if it limits clusters."""
+    if p.limits is not None:
+        return listed(p)
     return p.to_dense() if p.background is not None and p.n <= SMALL else p
 
 

@@ -1,6 +1,6 @@
 """The anytime search as one who takes part in a race with provers (see `graphpart.common.race`).
 
-As soon as a prover has made the problem smaller, the search goes on with what is left of it.
+As soon as a prover has made the problem notably smaller, the search goes on with what is left of it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = ["Searcher"]
 
 ROUNDS = 2  # of a turn without limit, at least
 WORK = 1e9  # nanoseconds of work of such a turn, after which it ends even if the last round has found something
+SMALLER = 0.8  # share of elements or pairs that is left, at most, for a new search, which has to learn anew what pays
 FEWEST = 30  # elements, below which the prover needs no help
 
 
@@ -103,8 +104,10 @@ class Searcher:
         """The portfolio, a new one if the problem has become smaller."""
         known = self._known()
         if known is not None and known.problem is not self._left.problem:
-            self._left, self._portfolio = known, None
-            self.done = known.problem.n < FEWEST
+            old, new = self._left.problem, known.problem
+            self.done = new.n < FEWEST
+            if new.n <= SMALLER * old.n or new.m <= SMALLER * old.m or self._portfolio is None:
+                self._left, self._portfolio = known, None
         elif known is not None and self._portfolio is not None:
             self._portfolio.take(known.labels)
         left = self._left

@@ -6,7 +6,8 @@ from each element to all that are near. Stars are sought among the neighbours of
 listed.
 
 A pair that is not listed is added when an inequality first uses it: it gets a number, after those of the listed pairs,
-and its capacity is the background. Memory is in proportion to the listed and the added pairs.
+and its capacity is the background. Memory is in proportion to the listed and the added pairs. Packing does not add a
+pair of a group at price inf: its capacity has no end.
 """
 
 import numpy as np
@@ -30,6 +31,8 @@ cdef class ImplicitPairs:
     starts, neighbours, pairs : compressed rows of the listed pairs, neighbours ascending, with the number of each pair
     beta : (k,), x, y : (n, k)
         The terms of the background; ``x[:, t]`` equals ``y[:, t]`` where ``single[t]``.
+    group_starts, group, count, price
+        The groups of each element; see `graphpart.partition.problem.groups`.
     most : int
         Pairs that are made, at most.
     """
@@ -42,16 +45,23 @@ cdef class ImplicitPairs:
     cdef const double[:, ::1] x
     cdef const double[:, ::1] y
     cdef const uint8_t[::1] single
+    cdef const offset_t[::1] group_starts
+    cdef const element_t[::1] group
+    cdef const offset_t[::1] count
+    cdef const double[::1] price
+    cdef bint grouped
     cdef offset_t* slots                # 1 + position among those that were made, 0 where there is none
     cdef Numbers keys                   # of those that were made
     cdef Reals left                     # what is left of their capacity
     cdef Packed packed
-    cdef Numbers terms, term_ends
+    cdef Numbers terms, term_ends, stars_found
     cdef bint failed
 
-    def __cinit__(self, starts, neighbours, pairs, m, beta, x, y, single, most):
+    def __cinit__(self, starts, neighbours, pairs, m, beta, x, y, single, group_starts, group, count, price, most):
         self.starts, self.neighbours, self.pairs, self.m = starts, neighbours, pairs, m
         self.beta, self.x, self.y, self.single = beta, x, y, single
+        self.group_starts, self.group, self.count, self.price = group_starts, group, count, price
+        self.grouped = len(price) > 0
         self.n, self.k, self.most = len(starts) - 1, len(beta), most
         self.mask = 1023
         self.slots = <offset_t*>calloc(self.mask + 1, sizeof(offset_t))
@@ -64,11 +74,16 @@ cdef class ImplicitPairs:
         free(self.left.items)
         free(self.terms.items)
         free(self.term_ends.items)
+        free(self.stars_found.items)
         packed_free(&self.packed)
 
     def made(self):
         """The keys ``a * n + b`` (a < b) of the pairs that were made, in the order of their numbers."""
         return array_of(self.keys.items, self.keys.size, np.int64)
+
+    def size(self):
+        """How many pairs were made."""
+        return self.keys.size
 
     def costs(self):
         """The background of the pairs that were made."""
@@ -89,6 +104,21 @@ cdef class ImplicitPairs:
                 total += self.beta[t] * (self.x[a, t] * self.x[b, t])
             else:
                 total += self.beta[t] * (self.x[a, t] * self.y[b, t] + self.y[a, t] * self.x[b, t])
+        return total + self.paid(a, b) if self.grouped else total
+
+    cdef inline double paid(self, element_t a, element_t b) noexcept nogil:
+        """What a pair pays for the groups that it shares."""
+        cdef double total = 0.0
+        cdef offset_t i = self.group_starts[a], j = self.group_starts[b]
+        while i < self.group_starts[a + 1] and j < self.group_starts[b + 1]:
+            if self.group[i] < self.group[j]:
+                i += 1
+            elif self.group[i] > self.group[j]:
+                j += 1
+            else:
+                total += self.price[self.group[i]] * <double>(self.count[i] * self.count[j])
+                i += 1
+                j += 1
         return total
 
     cdef inline offset_t listed(self, element_t a, element_t b) noexcept nogil:
@@ -124,7 +154,8 @@ cdef class ImplicitPairs:
             at = self.slot(self.key(a, b))
             if self.slots[at]:
                 return self.left.items[self.slots[at] - 1]
-        return self.background(a, b) if self.keys.size < self.most else 0.0
+        cdef double cost = self.background(a, b)
+        return cost if self.keys.size < self.most or cost == INFINITY else 0.0
 
     cdef offset_t number(self, element_t a, element_t b) noexcept nogil:
         """The number of a pair, which is made if there is none."""
@@ -154,8 +185,11 @@ cdef class ImplicitPairs:
 
     cdef inline void take(self, double* rest, element_t a, element_t b, double amount) noexcept nogil:
         """Take an amount from what is left of a pair, and write the pair down as a term."""
-        cdef offset_t e = self.number(a, b)
+        cdef offset_t e
         cdef double* left
+        if self.grouped and self.listed(a, b) < 0 and self.paid(a, b) == INFINITY:
+            return
+        e = self.number(a, b)
         if self.failed:
             return
         left = &rest[e] if e < self.m else &self.left.items[e - self.m]
@@ -167,26 +201,32 @@ cdef class ImplicitPairs:
             left[0] = max(left[0], 0.0)
         self.failed |= not add_number(&self.terms, e)
 
-    cdef inline void close(self, double amount) noexcept nogil:
+    cdef inline void close(self, double amount, bint star) noexcept nogil:
         packed_close(&self.packed, amount)
         self.failed |= self.packed.failed or not add_number(&self.term_ends, self.terms.size)
+        self.failed |= not add_number(&self.stars_found, star)
 
     def begin(self, const double[::1] left):
         """What is left of the pairs that were made, and no inequalities yet."""
         cdef Py_ssize_t i
         for i in range(self.keys.size):
             self.left.items[i] = left[i]
-        self.terms.size = self.term_ends.size = 0
+        self.terms.size = self.term_ends.size = self.stars_found.size = 0
         self._clear()
 
     cdef void _clear(self) noexcept nogil:
         self.packed.size = self.packed.ends.size = self.packed.amounts.size = 0
 
     def end(self):
-        """(starts, elements, ends of terms, numbers of the pairs that are terms, amounts) of the inequalities."""
+        """(starts, elements, ends of terms, numbers of the pairs that are terms, amounts, stars) of the inequalities.
+
+        `stars`: whether each is a star of at least three leaves, or else a cycle.
+        """
         starts, elements, amounts = packed_arrays(&self.packed)
         term_ends = array_of(self.term_ends.items, self.term_ends.size, np.int64)
-        return starts, elements, term_ends, array_of(self.terms.items, self.terms.size, np.int64), amounts
+        terms = array_of(self.terms.items, self.terms.size, np.int64)
+        stars = array_of(self.stars_found.items, self.stars_found.size, np.int64) > 0
+        return starts, elements, term_ends, terms, amounts, stars
 
     def stars(self, double[::1] rest, const double[::1] most_each, const element_t[::1] order, double threshold,
               Py_ssize_t least, Py_ssize_t largest, bint once, Stopping stopping):
@@ -252,7 +292,14 @@ cdef class ImplicitPairs:
                                 kept += 1
                         count, best = kept, next_best
                     if leaves < least:
-                        break
+                        if not self.grouped:
+                            break
+                        for j in range(around):     # its first leaf repels too few others
+                            if reach[j] == star[0]:
+                                around -= 1
+                                reach[j], numbers[j] = reach[around], numbers[around]
+                                break
+                        continue
                     if leaves == 2:     # as a cycle
                         packed_add(&self.packed, star[0])
                         packed_add(&self.packed, centre)
@@ -266,7 +313,7 @@ cdef class ImplicitPairs:
                         self.take(left, centre, star[i], amount)
                         for j in range(i):
                             self.take(left, star[i], star[j], amount)
-                    self.close(amount)
+                    self.close(amount, leaves > 2)
                 for j in range(self.starts[centre], self.starts[centre + 1]):
                     used[self.neighbours[j]] = 0
         if self.failed:
@@ -309,7 +356,7 @@ cdef class ImplicitPairs:
                                 c = parent[c]
                             packed_add(&self.packed, a)
                             self.take(left, a, b, amount)
-                            self.close(amount)
+                            self.close(amount, False)
                     if last >= reach:
                         continue
                     for i in range(self.starts[b], self.starts[b + 1]):
@@ -335,13 +382,15 @@ cdef class ImplicitPairs:
         return out_array
 
     cdef inline double at(self, const double* y, element_t a, element_t b) noexcept nogil:
-        """The variable of a pair; 0 if there is none."""
+        """The variable of a pair; if there is none, 0 if the pair repels, and else 1, which costs nothing."""
         cdef offset_t e = self.listed(a, b)
         cdef Py_ssize_t i
         if e >= 0:
             return y[e]
         i = self.slot(self.key(a, b))
-        return y[self.m + self.slots[i] - 1] if self.slots[i] else 0.0
+        if self.slots[i]:
+            return y[self.m + self.slots[i] - 1]
+        return 1.0 if self.grouped and not self.background(a, b) > 0 else 0.0
 
     def violated_stars(self, const double[::1] y, double tolerance, Py_ssize_t largest, Stopping stopping):
         """Stars whose inequality a point violates by more than `tolerance`: (starts, elements, violations).

@@ -3,12 +3,15 @@
 The algorithms are those of `cycle_packing` and `message_passing`. But the pairs that close stars and cycles are mostly
 not listed: the capacity of such a pair is its background, and the pair is added when an inequality first uses it. Only
 listed pairs attract. (If the background attracts, all of its negative terms are part of the bound, in the certificate.)
+A pair of a group at price inf has no end of capacity, so that it is not added.
 
-1. For each element, the star of this element and the elements that it attracts is packed, with half of the capacity of
-   each pair for the star at either end. If few neighbours of an element are neighbours of each other, this is already
-   the best bound that stars prove: for each element, half of (the number of its neighbours less one). 2. Stars and
-   cycles are packed into the capacity that is left: large stars first, then conflicted triangles, then longer cycles
-   along shortest paths. 3. Message passing redistributes capacities. Steps 2 and 3 take turns.
+0. Where a subset has at most one member of a group, group stars are packed first, and again after each round (see
+`group_stars`): the packing uses what they leave of the attraction. 1. For each element, the star of this element and
+the elements that it attracts is packed, with half of the capacity of each pair for the star at either end. If few
+neighbours of an element are neighbours of each other, this is already the best bound that stars prove: for each
+element, half of (the number of its neighbours less one). 2. Stars and cycles are packed into the capacity that is left:
+large stars first, then conflicted triangles, then longer cycles along shortest paths. 3. Message passing redistributes
+capacities. Steps 2 and 3 take turns.
 
 Memory is in proportion to the number of listed pairs: at most some times as many other pairs are added.
 """
@@ -16,6 +19,7 @@ Memory is in proportion to the number of listed pairs: at most some times as man
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +28,14 @@ from graphpart.kernels import _pairs
 from graphpart.partition.bounds import _packing
 from graphpart.partition.bounds._implicit_packing import ImplicitPairs
 from graphpart.partition.bounds.cycle_packing import STAGES, pack_pairs
+from graphpart.partition.bounds.group_stars import GroupStars
 from graphpart.partition.bounds.message_passing import ROUNDS
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.background import Background
 from graphpart.stopping import Stopping
 
-__all__ = ["ImplicitPacking", "pack_implicit", "pass_messages_implicit"]
+__all__ = ["ImplicitPacking", "memberships", "pack_implicit", "pass_messages_implicit"]
 
 Floats = NDArray[np.float64]
 LARGEST_STAR = 16  # leaves of a star
@@ -48,7 +54,9 @@ class ImplicitPacking:
     Attributes
     ----------
     rows : Inequalities
+        Stars and cycles.
     amounts : ndarray of float64, shape (k,)
+    group_stars : GroupStars or None
     pairs : ImplicitPairs
         The numbers of pairs: the listed pairs, in their order, then the added pairs.
     u, v, cost : ndarray, shape (m,)
@@ -65,8 +73,13 @@ class ImplicitPacking:
         x, y = (np.array([term[side] for term in terms]).reshape(len(terms), p.n).T.copy() for side in (0, 1))
         single = np.array([term[0] is term[1] for term in terms], np.uint8)
         self.pairs = ImplicitPairs(
-            starts, neighbours, numbers.astype(np.int64), m, p.background.beta, x, y, single, MADE * m + FEW
-        )
+            starts, neighbours, numbers.astype(np.int64), m, p.background.beta, x, y, single,
+            *memberships(p.background), MADE * m + FEW,
+        )  # fmt: skip
+        self.group_stars: GroupStars | None = None
+        groups = p.background.groups
+        if groups is not None and groups.is_hard:
+            self.group_stars = GroupStars(p.n, self.u, self.v, self.cost, groups)
         finite = np.abs(self.cost[self.cost < 0])
         self._mean = float(finite.mean()) if len(finite) else 0.0
         self.rows = Inequalities.none()
@@ -76,16 +89,43 @@ class ImplicitPacking:
     @property
     def value(self) -> float:
         """By how much the packing raises the bound."""
-        return float((self.amounts * self._worth()).sum())
+        packed = float((self.amounts * self._worth()).sum())
+        return packed if self.group_stars is None else packed + self.group_stars.value(np.maximum(-self.cost, 0.0))
+
+    @property
+    def proof(self) -> tuple[Inequalities, Floats]:
+        """All inequalities, and their multipliers."""
+        if self.group_stars is None:
+            return self.rows, self.amounts
+        rows, multipliers = self.group_stars.found()
+        return self.rows + rows, np.concatenate([self.amounts, multipliers])
+
+    def _capacity(self) -> Floats:
+        """What stars and cycles may use of each pair."""
+        capacity: Floats = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
+        if self.group_stars is not None:
+            attracts = np.flatnonzero(self.cost < 0)
+            capacity[attracts] = np.maximum(capacity[attracts] - self.group_stars.load[attracts], 0.0)
+        return capacity
+
+    def _load(self) -> Floats:
+        """What stars and cycles use of each pair."""
+        amounts = np.repeat(self.amounts, np.diff(self._ends))
+        return np.bincount(self._terms, amounts, len(self.cost) + self.pairs.size()).astype(np.float64)
+
+    def _pack_group_stars(self) -> None:
+        if self.group_stars is not None and len(self.group_stars):
+            left = np.maximum(-self.cost - self._load()[: len(self.cost)], 0.0)
+            self.group_stars.improve(left, self.stopping)
 
     def pack(self) -> float:
         """Pack stars and cycles into the capacity that is left; return the value gained."""
         if self.stopping.check(np.inf):
             return 0.0
         before = self.value
-        capacity = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
-        load = np.bincount(self._terms, np.repeat(self.amounts, np.diff(self._ends)), len(capacity))
-        left = np.maximum(capacity - load, 0.0)
+        self._pack_group_stars()
+        capacity = self._capacity()
+        left = np.maximum(capacity - self._load(), 0.0)
         left[left <= CRUMB * capacity] = 0.0
         m = len(self.cost)
         self.pairs.begin(left[m:])
@@ -100,9 +140,7 @@ class ImplicitPacking:
             self.pairs.stars(rest, capacity[:m], order, least, 3, LARGEST_STAR, False, self.stopping)
         self.pairs.stars(rest, capacity[:m], order, 0.0, 2, 2, False, self.stopping)
         self.pairs.cycles(rest, REACH, self.stopping)
-        starts, elements, term_ends, terms, amounts = self.pairs.end()
-        triangular = np.diff(starts) * (np.diff(starts) - 1) // 2 == np.diff(np.concatenate([[0], term_ends]))
-        stars = triangular & (np.diff(starts) > 3)
+        starts, elements, term_ends, terms, amounts, stars = self.pairs.end()
         found = Inequalities(
             np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)
         )
@@ -118,19 +156,19 @@ class ImplicitPacking:
 
     def share(self) -> None:
         """Redistribute capacities, if this raises the value."""
-        capacity = np.abs(np.concatenate([self.cost, self.pairs.costs()]))
         worth, shared = self._worth(), self.amounts.copy()
-        _packing.share(self._ends, self._terms, capacity, worth, shared, SWEEPS, self.stopping)
-        if float((shared * worth).sum()) > self.value:
+        _packing.share(self._ends, self._terms, self._capacity(), worth, shared, SWEEPS, self.stopping)
+        if float((shared * worth).sum()) > float((self.amounts * worth).sum()):
             self.amounts = shared
 
     def improve(self, rounds: int) -> Iterator[float]:
         """Message passing: redistribute and pack in turn, until this gains little; yields the gain of each round."""
         for _ in range(rounds):
-            if not len(self.amounts) or self.stopping.check(np.inf):
+            if not len(self.proof[1]) or self.stopping.check(np.inf):
                 break
             before = self.value
-            self.share()
+            if len(self.amounts):
+                self.share()
             self.pack()
             gained = self.value - before
             yield gained
@@ -150,11 +188,19 @@ class ImplicitPacking:
         return np.where(self.rows.kinds == TWO_PARTITION, np.diff(self.rows.starts) - 2, 1).astype(np.float64)
 
 
+def memberships(background: Background) -> tuple[Any, Any, Any, Any]:
+    """The arrays of the groups of a background, for kernels; empty without groups."""
+    groups = background.groups
+    if groups is None:
+        return np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0)
+    return groups.starts, groups.group, groups.count, groups.price
+
+
 def pack_implicit(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
     """The form of `cycle_packing.pack` for problems with a background."""
     packing = ImplicitPacking(p, stopping)
     packing.pack()
-    return packing.rows, packing.amounts
+    return packing.proof
 
 
 def pass_messages_implicit(p: SetPartition, stopping: Stopping, rounds: int = ROUNDS) -> tuple[Inequalities, Floats]:
@@ -163,4 +209,4 @@ def pass_messages_implicit(p: SetPartition, stopping: Stopping, rounds: int = RO
     packing.pack()
     for _ in packing.improve(rounds):
         pass
-    return packing.rows, packing.amounts
+    return packing.proof

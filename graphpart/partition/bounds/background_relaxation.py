@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.groups import group
+from graphpart.partition.bounds.assignment import assign
 from graphpart.partition.bounds.background_packing import FEW, LARGEST_STAR, MADE, ImplicitPacking
 from graphpart.partition.bounds.message_passing import ROUNDS
-from graphpart.partition.bounds.relaxation import Relaxation, most, tightened
+from graphpart.partition.bounds.relaxation import Relaxation, most, solve_relaxation, tightened
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, Inequalities
 from graphpart.partition.problem import SetPartition
 from graphpart.stopping import Stopping
@@ -41,11 +42,13 @@ class ImplicitRelaxation(Relaxation):
         keys = self.packing.pairs.made()[len(self.cost) - self.listed :]
         if len(keys):
             costs = self.packing.pairs.costs()[len(self.cost) - self.listed :]
+            cut = np.isinf(costs)
+            costs[cut] = 0.0
             self.u = np.concatenate([self.u, (keys // self.n).astype(np.int32)])
             self.v = np.concatenate([self.v, (keys % self.n).astype(np.int32)])
             self.cost = np.concatenate([self.cost, costs])
-            for name, value in (("lower", 0.0), ("upper", 1.0), ("y", 0.0)):
-                setattr(self, name, np.concatenate([getattr(self, name), np.full(len(keys), value)]))
+            for name, values in (("lower", np.zeros(len(keys))), ("upper", 1.0 - cut), ("y", np.zeros(len(keys)))):
+                setattr(self, name, np.concatenate([getattr(self, name), values]))
             self.rows.grow(len(self.cost))
         return numbers
 
@@ -56,6 +59,11 @@ class ImplicitRelaxation(Relaxation):
             np.where(stars, TWO_PARTITION, 0).astype(np.uint8), starts, elements, stars.astype(np.int32)
         )
         cycles = self._cycles(tolerance)
+        if self.packing.group_stars is not None:
+            by_group, more = self.packing.group_stars.violated(self.y, tolerance)
+            chosen = most(more, ADDED * self.listed)
+            cycles = cycles + by_group.take(chosen)
+            self.violation = max(self.violation, float(more.max(initial=0.0)))
         self.violation = max(self.violation, float(amounts.max(initial=0.0)))
         chosen = most(amounts, ADDED * self.listed)
         room = FEW + MADE * self.listed + self.listed - len(self.cost)  # pairs that may be made
@@ -70,11 +78,24 @@ class ImplicitRelaxation(Relaxation):
 
 
 def solve_implicit_relaxation(p: SetPartition, stopping: Stopping) -> tuple[Inequalities, Floats]:
-    """The form of `relaxation.solve_relaxation` for problems with a background."""
+    """The form of `relaxation.solve_relaxation` for problems with a background.
+
+    Components in which two groups have all elements are matchings, whose bound is found by itself (see `assignment`).
+    """
+    assigned = assign(p, stopping)
+    if assigned is not None:
+        if assigned.is_all:
+            return assigned.rows, assigned.multipliers
+        others = np.ones(p.n, bool)
+        others[assigned.elements] = False
+        rest = np.flatnonzero(others)
+        q = p.restrict(rest)  # of which no group may be left
+        rows, multipliers = (solve_relaxation if q.background is None else solve_implicit_relaxation)(q, stopping)
+        return assigned.rows + rows.renamed(rest), np.concatenate([assigned.multipliers, multipliers])
     packing = ImplicitPacking(p, stopping)
     packing.pack()
     for _ in packing.improve(ROUNDS):
         pass
     relaxation = ImplicitRelaxation(packing, stopping)
-    relaxation.start(packing.rows, packing.amounts)
+    relaxation.start(*packing.proof)
     return tightened(relaxation, stopping)

@@ -25,6 +25,7 @@ from graphpart.partition.bounds.relaxation import Relaxation, rounds_of
 from graphpart.partition.certificates.certificate import common_step, proven_bound
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.stopping import Stopping
 
 __all__ = ["Bounding", "BoundingParameters"]
@@ -73,7 +74,8 @@ class Bounding:
         self.bound, self.done, self.raised = bound, False, raised
         pairs = p.n * p.n // 2 if p.is_dense else p.m
         whole = self.parameters.packing * pairs + self.parameters.dense * p.n**3 * p.is_dense
-        self.needs = self._seconds = min(seconds, whole)
+        self.needs = min(seconds, whole)
+        self._packing = None if seconds == math.inf else max(2.0 * self.needs, 0.1)  # seconds: no clock without a limit
         if p.is_dense and self.parameters.least * pairs > seconds:
             self.done = True
         self._step = common_step(p)
@@ -100,21 +102,21 @@ class Bounding:
         p = self.p
         rows, amounts = Inequalities.none(), np.zeros(0)
         if p.background is None:
-            first = pack(p, stopping.child(seconds=max(2.0 * self._seconds, 0.1)))
+            first = pack(p, stopping.child(seconds=self._packing))
             for rows, amounts in rounds_of_messages(p, stopping, first=first):
                 self._prove(rows, amounts)
                 yield
-            used = int(np.count_nonzero(p.pairs()[2]))
+            used = pairs_with_cost(p)
         else:
-            packing = ImplicitPacking(p, stopping.child(seconds=max(2.0 * self._seconds, 0.1)))
+            packing = ImplicitPacking(p, stopping.child(seconds=self._packing))
             packing.pack()
             packing.stopping = stopping
-            self._prove(packing.rows, packing.amounts)
+            self._prove(*packing.proof)
             yield
             for _ in packing.improve(ROUNDS):
-                self._prove(packing.rows, packing.amounts)
+                self._prove(*packing.proof)
                 yield
-            rows, amounts, used = packing.rows, packing.amounts, p.m
+            (rows, amounts), used = packing.proof, p.m
         if used > self.parameters.relaxed:
             return
         relaxation = Relaxation(p, stopping) if p.background is None else ImplicitRelaxation(packing, stopping)

@@ -22,7 +22,7 @@ from graphpart.partition.certificates.certificate import Certificate, certify
 from graphpart.partition.certificates.inequalities import Inequalities
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.contraction import Contraction
-from graphpart.partition.problem.derived import in_fitting_unit
+from graphpart.partition.problem.derived import in_fitting_unit, pairs_with_cost
 from graphpart.stopping import Stopping, interruptible
 
 __all__ = ["BOUNDS", "lower_bound"]
@@ -39,7 +39,7 @@ SMALL = 60_000  # pairs with a cost, up to which "auto" solves the relaxation
 
 def _fitting(p: SetPartition, stopping: Stopping) -> Found:
     """For small problems a relaxation, which is semidefinite if the problem is dense; else message passing."""
-    used = int(np.count_nonzero(p.pairs()[2]))
+    used = pairs_with_cost(p)
     if used > SMALL:
         return message_passing.pass_messages(p, stopping)
     if relaxation.is_best_complete(p.n, used):
@@ -126,7 +126,7 @@ def lower_bound(
     >>> [lower_bound(p, method).bound for method in ("negative-sum", "cycle-packing")]
     [-5.0, -3.0]
     """
-    p = as_problem(problem, background=True)
+    p = as_problem(problem, background=True, groups=True, limits=True)
     method = find_name(method, BOUNDS, ALSO)
     stopping = Stopping(time_limit, None, None, callback)
     contraction = Contraction(p)

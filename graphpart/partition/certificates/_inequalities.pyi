@@ -25,3 +25,12 @@ def background_down(
     low: Floats,
     negative: Floats,
 ) -> None: ...
+def groups_down(
+    a: NDArray[np.int32],
+    b: NDArray[np.int32],
+    starts: Ints,
+    group: NDArray[np.int32],
+    count: Ints,
+    price: Floats,
+    low: Floats,
+) -> None: ...

@@ -12,6 +12,7 @@ cdef enum:
     WHEEL = 1
     TWO_PARTITION = 2
     GENERAL = 3
+    GROUP_STAR = 4
 
 cdef enum:
     LARGEST_COEFFICIENT = 1 << 24     # of the coefficients of a general 2-partition: sums of their squares fit 64 bits
@@ -49,6 +50,11 @@ def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[
                 terms[k] = length * (length - 1) // 2
                 rhs[k] = min(s, length - s)
                 if s < 1 or s >= length or length > 4096:
+                    bad = k
+            elif kinds[k] == GROUP_STAR:
+                terms[k] = length - 1
+                rhs[k] = 1
+                if length < 2 or s != 1:
                     bad = k
             elif kinds[k] == GENERAL:
                 if s < 2 or length != 2 * s or s > 4096:
@@ -111,6 +117,11 @@ def expand(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t
                     keys[at + 1] = key(elements[i], elements[i + 1 if i + 1 < last else first + 1], n)
                     signs[at + 1] = -1
                     at += 2
+            elif kinds[k] == GROUP_STAR:
+                for i in range(first + 1, last):
+                    keys[at] = key(elements[first], elements[i], n)
+                    signs[at] = 1
+                    at += 1
             elif kinds[k] == GENERAL:
                 last = first + splits[k]
                 for i in range(first, last):
@@ -236,3 +247,30 @@ def background_down(const element_t[::1] a, const element_t[::1] b, const double
                     if term < 0:
                         negative[i] = add_up(negative[i], term)
             low[i] = value
+
+
+def groups_down(const element_t[::1] a, const element_t[::1] b, const offset_t[::1] starts, const element_t[::1] group,
+                const offset_t[::1] count, const double[::1] price, double[::1] low):
+    """Add to `low` what pairs pay for the groups that both are members of, rounded down; inf for a group at price inf.
+
+    The groups of an element stand from ``starts[a]`` to ``starts[a + 1]``, in ascending order.
+    """
+    cdef Py_ssize_t e
+    cdef offset_t i, j
+    cdef double paid
+    with nogil:
+        for e in range(a.shape[0]):
+            i, j = starts[a[e]], starts[b[e]]
+            while i < starts[a[e] + 1] and j < starts[b[e] + 1]:
+                if group[i] == group[j]:
+                    if price[group[i]] == INFINITY:
+                        low[e] = INFINITY
+                        break
+                    paid = multiply_down(<double>count[i], <double>count[j])
+                    low[e] = add_down(low[e], multiply_down(price[group[i]], paid))
+                    i += 1
+                    j += 1
+                elif group[i] < group[j]:
+                    i += 1
+                else:
+                    j += 1

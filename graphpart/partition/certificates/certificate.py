@@ -31,9 +31,10 @@ from graphpart.common.steps import are_multiples, round_up, step_of
 from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
 from graphpart.partition.certificates import _inequalities, certificate_file
 from graphpart.partition.certificates.exact_check import exact_bound
-from graphpart.partition.certificates.inequalities import GENERAL, Inequalities
+from graphpart.partition.certificates.inequalities import GENERAL, GROUP_STAR, Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
 from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem.groups import Groups
 
 __all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound", "reduced_costs"]
 
@@ -105,7 +106,7 @@ class Certificate(Proof):
         -----
         O(n + m), plus the number of terms of the inequalities, which are sorted if pairs have to be found.
         """
-        p = as_problem(problem, background=True)
+        p = as_problem(problem, background=True, groups=True, limits=True)
         self._identify(seal_of(self), p.n, fingerprint(p))
         if exact:
             proven: float | Fraction = exact_bound(p, self)
@@ -204,6 +205,10 @@ def fingerprint(p: SetPartition) -> str:
             whole.update(np.array([beta, len(vectors)], "<f8").data)
             for vector in vectors:
                 whole.update(np.ascontiguousarray(vector, "<f8").data)
+        if (groups := p.background.groups) is not None:
+            arrays = groups.starts, groups.group, groups.count, groups.price
+            for array, kind in zip(arrays, ("<i8", "<i4", "<i8", "<f8"), strict=True):
+                whole.update(np.ascontiguousarray(array, kind).data)
     return whole.hexdigest()
 
 
@@ -265,6 +270,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
     if p.background is not None:
         weights = Weights(p, classes)
         low, named = _with_background(weights, keys, low, n, classes)
+    _check_group_stars(None if weights is None else weights.groups, inequalities, classes, n)
     later_keys: list[NDArray[np.int64]] = []
     later_values: list[Floats] = []
     constant = 0.0
@@ -304,6 +310,39 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
     if weights is not None:  # of all other pairs, the negative terms count
         parts += [weights.within, -math.nextafter(named, math.inf) if named else 0.0, weights.all_negative()]
     return low, parts
+
+
+def _check_group_stars(
+    groups: Groups | None, inequalities: Inequalities, classes: NDArray[np.int32] | None, n: int
+) -> None:
+    """Raise InvalidCertificate unless all leaves of each group star are members of one group at price inf.
+
+    If there are required joins, `groups` are those of the sets that these connect: each leaf stands for its set.
+    """
+    sizes = np.diff(inequalities.starts)
+    which = np.flatnonzero((inequalities.kinds == GROUP_STAR) & (sizes > 2))  # y <= 1 holds for any single pair
+    if not len(which):
+        return
+    sizes = sizes[which] - 1
+    star = np.repeat(np.arange(len(which)), sizes)
+    at = inequalities.starts[which][star] + 1 + np.arange(len(star)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    leaf = inequalities.elements[at]
+    shared = np.zeros(len(which), bool)
+    if groups is not None and len(leaf) and 0 <= leaf.min() <= leaf.max() < n:
+        leaf = leaf if classes is None else classes[leaf]
+        memberships = np.diff(groups.starts)[leaf]
+        star = np.repeat(star, memberships)
+        at = np.repeat(groups.starts[leaf], memberships)
+        at += np.arange(len(star)) - np.repeat(np.cumsum(memberships) - memberships, memberships)
+        group = groups.group[at]
+        hard = groups.hard[group]
+        keys, leaves = np.unique(star[hard] * len(groups) + group[hard], return_counts=True)
+        star = keys // len(groups)
+        shared[star[leaves == sizes[star]]] = True
+    if not shared.all():
+        bad = which[np.argmin(shared)]
+        some = inequalities.elements[inequalities.starts[bad] : inequalities.starts[bad + 1]].tolist()[:20]
+        raise InvalidCertificate(f"group star {bad} over {some}: expected members of one group at price inf")
 
 
 def _slots(keys: NDArray[np.int64], terms: NDArray[np.int64], n: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from graphpart.errors import InvalidCertificate
@@ -23,7 +23,7 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     Parameters
     ----------
     problem : SetPartition
-        Read through `n`, `pairs()`, `must_join` and the terms of its `background` only.
+        Read through `n`, `pairs()`, `must_join`, and the terms and groups of its `background` only.
     certificate : Certificate
         Read through `bound`, `step`, `n`, `cost`, `multipliers` and `inequalities` only.
     labels : sequence of n integers, optional
@@ -82,6 +82,8 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
         getattr(certificate.inequalities, name).tolist() for name in ("kinds", "starts", "elements", "splits")
     )
     multipliers = certificate.multipliers.tolist()
+    groups, price = _groups(problem)
+    members = _members(class_of, groups)
     general = []
     if not len(multipliers) == len(kinds) == len(splits) == len(starts) - 1:
         raise InvalidCertificate("arrays of different lengths")
@@ -100,11 +102,25 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             general.append((amount, [class_of[a] for a in some], numbers))
             bound -= amount * (sum(b * b for b in numbers) - abs(sum(numbers))) / 2
             continue
+        if (
+            kinds[k] == 4
+            and len(some) > 2
+            and not _share_a_group([members.get(class_of[a], {}) for a in some[1:]], price)
+        ):
+            raise InvalidCertificate(f"inequality {k} is over {some}: expected members of one group at price inf")
         for sign, a, b in _left(kinds[k], splits[k], [class_of[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
         bound -= amount * _right(kinds[k], splits[k], len(some))
     for pair, value in _general_terms(general):
         reduced[pair] += value
+    if groups:
+        bound += _paid(class_of, groups, price)
+        for a, b in list(reduced):
+            shared = [g for g in members.get(a, ()) if g in members.get(b, ())]
+            if any(price[g] == math.inf for g in shared):
+                cut.add((a, b))
+            else:
+                reduced[a, b] += sum((Fraction(price[g]) * members[a][g] * members[b][g] for g in shared), Fraction(0))
     terms = _background(problem)
     if terms:
         sums = [[_sums(class_of, weights) for weights in term[1:]] for term in terms]
@@ -117,7 +133,8 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
     bound += sum((r for pair, r in reduced.items() if r < 0 and pair not in cut), Fraction(0))
     if certificate.step:
         step = Fraction(certificate.step)
-        if any((Fraction(cost) / step).denominator != 1 for _, _, cost in _finite_pairs(problem)) or any(
+        prices = ((0, 0, paid) for paid in set(price) if paid != math.inf)
+        if any((Fraction(cost) / step).denominator != 1 for _, _, cost in chain(_finite_pairs(problem), prices)) or any(
             ((Fraction(x) * Fraction(y) * beta) / step).denominator != 1
             for beta, *weights in terms
             for x in _distinct(weights[0])
@@ -153,6 +170,8 @@ def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, in
         for i, a in enumerate(rim):
             yield 1, centre, a
             yield -1, a, rim[i - 1]
+    elif kind == 4:
+        yield from ((1, some[0], b) for b in some[1:])
     else:
         for i in range(len(some)):
             for j in range(i):
@@ -167,8 +186,11 @@ def _right(kind: int, split: int, size: int) -> int:
         return (size - 2) // 2
     if kind == 2 and 0 < split < size:
         return min(split, size - split)
+    if kind == 4 and size >= 2 and split == 1:
+        return 1
     raise InvalidCertificate(
-        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel or a (general) 2-partition"
+        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel, a group star or a "
+        "(general) 2-partition"
     )
 
 
@@ -195,6 +217,7 @@ def _exact_cost(problem: Any, labels: Sequence[int]) -> Fraction:
     if math.inf in inside:
         raise InvalidCertificate("the labels join a pair that must be cut")
     background = sum((_within(labels, term) for term in _background(problem)), Fraction(0))
+    background += _paid(labels, *_groups(problem))
     return sum(map(Fraction, inside), background)
 
 
@@ -206,6 +229,44 @@ def _background(problem: Any) -> list[tuple[Any, ...]]:
     if getattr(problem, "background", None) is None:
         return []
     return [(Fraction(beta), *(x.tolist() for x in weights)) for beta, *weights in problem.background.terms]
+
+
+def _groups(problem: Any) -> tuple[list[dict[int, int]], list[float]]:
+    """For each element, its groups and for how many members of each it stands; and the prices of groups."""
+    groups = getattr(getattr(problem, "background", None), "groups", None)
+    if groups is None:
+        return [], []
+    memberships = list(zip(groups.group.tolist(), groups.count.tolist(), strict=True))
+    return [dict(memberships[i:j]) for i, j in pairwise(groups.starts.tolist())], groups.price.tolist()
+
+
+def _share_a_group(memberships: Sequence[dict[int, int]], price: list[float]) -> bool:
+    """Whether elements with these memberships have one group at price inf in common."""
+    return any(price[g] == math.inf and all(g in others for others in memberships) for g in memberships[0])
+
+
+def _members(labels: Sequence[int], groups: list[dict[int, int]]) -> dict[int, dict[int, int]]:
+    """For each label, how many members of each group have it."""
+    members: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for a, mine in enumerate(groups):
+        for g, count in mine.items():
+            members[labels[a]][g] += count
+    return members
+
+
+def _paid(labels: Sequence[int], groups: list[dict[int, int]], price: list[float]) -> Fraction:
+    """What pairs of elements with the same label pay for the groups that they share."""
+    members = _members(labels, groups)
+    pairs: dict[int, int] = defaultdict(int)  # of members, twice each
+    for mine in members.values():
+        for g, count in mine.items():
+            pairs[g] += count * count
+    for mine in groups:
+        for g, count in mine.items():
+            pairs[g] -= count * count
+    if any(count and price[g] == math.inf for g, count in pairs.items()):
+        raise InvalidCertificate("the labels join two members of a group at price inf")
+    return sum((Fraction(price[g]) * count for g, count in pairs.items() if count), Fraction(0)) / 2
 
 
 def _distinct(weights: list[float]) -> list[Fraction]:

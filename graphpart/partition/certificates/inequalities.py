@@ -9,6 +9,9 @@ With ``y[a, b] = 1`` iff a and b are in the same subset:
   ``sum of y[w, vi] - sum of y[vi, v(i+1)] <= (k - 1) / 2`` (Chopra & Rao 1993).
 * **2-partition** of disjoint sets S and T:
   ``sum of y[s, t] - sum of y within S - sum of y within T <= min(|S|, |T|)`` (Grötschel & Wakabayashi 1990).
+* **group star** of an element a and members b1, ..., bk of one group of which a subset has at most one:
+  ``y[a, b1] + ... + y[a, bk] <= 1``. It is the 2-partition of {a} and these members, without the pairs that are cut.
+  For k = 1 no group is needed.
 * **general 2-partition** with an integer b[a] for each of some elements a: over all pairs, ``- sum of b[a1] b[a2] y[a1,
   a2] <= (sum of b[a]**2 - |sum of b[a]|) / 2``. Proof: for each subset, let s be the sum of its b. Then ``s**2 >=
   |s|``, and the sum of ``s**2`` over all subsets is the sum of ``b[a]**2`` over all elements plus twice the sum of
@@ -29,10 +32,10 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption
 from graphpart.partition.certificates import _inequalities
 
-__all__ = ["CYCLE", "GENERAL", "KINDS", "LARGEST_COEFFICIENT", "TWO_PARTITION", "WHEEL", "Inequalities"]
+__all__ = ["CYCLE", "GENERAL", "GROUP_STAR", "KINDS", "LARGEST_COEFFICIENT", "TWO_PARTITION", "WHEEL", "Inequalities"]
 
-KINDS = ("cycle", "odd-wheel", "2-partition", "general-2-partition")
-CYCLE, WHEEL, TWO_PARTITION, GENERAL = range(4)
+KINDS = ("cycle", "odd-wheel", "2-partition", "general-2-partition", "group-star")
+CYCLE, WHEEL, TWO_PARTITION, GENERAL, GROUP_STAR = range(5)
 LARGEST_COEFFICIENT = 1 << 24  # of the numbers of a general 2-partition, in absolute value
 
 
@@ -48,10 +51,11 @@ class Inequalities:
         The elements of inequality i are ``elements[starts[i]:starts[i + 1]]``.
     elements : ndarray of int32
         Cycle: in order, the closing pair being the last and the first. Odd wheel: the centre, then the cycle around it.
-        2-partition: S, then T. General 2-partition: the elements, then their numbers b, at most `LARGEST_COEFFICIENT`.
+        2-partition: S, then T. Group star: a, then the members. General 2-partition: the elements, then their numbers
+        b, at most `LARGEST_COEFFICIENT`.
     splits : ndarray of int32, shape (k,)
-        Number of elements before the second part: 0 for a cycle, 1 for an odd wheel, |S| for a 2-partition, all for a
-        general one.
+        Number of elements before the second part: 0 for a cycle, 1 for an odd wheel and a group star, |S| for a
+        2-partition, all for a general one.
     """
 
     kinds: NDArray[np.uint8] = field(repr=False)
@@ -147,7 +151,8 @@ class Inequalities:
         if bad >= 0:
             raise InvalidOption(
                 f"inequality {bad} over {self.elements[self.starts[bad] : self.starts[bad + 1]].tolist()[:20]}: "
-                f"expected a cycle, odd wheel or (general) 2-partition of different elements from 0 to {n - 1}"
+                "expected a cycle, odd wheel, group star or (general) 2-partition of different elements from 0 to "
+                f"{n - 1}"
             )
         ends = np.cumsum(counts)
         keys, signs = _inequalities.expand(self.kinds, self.starts, self.splits, self.elements, ends, n)

@@ -1,9 +1,9 @@
 """A background in certificates: lower bounds on the background of pairs, rounded downwards, without listing all pairs.
 
-The background between two sets of elements that required joins connect is computed from the sums of their weights. Each
-sum is an interval, whose ends are rounded outwards. The cost of all pairs that are in no inequality is at least the sum
-of all negative terms. This sum is computed from the sums of the positive and of the negative weights; it is 0 if the
-background repels.
+The background between two sets of elements that required joins connect is computed from the sums of their weights, and
+from how many members of each group they have. Each sum of weights is an interval, whose ends are rounded outwards. The
+cost of all pairs that are in no inequality is at least the sum of all negative terms. This sum is computed from the
+sums of the positive and of the negative weights; it is 0 if the background repels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from graphpart.common.groups import first_of
 from graphpart.common.steps import step_of
 from graphpart.partition.certificates import _inequalities
-from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem import SetPartition, _groups
 
 __all__ = ["Weights", "steps_of_background"]
 
@@ -47,12 +47,16 @@ class Weights:
         self.beta = p.background.beta
         self.single = np.array([x is y for x, y in p.background.vectors], np.uint8)
         first = np.arange(p.n) if classes is None else first_of(classes)
-        sides = [np.array([pair[side] for pair in p.background.vectors]).T[first] for side in (0, 1)]
+        shape = len(self.beta), p.n
+        sides = [np.array([pair[side] for pair in p.background.vectors]).reshape(shape).T[first] for side in (0, 1)]
         self.low = [np.ascontiguousarray(side) for side in sides]
         self.high = [side.copy() for side in self.low]
         self.within = 0.0
+        self.groups = p.background.groups
         if classes is not None:
             self._join(p, classes)
+            if self.groups is not None:
+                self.groups = self.groups.contract(classes, len(first))
 
     def _join(self, p: SetPartition, classes: Elements) -> None:
         """Sums of weights of sets with more than one element, in exact arithmetic."""
@@ -73,6 +77,10 @@ class Weights:
             for side in (0, 1):
                 for class_, value in sums[side].items():
                     self.low[side][class_, t], self.high[side][class_, t] = _down(value), -_down(-value)
+        if p.background.groups is not None:
+            paid = _groups.pairs_together(*p.background.groups.by_group, classes)
+            for g in np.flatnonzero(paid).tolist():  # no class has two members of a group at price inf
+                total += Fraction(float(p.background.groups.price[g])) * int(paid[g])
         self.within = _down(total)
 
     def lowest(self, a: NDArray[np.integer], b: NDArray[np.integer], start: Floats) -> tuple[Floats, float]:  # type: ignore[type-arg]
@@ -82,6 +90,11 @@ class Weights:
             a.astype(np.int32), b.astype(np.int32), self.beta, self.low[0], self.high[0], self.low[1], self.high[1],
             self.single, start, low, negative,
         )  # fmt: skip
+        if self.groups is not None:
+            _inequalities.groups_down(
+                a.astype(np.int32), b.astype(np.int32), self.groups.starts, self.groups.group, self.groups.count,
+                self.groups.price, low,
+            )  # fmt: skip
         return low, -float(_inequalities.sum_down(-negative, False))
 
     def all_negative(self) -> float:
@@ -140,4 +153,7 @@ def steps_of_background(p: SetPartition) -> Floats | None:
         if Fraction(float(product)) != product:
             return None
         steps.append(float(product))
+    if p.background.groups is not None:
+        price = np.unique(p.background.groups.price)
+        steps += price[np.isfinite(price)].tolist()
     return np.array(steps)

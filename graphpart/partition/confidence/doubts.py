@@ -19,12 +19,16 @@ from numpy.typing import NDArray
 
 from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
+from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
+from graphpart.partition.confidence.decisions import decisions_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
-from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.contraction import Contraction
+from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.explicit import without_background
+from graphpart.partition.problem.groups import Groups
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
 
@@ -33,7 +37,7 @@ __all__ = ["Doubts", "doubts"]
 METHODS = ("auto", "exact", "local-search")
 NAMES = np.array(["local search", "exact"])
 SLACK = 16  # times the tolerance of the problem, and at least the size of the largest cluster
-TABLES = ("pairs", "elements", "clusters")
+TABLES = ("pairs", "elements", "clusters", "decisions")
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,9 +46,18 @@ class Doubts:
 
     Attributes
     ----------
+    decisions : Columns
+        Pairs that one and the same change decides otherwise are one row: ``change`` ("join", "split", or "move" of one
+        element from a cluster to another), ``scope`` (what changes: "clusters" as a whole, one "element", or what is
+        best with the "pair" decided otherwise), ``left, right`` (of these pairs, the one that speaks most for the
+        change; the left element is the one that moves), their ``cost``, ``score`` (as given to the constructor, if not
+        as a cost), ``cluster, other`` (the cluster that it would join or move to, or -1), ``pairs`` (how many),
+        ``doubt``, ``chance`` (of the change, if it is this or that: 1 / (1 + 2**doubt); if the problem was made from
+        probabilities, with threshold 1/2), ``method``.
     pairs : Columns
         ``left, right`` (names), ``cost``, ``joined`` (bool), ``doubt``, ``method``: "exact", or "local search", where
-        the least cost with the pair decided otherwise may be lower.
+        the least cost with the pair decided otherwise may be lower. If the problem has groups, also ``price``: the part
+        of the cost that the pair pays for groups that it shares.
     elements : Columns
         ``element``, ``cluster``, ``to`` (the label of the cluster that it would move to, -1 for one of its own),
         ``doubt``, ``method``.
@@ -59,6 +72,7 @@ class Doubts:
         ``optimal`` if all pairs are exact, ``local_optimum`` if not, or why it ended early.
     """
 
+    decisions: Columns = field(repr=False)
     pairs: Columns = field(repr=False)
     elements: Columns = field(repr=False)
     clusters: Columns = field(repr=False)
@@ -66,15 +80,24 @@ class Doubts:
     gain: float
     status: Status
 
+    @property
+    def by_price(self) -> Columns:
+        """Pairs that are cut because of a finite price of a group: without it, joining them would cost no more."""
+        rows = self.pairs
+        mine = np.zeros(rows.rows, bool)
+        if "price" in rows:
+            mine = ~rows["joined"] & (rows["price"] > 0) & (rows["price"] < np.inf) & (rows["doubt"] <= rows["price"])
+        return Columns({name: array[mine] for name, array in rows.items()})
+
     def to_frame(self, table: str = "pairs", library: str | None = None) -> Any:
-        """A table, "pairs", "elements" or "clusters", as a data frame, see `Columns.to_frame`."""
+        """A table, "decisions", "pairs", "elements" or "clusters", as a data frame, see `Columns.to_frame`."""
         if table not in TABLES:
             raise InvalidOption(f"table is {table!r}: expected one of {', '.join(TABLES)}")
         return getattr(self, table).to_frame(library)
 
     def __repr__(self) -> str:
         exactly = int(np.count_nonzero(self.pairs["method"] == "exact"))
-        counts = ", ".join(f"{getattr(self, name).rows} {name}" for name in TABLES)
+        counts = ", ".join(f"{getattr(self, name).rows} {name}" for name in TABLES[:3])
         head = f"Doubts({counts}; {exactly} pairs exact)"
         if self.gain > 0:
             return f"{head}\n  a change lowers the cost by {self.gain:.6g}: solve again with initial=result"
@@ -82,7 +105,19 @@ class Doubts:
             return head
         row = {name: array[:1].tolist()[0] for name, array in self.pairs.items()}
         verb = "joined" if row["joined"] else "cut"
-        return f"{head}\n  least sure: {row['left']!r} and {row['right']!r} are {verb}, doubt {row['doubt']:.6g}"
+        lines = [head, f"least sure: {row['left']!r} and {row['right']!r} are {verb}, doubt {row['doubt']:.6g}"]
+        if (decided := self.by_price).rows:
+            row = {name: array[:1].tolist()[0] for name, array in decided.items()}
+            pair = f"{row['left']!r} and {row['right']!r}"
+            lines.append(f"the price of a group cuts {plural(decided.rows, 'pair')}, the least sure: {pair}")
+        return "\n  ".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the least sure decisions."""
+        title, _, more = repr(self).partition("\n")
+        kept = [k for k in self.decisions if k not in ("pairs", "method")]
+        table = Columns({k: self.decisions[k] for k in kept})
+        return html_of(title, {"note": more.strip()} if more else {}, kept, table._first())
 
 
 def doubts(
@@ -149,7 +184,9 @@ def doubts(
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
-    p = without_background(problem, "doubts")
+    given = as_problem(problem, background=True, groups=True)
+    p = without_background(given, "doubts")
+    origin = getattr(problem, "origin", None)
     if method not in METHODS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
     names, labels = p.nodes, p.labels(result)
@@ -164,7 +201,7 @@ def doubts(
     if method == "exact" or (method == "auto" and time_limit is not None):
         _solve_others(q, inner, found, _keys_of(p, asked, contraction.sets, q.n), stopping)
     stopping.reraise()
-    return _tables(p, contraction, names, result, labels, found, asked, stopping)
+    return _tables(p, contraction, names, result, labels, found, asked, given.groups, stopping, origin)
 
 
 # ------------------------------------------------------------------------------------------------------ pairs asked for
@@ -193,12 +230,7 @@ def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
 
 def _keys_of(p: SetPartition, asked: NDArray[np.int32] | None, classes: Labels, n: int) -> NDArray[np.int64] | None:
     """The requested pairs, as keys of pairs of classes."""
-    return None if asked is None else _keys(classes[asked[:, 0]], classes[asked[:, 1]], n)
-
-
-def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys
+    return None if asked is None else keys_of_pairs(classes[asked[:, 0]], classes[asked[:, 1]], n)
 
 
 # ----------------------------------------------------------------------------------------------------- branch and cut
@@ -211,7 +243,7 @@ def _solve_others(
     u, v, cost = q.pairs()
     left = ~found.pairs_exact & (cost < np.inf)
     if asked is not None:
-        left &= np.isin(_keys(u, v, q.n), asked)
+        left &= np.isin(keys_of_pairs(u, v, q.n), asked)
     component = q.components()
     parts: dict[int, tuple[NDArray[np.int64], SetPartition, Labels, float]] = {}
     at = np.flatnonzero(left)
@@ -257,7 +289,9 @@ def _tables(
     labels: Labels,
     found: Changes,
     asked: NDArray[np.int32] | None,
+    groups: Groups | None,
     stopping: Stopping,
+    origin: Any,
 ) -> Doubts:
     q, sets = contraction.problem, contraction.sets
     shown = _shown_labels(names, result, labels)
@@ -265,22 +299,26 @@ def _tables(
     slack = p.tolerance * max(SLACK, int(sizes.max(initial=0)))
     u, v, cost = p.pairs()
     if asked is not None:
-        some = np.isin(_keys(u, v, p.n), _keys(asked[:, 0], asked[:, 1], p.n))
+        some = np.isin(keys_of_pairs(u, v, p.n), keys_of_pairs(asked[:, 0], asked[:, 1], p.n))
         u, v, cost = u[some], v[some], cost[some]
     rises, exactly = _of_pairs(q, sets[u], sets[v], found)
     rises = _cleared(rises, slack)
     exactly |= np.isinf(rises)
     order = np.argsort(rises, kind="stable")
     u, v = u[order], v[order]
-    pairs = Columns(
-        {
-            "left": named(names, u),
-            "right": named(names, v),
-            "cost": cost[order],
-            "joined": labels[u] == labels[v],
-            "doubt": rises[order],
-            "method": NAMES[exactly[order].astype(np.intp)],
-        }
+    columns = {
+        "left": named(names, u),
+        "right": named(names, v),
+        "cost": cost[order],
+        "joined": labels[u] == labels[v],
+        "doubt": rises[order],
+        "method": NAMES[exactly[order].astype(np.intp)],
+    }
+    if groups is not None:
+        columns["price"] = groups.of_pairs(u, v)
+    pairs = Columns(columns)
+    decisions = decisions_of(
+        u, v, cost[order], rises[order], exactly[order], labels, sets, found, slack, names, shown, origin
     )
     moves = _cleared(found.elements, slack)[sets]
     to = np.append(shown, -1)[found.to[sets]]  # -1 stays -1
@@ -298,7 +336,7 @@ def _tables(
     least = min(least, float(rises.min(initial=0.0)), float(moves.min(initial=0.0)))
     gain = max(found.gain if found.gain > slack else 0.0, -least)
     status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
-    return Doubts(pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status)
+    return Doubts(decisions, pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status)
 
 
 def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -306,7 +344,7 @@ def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[ND
     rises, exactly = np.full(len(a), np.inf), np.ones(len(a), bool)
     apart = a != b
     qu, qv, _ = q.pairs()
-    at = np.searchsorted(_keys(qu, qv, q.n), _keys(a[apart], b[apart], q.n))
+    at = np.searchsorted(keys_of_pairs(qu, qv, q.n), keys_of_pairs(a[apart], b[apart], q.n))
     rises[apart], exactly[apart] = found.pairs[at], found.pairs_exact[at]
     return rises, exactly
 

@@ -3,4 +3,6 @@ from typing import Any
 from graphpart.partition.problem import Labels
 from graphpart.stopping import Stopping
 
-def enumerate_partitions(matrix: Any, tolerance: float, stopping: Stopping) -> Labels: ...
+def enumerate_partitions(
+    matrix: Any, tolerance: float, stopping: Stopping, weight: Any, most_elements: int, least: int, most: int
+) -> Labels | None: ...

@@ -4,11 +4,15 @@ Element t joins one of the k subsets of the elements before it, or opens subset 
 the kernel keeps ``between[a, U]``, the cost between them. A node is cut off if no completion can beat the best leaf:
 
     cost so far + sum over free a of min(0, min over U of between[a, U]) + sum over free pairs of min(0, c)
+
+Subsets hold at most a given number of elements (an element may stand for several), and a node is cut off if it has too
+many subsets, or if the free elements are too few for those that are missing.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from graphpart.kernels.types cimport cost_t, element_t
@@ -20,6 +24,9 @@ cdef enum:
 
 cdef struct Search:
     int n
+    int64_t most_elements, least, most         # in a subset; subsets
+    int64_t weight[LARGEST]                    # for how many elements each stands
+    int64_t size[LARGEST]                      # of each subset
     double tolerance
     double best                                # cost of the best leaf
     double cost[LARGEST][LARGEST]
@@ -29,11 +36,20 @@ cdef struct Search:
     element_t best_label[LARGEST]
 
 
-def enumerate_partitions(const cost_t[:, ::1] matrix, double tolerance, Stopping stopping):
-    """Labels of a cheapest partition for n <= 14; of partitions that tie, the lexicographically first.
+def enumerate_partitions(
+    const cost_t[:, ::1] matrix,
+    double tolerance,
+    Stopping stopping,
+    const int64_t[::1] weight,
+    int64_t most_elements,
+    int64_t least,
+    int64_t most,
+):
+    """Labels of a cheapest partition for n <= 14; of partitions that tie, the lexicographically first. None: no one fits.
 
     A partition counts as cheaper if its cost is lower by more than `tolerance`. When stopped early, the labels of the
-    best partition seen; the first one is {all elements}, or as close to it as required cuts allow.
+    best partition seen, or None; the first one is {all elements}, or as close to it as required cuts allow. Elements
+    stand for `weight` elements; a subset holds at most `most_elements`, and there are `least` to `most` subsets.
     """
     cdef int n = <int>matrix.shape[0], a, b
     if n > LARGEST:
@@ -41,11 +57,12 @@ def enumerate_partitions(const cost_t[:, ::1] matrix, double tolerance, Stopping
     cdef Search s
     s.n = n
     s.tolerance = tolerance
+    s.most_elements, s.least, s.most = most_elements, least, most
     s.best = INFINITY
     s.free_pairs[n] = 0.0
     for a in range(n - 1, -1, -1):
         s.free_pairs[a] = s.free_pairs[a + 1]
-        s.best_label[a] = a
+        s.weight[a], s.size[a] = weight[a], 0
         for b in range(n):
             s.cost[a][b] = matrix[a, b]
             s.between[a][b] = 0.0
@@ -56,9 +73,9 @@ def enumerate_partitions(const cost_t[:, ::1] matrix, double tolerance, Stopping
     with nogil:
         if n > 0:
             place(&s, 0, 0, 0.0, stopping)
-        for a in range(n):
+        for a in range(n if s.best < INFINITY else 0):
             out[a] = s.best_label[a]
-    return labels
+    return labels if s.best < INFINITY or not n else None
 
 
 cdef bint place(Search* s, int t, int k, double cost, Stopping stopping) noexcept nogil:
@@ -67,6 +84,10 @@ cdef bint place(Search* s, int t, int k, double cost, Stopping stopping) noexcep
     cdef double total, bound, x, least
     cdef double saved[LARGEST]
     for U in range(k + 1):
+        if s.size[U] + s.weight[t] > s.most_elements or (U == k and k == s.most):
+            continue
+        if k + (U == k) + s.n - 1 - t < s.least:
+            continue
         if U < k:
             total = cost + s.between[t][U]
             if total == INFINITY:
@@ -90,8 +111,10 @@ cdef bint place(Search* s, int t, int k, double cost, Stopping stopping) noexcep
             bound += least
         if bound < s.best - s.tolerance or s.best == INFINITY:
             s.label[t] = U
+            s.size[U] += s.weight[t]
             if stopping.tick(s.best) or place(s, t + 1, max(k, U + 1), total, stopping):
                 return True
+            s.size[U] -= s.weight[t]
         for a in range(t + 1, s.n):
             s.between[a][U] = saved[a]
     return False

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.methods import ENUMERATED_ELEMENTS
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration import _brute_force
@@ -21,6 +21,8 @@ from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge, matrix_of
 from graphpart.partition.problem.finish import finish
+from graphpart.partition.problem.limits import Limits
+from graphpart.partition.problem.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -59,6 +61,8 @@ def brute_force(
     ------
     InvalidProblem
         If there are too many elements.
+    InfeasibleProblem
+        If no partition satisfies what is required.
 
     Notes
     -----
@@ -72,7 +76,7 @@ def brute_force(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem, background=True)
+    p = as_problem(problem, background=True, groups=True, limits=True)
     classes = p.must_join_classes()
     elements = int(classes.max(initial=-1)) + 1
     if elements > ENUMERATED_ELEMENTS:
@@ -92,8 +96,28 @@ def brute_force(
 
 
 def enumerated(p: SetPartition, stopping: Stopping) -> Labels:
-    """An optimal partition of a problem without required joins, of at most 14 elements; any one if stopped."""
+    """An optimal partition of a problem without required joins, of at most 14 elements; any one if stopped.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If no partition satisfies what is required.
+    """
     q = cut_huge(p)
-    if stopping.check(np.inf):
-        return np.arange(p.n, dtype=np.int32)
-    return _brute_force.enumerate_partitions(matrix_of(q), q.tolerance, stopping)
+    found: Labels | None = None
+    if not stopping.check(np.inf):
+        limits = p.limits or Limits()
+        weight = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
+        most_elements = int(weight.sum()) if limits.max_size is None else limits.max_size
+        most = p.n if limits.most is None else limits.most
+        matrix = matrix_of(q)
+        found = _brute_force.enumerate_partitions(
+            matrix, q.tolerance, stopping, weight, most_elements, min(limits.least, most), most
+        )
+        if found is None and stopping.reason is None:
+            limited = "" if p.limits is None else f": {limits}"
+            raise InfeasibleProblem(f"no partition satisfies what is required{limited}")
+    if found is None:
+        alone = np.arange(p.n, dtype=np.int32)
+        return alone if p.limits is None else start_of(p, alone)
+    return found

@@ -19,8 +19,8 @@ better by that.
 
 The roots of all components come first, then what is left of each, so that no small one takes the time of all others.
 
-All of it is one sequence of steps, which pauses after each round of a relaxation and each region; so others can search
-in turn with it (see `graphpart.common.race`), and what they find, it takes over.
+The proof is one sequence of steps, which pauses after each round of a relaxation and after each region. So others can
+search in turn with it (see `graphpart.common.race`), and it takes over the partitions that they find.
 
 1 and 4 stand here, the rest in `tree`. A line per second goes to the logger ``graphpart.partition.exact``, at level
 INFO.
@@ -37,7 +37,7 @@ import numpy as np
 
 from graphpart.common.groups import first_of
 from graphpart.partition.bounds.trivial_bound import lowered
-from graphpart.partition.exact_solvers.tree import Tree, Work
+from graphpart.partition.exact_solvers.tree import Tree, TreeParameters, Work
 from graphpart.partition.local_search.greedy_joining import join
 from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
@@ -45,7 +45,7 @@ from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pair
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.blocks import glued, split_at_articulations
 from graphpart.partition.problem.components import Part, split
-from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit
+from graphpart.partition.problem.derived import connected, cut_huge, in_fitting_unit, pairs_with_cost
 from graphpart.partition.reduction.persistency import PartitionReduction, reduced
 from graphpart.stopping import Stopping
 
@@ -57,11 +57,11 @@ LOGGER = logging.getLogger("graphpart.partition.exact")
 
 
 class Smaller(NamedTuple):
-    """What is left of a problem to decide: better partitions of the problem are partitions of it."""
+    """What is left of a problem to decide. Each better partition of the problem is a partition of what is left."""
 
     problem: SetPartition
-    constant: float  #: what its partitions cost more in the problem
-    labels: Labels  #: the best one known
+    constant: float  #: added to the cost of a partition of it, this is the cost in the whole problem
+    labels: Labels  #: its best partition known
     lift: Callable[[Labels], Labels]  #: to labels of the problem
 
 
@@ -82,6 +82,7 @@ class BranchAndCut:
         For HiGHS.
     raised : callable, optional
         Called with the bound whenever it is better.
+    parameters : TreeParameters, optional
 
     Attributes
     ----------
@@ -100,7 +101,9 @@ class BranchAndCut:
         improved: bool = False,
         threads: int = 1,
         raised: Callable[[float], None] | None = None,
+        parameters: TreeParameters | None = None,
     ) -> None:
+        self.parameters = parameters or TreeParameters()
         self.p, self.labels, self.cost, self.improved = p, labels, p.evaluate_labels(labels), improved
         self.threads, self.raised = threads, raised
         self.bound, self.done, self.work = bound, False, Work()
@@ -113,7 +116,7 @@ class BranchAndCut:
     @staticmethod
     def needed(p: SetPartition) -> float:
         """Seconds until the first relaxation of a problem stands, about."""
-        return SLOWEST * p.m
+        return SLOWEST * pairs_with_cost(p)
 
     def offer(self, labels: Labels, cost: float) -> None:
         """Take over a better partition."""
@@ -135,14 +138,14 @@ class BranchAndCut:
 
     @property
     def smaller(self) -> Smaller | None:
-        """What is left to decide, once the problem is reduced."""
+        """What is left to decide; None before the problem is reduced."""
         if self._search is None or self._small is None or self._search.unit != 1.0:
             return None
         small, inner = self._small, self._search.smaller()
         return inner._replace(lift=lambda labels: small.lift(inner.lift(labels)))
 
     def open_elements(self) -> Labels:
-        """Elements of what is not proven."""
+        """The elements of all blocks that are not proven."""
         if self._search is None or self._small is None:
             return np.arange(self.p.n, dtype=np.int32)
         is_open = np.zeros(self._search.p.n, bool)
@@ -177,7 +180,9 @@ class BranchAndCut:
                 search.log()
             return stopping.check(search.cost)
 
-        self._search = search = Search(q, labels, apart, self.threads, small.constant, 2.0**exponent, told, ends)
+        self._search = search = Search(
+            q, labels, apart, self.threads, small.constant, 2.0**exponent, told, ends, parameters=self.parameters
+        )
         search.work = self.work
         self.allowance = search.allowance
         yield
@@ -204,10 +209,10 @@ def _first(labels: Labels) -> Labels:
 def _start_of(
     q: SetPartition, labels: Labels, small: PartitionReduction, cost: float | None, stopping: Stopping
 ) -> Labels:
-    """A partition of the smaller problem, from what labels say of one element of each set, improved by local search.
+    """A partition of the smaller problem to start from, improved by local search.
 
-    Labels that had been improved before, and had this `cost`, are only improved again if they do not agree with the one
-    optimal partition that the smaller problem keeps.
+    Each set of joined elements takes the label of its first element. If local search has improved the labels before,
+    to this `cost`, and the reduction makes them no worse, they are not improved again.
     """
     given = canonical(labels[_first(small.persistency.labels)]) if q.n else np.zeros(0, np.int32)
     paid = q.evaluate_labels(given)
@@ -237,6 +242,7 @@ class Search:
         Whether the run has to end.
     allowance : float
         By how much less a partition may cost than a proven one.
+    parameters : TreeParameters
     """
 
     def __init__(
@@ -250,8 +256,10 @@ class Search:
         told: Callable[[Search, bool], None],
         ends: Callable[[Search], bool],
         allowance: float = math.inf,
+        *,
+        parameters: TreeParameters,
     ) -> None:
-        self.p, self.stopping, self.threads = p, stopping, threads
+        self.p, self.stopping, self.threads, self.parameters = p, stopping, threads, parameters
         self.constant, self.unit, self._told, self._ends = constant, unit, told, ends
         self.work = Work()
         self._parts: list[Part] = []
@@ -304,7 +312,7 @@ class Search:
                 yield elements.astype(np.int32)
 
     def smaller(self) -> Smaller:
-        """What is left to decide: if that is in one tree, what is left of this one."""
+        """What is left to decide. If only one tree is not proven: what is left of this tree."""
         left = [k for k, tree in enumerate(self._trees) if not tree.proven]
         rest = self._trees[left[0]].rest if len(left) == 1 else None
         inner = rest.smaller if isinstance(rest, Rest) and self.unit == 1.0 else None
@@ -315,7 +323,7 @@ class Search:
         return inner._replace(constant=constant, lift=lambda labels: self._glued({k: lift(labels)}))
 
     def _glued(self, other: dict[int, Labels]) -> Labels:
-        """The best labels of all trees, or other ones of some."""
+        """The best labels of all trees; those in `other` replace the labels of their tree."""
         found = [(elements, other.get(k, self._trees[k].labels)) for k, (elements, _) in enumerate(self._parts)]
         return glued(self.p.n, found)
 
@@ -325,7 +333,7 @@ class Search:
 
     def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
         """Labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
-        one = BranchAndCut(p, labels)
+        one = BranchAndCut(p, labels, parameters=self.parameters)
         one.run(self.stopping.child(seconds=seconds, plus=math.inf), None)
         # Optimal up to the allowance; twice, for what rounding adds.
         return one.labels, one.bound - 2 * one.allowance, one.bound >= one.cost
@@ -354,7 +362,7 @@ class Search:
 
 
 class Rest:
-    """What is left of the problem of one tree: counted as work of the whole, its cost and bound those of the tree."""
+    """What is left of the problem of one tree. Its work counts for the whole, its cost and bound for the tree."""
 
     def __init__(self, whole: Search, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> None:
         self._whole, self._tree, self._p, self._labels, self._merged = whole, tree, p, labels, merged
@@ -392,7 +400,7 @@ class Rest:
 
         self._search = Search(
             small.problem, labels, whole.stopping, whole.threads, constant, 1.0, told, lambda _: whole.ends(),
-            tree.allowance or math.inf,
+            tree.allowance or math.inf, parameters=whole.parameters,
         )  # fmt: skip
         self._search.work = whole.work
         yield from self._search.steps()

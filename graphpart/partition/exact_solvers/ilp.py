@@ -14,6 +14,10 @@ each from the partition that local search finds.
   together exceed the cost of the best partition known, no better partition has this pair the other way: it is fixed.
   A component in which few pairs have a cost has variables for these only, and the inequalities of its cycles; no
   variable is introduced for pairs without cost.
+
+Where sizes are limited, all pairs are variables, and for each element a the sum of y[a,b] is at most the largest size
+less one. Where the number of subsets is limited, r[a] = 1 says that a is the first element of its subset: r[a] >= 1 -
+sum of y[a,b] over b < a, and r[a] <= 1 - y[a,b] for each b < a. The sum of r is the number of subsets.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from numpy.typing import NDArray
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.groups import first_of
 from graphpart.common.local_search import improved
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.greedy_joining import join, joined
@@ -41,7 +45,7 @@ from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge, matrix_of
 from graphpart.partition.problem.explicit import without_background
 from graphpart.partition.problem.finish import finish
-from graphpart.partition.problem.labels import start_of
+from graphpart.partition.problem.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping, interruptible
 
@@ -108,6 +112,8 @@ def ilp(
         If there is no such formulation, solver or option of the solver.
     InvalidProblem
         If a component is too large for the full formulation.
+    InfeasibleProblem
+        If no partition satisfies what is required.
     SolverError, MissingDependency
         If the solver is not installed, or failed.
 
@@ -137,28 +143,36 @@ def ilp(
         raise InvalidProblem(
             f"a component has {largest} elements: the full formulation takes at most {LARGEST_FULL}; use cutting-plane"
         )
-    first = joined(p, stopping) if initial is None else start_of(p, initial)
-    start, known = improved(
-        first, p.evaluate_labels, lambda labels, _: fixed_point(p, labels, improve_by_sequences, stopping), stopping
-    )
+    try:
+        first = joined(p, stopping) if initial is None else start_of(p, initial)
+    except InfeasibleProblem:
+        first = contraction.sets
+    start, known = first, p.evaluate_labels(first)
+    if math.isfinite(known) or p.limits is None:
+        start, known = improved(
+            first, p.evaluate_labels, lambda labels, _: fixed_point(p, labels, improve_by_sequences, stopping), stopping
+        )
     inner_start = contraction.project(start)
-    if not math.isfinite(q.evaluate_labels(inner_start)):
+    if p.limits is None and not math.isfinite(q.evaluate_labels(inner_start)):
         inner = stopping.child(plus=math.inf)
         inner_start = fixed_point(q, join(q, q.must_join_classes(), inner), improve_by_sequences, inner)
     cost, done = contraction.constant + q.evaluate_labels(inner_start), []
     labels = inner_start.astype(np.int64)
     for elements, part in sorted(parts, key=lambda one: one[1].n):  # what is small is proven even in little time
         component = Component(part, canonical(inner_start[elements]), chosen, stopping, formulation == "full")
-        before = component.cost
+        others = cost - component.cost if math.isfinite(cost) else 0.0  # without a start there is one component only
         try:
-            component.run(cost - before)
+            component.run(others)
         except KeyboardInterrupt:  # while a program was written, not while a solver ran
             stopping.stop(Status.INTERRUPTED)
-        cost += component.cost - before
+        cost = others + component.cost
         stopping.record(cost)
         # Labels that no other component has: the first element of each subset, shifted.
         labels[elements] = q.n + elements[first_of(component.labels)][component.labels]
         done.append(component)
+    if not math.isfinite(cost) and p.limits is not None:
+        why = "satisfies" if all(component.infeasible for component in done) else "was found that satisfies"
+        raise InfeasibleProblem(f"no partition {why} what is required: {p.limits}")
     return _result(p, contraction.lift(canonical(labels)), (start, known), stopping, done, chosen.name)
 
 
@@ -209,15 +223,22 @@ class Component:
         self.u, self.v, cost = p.pairs()
         used = cost != 0
         self.complete = full or np.count_nonzero(used) >= COMPLETE_FROM * (p.n * (p.n - 1) // 2)
+        self.complete |= p.limits is not None
+        self.infeasible = False
         if self.complete and not p.is_dense:
             matrix = matrix_of(p)
             self.u, self.v = (index.astype(np.int32) for index in np.triu_indices(p.n, 1))
             cost = matrix[self.u, self.v]
         elif not self.complete:
             self.u, self.v, cost = self.u[used], self.v[used], cost[used]
-        cut = cost == np.inf
-        self.program = Program(np.where(cut, 0.0, cost), solver)
+        cut = np.flatnonzero(cost == np.inf)
+        cost = np.where(np.isinf(cost), 0.0, cost)
+        firsts = p.n if p.limits is not None and p.limits.number else 0
+        self.program = Program(np.concatenate([cost, np.zeros(firsts)]), solver)
         self.program.upper[cut] = 0.0
+        if p.limits is not None:
+            self.program.add_rows(*limit_rows(p, self.u, self.v))
+        self.always = self.program.rows  # which are never dropped
         self.bound = trivial_bound(p)
         self.resolution = self.program.step / 2 or RESOLUTION * float(np.abs(self.program.costs).max(initial=0.0))
 
@@ -233,7 +254,8 @@ class Component:
         if self.full:
             from graphpart.partition.exact_solvers.separation import all_triangles
 
-            self._add(all_triangles(self.p.n))
+            matrix, rhs = all_triangles(self.p.n)
+            self._add((widened(matrix, len(self.program.costs)), rhs))
             for relaxed in (True, False):  # the relaxation for its bound and to fix pairs
                 if not self.proven and self._solve(others, relaxed) is None:
                     return
@@ -254,14 +276,18 @@ class Component:
             y = solution
             if relaxed:
                 stalled = stalled + 1 if gap - (self.cost - self.bound) < LITTLE * gap else 0
-                self.program.keep_rows(self.program.slack(y) < SLACK)
+                kept = self.program.slack(y) < SLACK
+                kept[: self.always] = True
+                self.program.keep_rows(kept)
 
     def _violated(self, y: Floats) -> Rows:
         from graphpart.partition.exact_solvers.separation import violated_cycles, violated_triangles
 
+        pairs, y = len(y), y[: len(self.u)]
         limit = ROWS_PER_PAIR * len(y) + 100
         if self.complete:
-            return violated_triangles(y, self.p.n, limit, VIOLATED)
+            matrix, rhs = violated_triangles(y, self.p.n, limit, VIOLATED)
+            return (widened(matrix, pairs), rhs) if pairs > len(y) else (matrix, rhs)
         return violated_cycles(y, self.u, self.v, self.p.n, limit, VIOLATED)
 
     def _add(self, rows: Rows) -> bool:
@@ -274,7 +300,13 @@ class Component:
     def _solve(self, others: float, relaxed: bool) -> Floats | None:
         """One round; None if it gave no solution to go on with."""
         known = (self.labels[self.u] == self.labels[self.v]).astype(np.float64)
-        answer = self.program.solve(self.stopping, others + self.cost, relaxed, None if relaxed else known)
+        if len(self.program.costs) > len(known):
+            firsts = np.zeros(self.p.n)
+            firsts[first_of(self.labels)] = 1.0
+            known = np.concatenate([known, firsts])
+        start = None if relaxed or not math.isfinite(self.cost) else known
+        answer = self.program.solve(self.stopping, others + self.cost, relaxed, start)
+        self.infeasible |= answer.status == "infeasible"
         self.rounds += 1
         bound = max(answer.bound, self.program.proven()) if relaxed else answer.bound
         # Pairs were fixed as they are in all partitions that are better than the one known, so the bound holds for
@@ -290,7 +322,7 @@ class Component:
 
     def _offer(self, y: Floats) -> None:
         """Improve the partition into the sets that pairs with y > 1/2 connect; keep it if it is better."""
-        joined = y > 0.5
+        joined = y[: len(self.u)] > 0.5
         labels = connected_components(self.p.n, self.u[joined], self.v[joined])
         if math.isfinite(self.p.evaluate_labels(labels)):
             better = fixed_point(self.p, labels, improve_by_sequences, self.stopping.child(plus=math.inf))
@@ -306,3 +338,42 @@ class Component:
         hopeless = bound + np.abs(reduced) > least
         program.upper[hopeless & (reduced > 0)] = program.lower[hopeless & (reduced > 0)]
         program.lower[hopeless & (reduced < 0)] = program.upper[hopeless & (reduced < 0)]
+
+
+def widened(matrix: Any, columns: int) -> Any:
+    """The same rows with further columns of zeros."""
+    from scipy.sparse import csr_array
+
+    return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
+
+
+def limit_rows(p: SetPartition, u: NDArray[np.int32], v: NDArray[np.int32]) -> Rows:
+    """The rows of limits: see above. Variables are all pairs ``u < v`` and, if numbers are limited, first elements."""
+    from scipy.sparse import csr_array
+
+    limits, n, m = p.limits, p.n, len(u)
+    assert limits is not None
+    size = np.ones(n) if p.sizes is None else p.sizes.astype(np.float64)
+    pair, element = np.arange(m), np.arange(n)
+    blocks: list[tuple[Any, Any, Any, Any]] = []  # rows, columns, coefficients, right-hand sides
+    if limits.max_size is not None:
+        blocks.append(
+            (np.concatenate([u, v]), np.tile(pair, 2), np.concatenate([size[v], size[u]]), limits.max_size - size)
+        )
+    if limits.number:
+        rows = np.concatenate([v, element])
+        columns = np.concatenate([pair, m + element])
+        blocks.append((rows, columns, -np.ones(m + n), -np.ones(n)))
+        blocks.append((np.tile(pair, 2), np.concatenate([pair, m + v]), np.ones(2 * m), np.ones(m)))
+        most = n if limits.most is None else limits.most
+        signs = np.repeat([1.0, -1.0], n)
+        blocks.append((np.repeat([0, 1], n), m + np.tile(element, 2), signs, np.array([most, -limits.least], float)))
+    shift, rows_, columns_, values, rhs = 0, [], [], [], []
+    for a, b, c, d in blocks:
+        rows_.append(a + shift)
+        columns_.append(b)
+        values.append(c)
+        rhs.append(d)
+        shift += len(d)
+    entries = (np.concatenate(values), (np.concatenate(rows_), np.concatenate(columns_)))
+    return csr_array(entries, shape=(shift, m + (n if limits.number else 0))), np.concatenate(rhs)

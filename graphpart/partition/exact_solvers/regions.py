@@ -18,7 +18,7 @@ one pair after the other would have to combine; but each place can be looked at 
    the elements of S and the subsets next to them, as they are without S, make a problem of their own.
 4. Regions that still have a gap take in more around them, and what they meet; then 2 and 3 again.
 
-So work is in proportion to the number of places, not exponential in it.
+So the work is proportional to the number of places, not exponential in it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import group
+from graphpart.common.groups import first_of, group
 from graphpart.partition.bounds.relaxation import Relaxation
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
@@ -48,9 +48,9 @@ PROGRESS, IDLE = 0.05, 1  # shares of the gap: passes that close less are idle, 
 
 @dataclass
 class Region:
-    """What is known of one: its elements, the gain of its bound, the gap that is left, and a partition that has it.
+    """What is known of a region: its elements, the gain of its bound, the gap that is left, and its best partition.
 
-    One that is made of others gains at least what they did.
+    A region that is made of others gains at least as much as these together.
     """
 
     elements: NDArray[np.int64]
@@ -70,7 +70,7 @@ class Regions:
     labels : ndarray of int32, shape (n,)
         The best partition known.
     solve : callable
-        ``solve(problem, labels, seconds)`` is (better labels, a lower bound, whether the labels are optimal).
+        ``solve(problem, labels, seconds)`` returns better labels, a lower bound, and whether the labels are optimal.
     stopping : Stopping
 
     Attributes
@@ -103,14 +103,14 @@ class Regions:
 
     @property
     def outside(self) -> NDArray[np.bool_]:
-        """The variables that no region with a gain holds: their reduced costs still say what changing them costs."""
+        """Variables outside of all regions with a gain: their reduced costs still say what a change costs."""
         place = self._places([region for region in self.regions if region.gain > 0])
         a, b = place[self.r.u], place[self.r.v]
         outside: NDArray[np.bool_] = (a < 0) | (a != b)
         return outside
 
     def steps(self, until: float, effort: int = 1) -> Iterator[None]:
-        """Make regions, solve them, and let those grow that have a gap, for some seconds or while the gap shrinks.
+        """Make regions, solve them, and let regions with a gap grow, for some seconds or while the gap shrinks.
 
         Pauses after each region that was solved. With twice the effort, regions may grow twice as large, and take twice
         as long. May be called again with more.
@@ -149,7 +149,7 @@ class Regions:
         return rows.elements[mask], rows.elements[rows.starts[:-1]][self._row_of_element[mask]]
 
     def _begin(self) -> None:
-        """Regions where the gap is."""
+        """Make regions where the gap is."""
         r = self.r
         y = (self.labels[r.u] == self.labels[r.v]).astype(np.float64)
         pairs = self.reduced * y - np.minimum(self.reduced * r.lower, self.reduced * r.upper) > self.worth
@@ -163,7 +163,7 @@ class Regions:
         self._grow()
 
     def _grow(self) -> bool:
-        """Let regions with a gap take in what decides about it, or else what they touch; whether any did."""
+        """Let regions with a gap take in what decides about the gap, or else what they touch; whether any grew."""
         place = self._places(self.regions)
         regions = dict(enumerate(self.regions))
         grown = False
@@ -192,9 +192,10 @@ class Regions:
         return grown
 
     def _differing(self, region: Region) -> NDArray[np.bool_]:
-        """Elements that decide about pairs on which its best partition, or first the point, and the known one differ.
+        """Elements that decide about pairs on which the best partition of the region and the known one differ.
 
-        Those of inequalities with a multiplier over such pairs, and those that share a subset with an element of one.
+        Before the region has a best partition, the point of the relaxation takes its place. The elements are those of
+        inequalities with a multiplier over such pairs, and those that share a subset with an element of such a pair.
         """
         r = self.r
         together = self.labels[r.u] == self.labels[r.v]
@@ -216,7 +217,7 @@ class Regions:
         return self._of_priced(self._row_of_element[inside[self.r.rows.inequalities.elements]])
 
     def _of_priced(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which elements are in those of the inequalities that have a multiplier."""
+        """Which elements are in some of the given inequalities that have a multiplier."""
         chosen = np.zeros(len(self.multipliers), bool)
         chosen[rows] = True
         taken = np.zeros(self.p.n, bool)
@@ -225,7 +226,7 @@ class Regions:
         return taken
 
     def _solve_all(self, until: float) -> Iterator[None]:
-        """Bounds of regions, and better labels where they have a gap."""
+        """Solve regions: bounds, and better labels where a region has a gap."""
         r, rows = self.r, self.r.rows.inequalities
         place = self._places(self.regions)
         ends = place[rows.elements]
@@ -269,31 +270,24 @@ class Regions:
             yield
 
     def _improve(self, elements: NDArray[np.int64], until: float) -> bool:
-        """Better labels of some elements, and of what is left of the subsets around them as wholes, if there are."""
+        """Look for better labels of some elements, while the rest of each subset around them stays together."""
         p = self.p
-        u, v, cost = p.pairs()
+        u, v, _ = p.pairs()
         free = np.zeros(p.n, bool)
         free[elements] = True
         touched = np.unique(np.concatenate([self.labels[u[free[v]]], self.labels[v[free[u]]], self.labels[elements]]))
         around = np.zeros(int(self.labels.max()) + 1, bool)
         around[touched] = True
-        name = self.labels.astype(np.int64)
+        members = np.flatnonzero(around[self.labels])
+        name = self.labels.copy()
         name[elements] = len(around) + np.arange(len(elements))
-        kept = around[self.labels]
-        pairs = np.flatnonzero(kept[u] & kept[v])
-        pairs = pairs[name[u[pairs]] != name[v[pairs]]]
-        names = np.unique(name[kept])
-        place = np.full(len(around) + len(elements), -1)
-        place[names] = np.arange(len(names))
-        a, b = place[name[u[pairs]]], place[name[v[pairs]]]
-        keys, slots = np.unique(np.minimum(a, b) * len(names) + np.maximum(a, b), return_inverse=True)
-        sums: Floats = np.zeros(len(keys)) + np.bincount(slots, cost[pairs], len(keys))
-        q = SetPartition.of_pairs(range(len(names)), keys // len(names), keys % len(names), sums)
-        start = np.empty(len(names), np.int64)
-        start[place[name[kept]]] = self.labels[kept]
-        best = self.solve(q, canonical(start), min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
+        classes = canonical(name[members])
+        start = canonical(self.labels[members][first_of(classes)])
+        smaller = p.restrict(members).contract(classes)
+        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs())  # a matrix, if most pairs have a cost
+        best = self.solve(q, start, min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
         labels = self.labels.astype(np.int64)
-        labels[kept] = p.n + best[place[name[kept]]]
+        labels[members] = p.n + best[classes]
         found = canonical(labels)
         better = p.evaluate_labels(found)
         if better >= self.cost:

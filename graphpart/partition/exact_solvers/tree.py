@@ -7,10 +7,9 @@ import math
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
 from graphpart.common.steps import round_up
@@ -27,33 +26,41 @@ from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.derived import connected, keys_of_pairs
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
-__all__ = ["Tree", "Work"]
+__all__ = ["Tree", "TreeParameters", "Work"]
 
 Decisions = tuple[tuple[int, int, bool], ...]
 Children = Generator[None, None, list[tuple[float, Decisions]]]
-RESOLUTION = 1e-7  # of the largest cost that may be paid: smaller differences count only if costs have a common step
 HALF = 0.5
-IDLE = 4  # rounds without progress, after which a vertex is computed, or the node is divided
-PROGRESS = 0.01  # share of what is missing to close a node that counts as progress,
-LITTLE, PROMISING = 0.002, 0.8  # or that, if so much of what the point costs above the bound would close it
-VERTEX_TERMS = 3_000  # the simplex method takes on relaxations with at most so many terms
-INTEGRAL = 1e-6
-SEMIDEFINITE = 80  # elements from which on the semidefinite relaxation goes on where the linear one ends,
-FAR = 0.01  # if such a share of the cost is missing; else division in two does more
-SHRUNK = 0.3  # of the pairs with a cost: if so many are fixed more than before, what is left is solved anew
-REGIONS, REGIONS_SHARE = 300, 0.9  # elements from which on regions are solved apart, in such a share of the time left
-EFFORT = 16  # at most for regions: doubled while there is a gap, before the root is divided
-CONVERGED = 5e-4  # share of the gap: rounds of such a large root that raise the bound by less are idle
-DIVE = 20  # every so many nodes, a dive begins
+
+
+@dataclass(frozen=True)
+class TreeParameters:
+    """Parameters of the tree."""
+
+    resolution: float = 1e-7  #: of the largest cost that may be paid: smaller differences count only with a common step
+    integral: float = 1e-6  #: a point is a partition if no variable is farther from 0 or 1
+    idle: int = 4  #: rounds without progress, after which a vertex is computed, or the node is divided
+    progress: float = 0.01  #: share of what is missing to close a node that counts as progress,
+    little: float = 0.002  #: or this share,
+    promising: float = 0.8  #: if this share of what the point costs above the bound would close the node
+    converged: float = 5e-4  #: and at the root of a problem with regions, share of the gap that counts as progress
+    vertex_terms: int = 3_000  #: terms of a relaxation, up to which the simplex method computes a vertex
+    semidefinite: int = 80  #: elements from which on the semidefinite relaxation goes on where the linear one ends,
+    far: float = 0.01  #: if this share of the cost is missing; with less, division in two does more
+    shrunk: float = 0.3  #: share of the pairs with a cost: if so many more are fixed, what is left is solved anew
+    dive: int = 20  #: every so many nodes, a dive begins
+    regions: int = 300  #: elements from which on regions are solved apart,
+    regions_share: float = 0.9  #: in this share of the time that is left
+    effort: int = 16  #: for regions at most: it is doubled while there is a gap, before the root is divided
 
 
 @dataclass
 class Work:
-    """What was done."""
+    """How much work was done."""
 
     nodes: int = 0
     rounds: int = 0
@@ -62,15 +69,16 @@ class Work:
 
 
 class Whole(Protocol):
-    """What a tree knows of the problem that it is a block of."""
+    """What a tree knows of the whole problem, of which its own problem is a block."""
 
     cost: float
     work: Work
     stopping: Stopping
     threads: int
+    parameters: TreeParameters
 
     def rest_of(self, tree: Tree, p: SetPartition, labels: Labels, merged: Labels) -> WhatIsLeft:
-        """What is left of a tree's problem, once elements are merged."""
+        """What is left of the problem of a tree, once elements are merged."""
 
     def solve_region(self, p: SetPartition, labels: Labels, seconds: float) -> tuple[Labels, float, bool]:
         """Better labels of a small problem, a lower bound of its cost, and whether the labels are optimal."""
@@ -107,6 +115,7 @@ class Tree:
         self, p: SetPartition, labels: Labels, search: Whole, share: float = 1.0, allowance: float = math.inf
     ) -> None:
         self.p, self.labels, self.search, self.stopping = p, labels, search, search.stopping
+        self.parameters = search.parameters
         self.cost = p.evaluate_labels(labels)
         if not self.cost <= 0:  # across components, all may be cut
             self.labels, self.cost = np.arange(p.n, dtype=np.int32), 0.0
@@ -116,25 +125,26 @@ class Tree:
         largest = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
         self.bound = trivial_bound(p)
         largest = min(largest, -self.bound)  # no partition that is worth it pays more than all that attracts
-        self.resolution = self.step * (1 - 1e-6) if self.step else min(RESOLUTION * share * largest, allowance)
+        finest = self.parameters.resolution * share * largest
+        self.resolution = self.step * (1 - 1e-6) if self.step else min(finest, allowance)
         self.allowance = 0.0 if self.step else self.resolution  # a partition may cost so much less than a proven one
         self.value = self.cost if self.proven else self.bound
         self.rest: WhatIsLeft | None = None  # of the problem, while it is solved
 
     @property
     def proven(self) -> bool:
-        """Whether no partition is better than the one known."""
+        """Whether no partition is better than the best one known."""
         return self.closed(self.bound)
 
     def closed(self, bound: float) -> bool:
-        """Whether a bound shows that."""
+        """Whether a bound shows that no partition is better than the best one known."""
         return bound >= self.cost - self.resolution
 
     def steps(self, nodes: float = math.inf) -> Iterator[None]:
         """Improve partition and bound until they meet, the run is stopped, or so many nodes more are solved.
 
-        Pauses after each round of a relaxation and each region, so that others can have their turn. What they find
-        meanwhile, `offer` takes over.
+        Pauses after each round of a relaxation and each region, so that others can have their turn. `offer` takes over
+        the partitions that others find meanwhile.
         """
         if self.proven or self.search.ends():
             return
@@ -148,7 +158,7 @@ class Tree:
             if self.closed(bound):
                 self.open.clear()  # so are all others
                 break
-            dive = self.search.work.nodes % DIVE == DIVE - 1
+            dive = self.search.work.nodes % self.parameters.dive == self.parameters.dive - 1
             while True:
                 children = yield from self._solve(decisions, bound)
                 self.search.work.nodes += 1
@@ -179,19 +189,19 @@ class Tree:
             yield
         r.start(*first)
         self._raise(r.bound)
-        self.fixed = (r.lower.copy(), r.upper.copy())  # what holds for all better partitions
+        self.fixed = (r.lower.copy(), r.upper.copy())  # bounds of variables that hold for all better partitions
         self.open = [(self.bound, 0, ())]
         self._count = 0
 
     def _raise(self, bound: float) -> None:
-        """A bound for all partitions that are better than the one known: for all up to the cost of that."""
+        """Take over a bound for all better partitions; up to the cost of the best one known, it holds for all."""
         bound = min(round_up(bound, self.step) if math.isfinite(bound) else bound, self.cost)
         if bound > self.bound:
             self.bound = bound
             self._note(0.0)
 
     def _accept(self, labels: Labels, cost: float) -> None:
-        """A better partition."""
+        """Take over a better partition."""
         gained, self.labels, self.cost = cost - self.cost, labels, cost
         self._note(gained)
 
@@ -208,15 +218,15 @@ class Tree:
                 self.rest.offer(labels)
 
     def hear(self, labels: Labels, bound: float) -> None:
-        """Take over a better partition, and a bound of all better ones, from what is left of the problem."""
+        """Take over a better partition, and a bound for all better ones, from what is left of the problem."""
         cost = self.p.evaluate_labels(labels)
         if cost < self.cost:
             self._accept(labels, cost)
         self._raise(bound)
 
     def _solve(self, decisions: Decisions, known: float) -> Children:
-        """Work on one node: nothing if it is closed, else the two that it is divided into, with a bound."""
-        r = self.relaxation
+        """Work on one node. Returns no nodes if it is closed; else the two nodes that divide it, each with a bound."""
+        r, a = self.relaxation, self.parameters
         if not self._decide(decisions):
             return []
         r.bound = -math.inf
@@ -256,17 +266,17 @@ class Tree:
                 break
             missing = self.cost - self.resolution - r.bound
             # The point costs about what the relaxation proves once it has converged: is that enough?
-            enough = PROMISING * (float(r.cost @ r.y) + r.constant - r.bound) > missing
-            progress = r.bound - before > (LITTLE if enough else PROGRESS) * missing
+            enough = a.promising * (float(r.cost @ r.y) + r.constant - r.bound) > missing
+            progress = r.bound - before > (a.little if enough else a.progress) * missing
             if not decisions and self._has_regions():  # no division makes up for a relaxation that is not solved
-                progress = r.bound - before > CONVERGED * missing or (added > 0 and not r.is_thorough)
+                progress = r.bound - before > a.converged * missing or (added > 0 and not r.is_thorough)
             idle = 0 if progress else idle + 1
-            if idle > IDLE:
-                far = r.complete and self.p.n >= SEMIDEFINITE and missing > FAR * abs(self.cost)
+            if idle > a.idle:
+                far = r.complete and self.p.n >= a.semidefinite and missing > a.far * abs(self.cost)
                 if far and self.semidefinite is None:
                     self.semidefinite, idle = Semidefinite(r), 0
                     continue
-                if self.simplex is None or vertex or len(r.rows.pairs) > VERTEX_TERMS:
+                if self.simplex is None or vertex or len(r.rows.pairs) > a.vertex_terms:
                     break
                 vertex, idle = True, 0
         if self.closed(r.bound):
@@ -280,18 +290,18 @@ class Tree:
         return self._divide(decisions, max(known, r.bound))
 
     def _has_regions(self) -> bool:
-        """Whether the gap may be in a few places of many."""
-        return not self.relaxation.complete and self.p.n >= REGIONS
+        """Whether the problem is so large and sparse that the gap may be in few places."""
+        return not self.relaxation.complete and self.p.n >= self.parameters.regions
 
     def _solve_regions(self) -> Generator[None, None, float]:
-        """A bound for all better partitions, raised where the gap is (see `regions`), and what follows from it."""
+        """Raise the bound for all better partitions where the gap is (see `regions`), and fix what follows from it."""
         self._round_point()
         r = self.relaxation
         regions = Regions(self.p, r, self.labels, self.search.solve_region, self.stopping)
         bound, effort = -math.inf, 1
-        while effort <= EFFORT and not self.closed(bound) and not self.search.ends():
+        while effort <= self.parameters.effort and not self.closed(bound) and not self.search.ends():
             left = self.stopping.remaining
-            until = math.inf if left is None else self.stopping.seconds + REGIONS_SHARE * left
+            until = math.inf if left is None else self.stopping.seconds + self.parameters.regions_share * left
             yield from regions.steps(until, effort)
             if regions.cost < self.cost:
                 self._accept(regions.labels, regions.cost)
@@ -310,10 +320,10 @@ class Tree:
         return bound
 
     def _shrinks(self) -> bool:
-        """Whether so many pairs are fixed that a smaller problem is left."""
+        """Whether many pairs are fixed, so that a smaller problem is left."""
         r = self.relaxation
         fixed = np.count_nonzero((r.lower == r.upper) & (r.cost != 0)) - self.fixed_before
-        return bool(fixed > SHRUNK * (np.count_nonzero(r.cost) - self.fixed_before))
+        return bool(fixed > self.parameters.shrunk * (np.count_nonzero(r.cost) - self.fixed_before))
 
     def _start_again(self, bound: float) -> Children:
         """Solve what is left of the problem once pairs are fixed: contracted, reduced, and taken apart.
@@ -327,7 +337,7 @@ class Tree:
         q = p.contract(merged)
         u, v, cost = q.pairs()
         zeros = r.upper < HALF
-        cut = _keys(merged[r.u[zeros]], merged[r.v[zeros]], q.n)
+        cut = keys_of_pairs(merged[r.u[zeros]], merged[r.v[zeros]], q.n)
         if (merged[r.u[zeros]] == merged[r.v[zeros]]).any():
             return []  # no better partition agrees with all that is fixed
         keys = u.astype(np.int64) * q.n + v
@@ -343,7 +353,7 @@ class Tree:
         return [(max(bound, rest.bound), ())]
 
     def _decide(self, decisions: Decisions) -> bool:
-        """Bounds of the variables that follow from decisions; False if they contradict each other."""
+        """Set the bounds of variables that follow from decisions. False if decisions contradict each other."""
         r, n = self.relaxation, self.p.n
         r.lower, r.upper = self.fixed[0].copy(), self.fixed[1].copy()
         if decisions:
@@ -354,8 +364,10 @@ class Tree:
             block = connected(n, *ends)
             a, b = block[r.u], block[r.v]
             zeros = r.upper < HALF
-            keys = np.concatenate([_keys(block[cut[:, 0]], block[cut[:, 1]], n), _keys(a[zeros], b[zeros], n)])
-            apart = np.isin(_keys(a, b, n), keys)
+            keys = np.concatenate(
+                [keys_of_pairs(block[cut[:, 0]], block[cut[:, 1]], n), keys_of_pairs(a[zeros], b[zeros], n)]
+            )
+            apart = np.isin(keys_of_pairs(a, b, n), keys)
             r.lower[a == b] = 1.0
             r.upper[apart] = 0.0
             if (block[cut[:, 0]] == block[cut[:, 1]]).any():
@@ -363,7 +375,7 @@ class Tree:
         return bool((r.lower <= r.upper).all())
 
     def _fix(self, everywhere: bool) -> None:
-        """Fix pairs that no better partition of this node has the other way."""
+        """Fix each pair that all better partitions of this node join, or that all of them cut."""
         r = self.relaxation
         reduced = r.reduced(r.rows.multipliers)
         decided = r.proves(r.rows.multipliers) + np.abs(reduced) >= self.cost - self.resolution
@@ -374,7 +386,7 @@ class Tree:
             self.fixed = (r.lower.copy(), r.upper.copy())
 
     def _round_point(self) -> None:
-        """Partitions near the point of the relaxation, refined by local search."""
+        """Round the point of the relaxation to partitions, and refine these by local search."""
         r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # other costs than those of the whole
         near = SetPartition.from_pairs(self.p.n, (r.u.astype(np.int64), r.v.astype(np.int64)), HALF - r.y)
         joined = fixed_point(near, near.must_join_classes(), join, apart)
@@ -386,9 +398,9 @@ class Tree:
                 self._take(fixed_point(self.p, labels, improve_by_sequences, apart))
 
     def _fuse(self, labels: Labels, stopping: Stopping) -> None:
-        """The best that local search makes of labels and the best partition: what they agree on stays together.
+        """Combine labels with the best partition by local search: elements that both join stay together.
 
-        In a large problem either one is better in many places (fusion moves, Beier, Hamprecht & Kappes 2015).
+        In a large problem, each of the two is better in many places (fusion moves, Beier, Hamprecht & Kappes 2015).
         """
         p = self.p
         if not math.isfinite(p.evaluate_labels(labels)):
@@ -401,7 +413,7 @@ class Tree:
             self._take(canonical(fixed_point(q, canonical(start[first]), improve_by_pairs, stopping)[agreed]))
 
     def _take(self, labels: Labels) -> None:
-        """A partition, if it is better by more than rounding."""
+        """Take over a partition if it is better by more than rounding."""
         cost = self.p.evaluate_labels(labels)
         if cost < self.cost - 1e-12 * abs(self.cost):
             self._accept(labels, cost)
@@ -413,9 +425,9 @@ class Tree:
         return connected(self.p.n, *ends)
 
     def _is_partition(self) -> bool:
-        """Whether the point is one, which is then the best of its node, and offered."""
+        """Whether the point is a partition, and this closes the node, whose best partition it is then."""
         y = self.relaxation.y
-        if (np.minimum(y, 1 - y) > INTEGRAL).any():
+        if (np.minimum(y, 1 - y) > self.parameters.integral).any():
             return False
         labels = self._connected(HALF)
         cost = self.p.evaluate_labels(labels)
@@ -424,7 +436,7 @@ class Tree:
         return self.closed(self.relaxation.bound)
 
     def _divide(self, decisions: Decisions, bound: float) -> list[tuple[float, Decisions]]:
-        """A pair cut and joined; what the point is nearer to comes last, and is worked on first."""
+        """Two nodes: a pair cut, and joined. The one that is nearer to the point comes last, and is worked on first."""
         r = self.relaxation
         free = r.lower < r.upper
         if not free.any():
@@ -442,8 +454,3 @@ class Tree:
         r = self.relaxation
         ones = r.lower > HALF
         return connected(self.p.n, r.u[ones], r.v[ones])
-
-
-def _keys(a: NDArray[Any], b: NDArray[Any], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys

@@ -17,7 +17,7 @@ most elements in common; these pairs of clusters are chosen greedily by the numb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,20 +53,6 @@ class ExtendedResult(PartitionResult):
     The labels need not be 0, 1, ... in order of first appearance. If the old labels were not integers of at least 0,
     ``info["old_labels"]`` has the old label for each number below its length.
     """
-
-    @property
-    def partition(self) -> list[set[Hashable]]:
-        """The subsets as a list of sets of nodes, in ascending order of their labels."""
-        _, place = np.unique(self.labels, return_inverse=True)
-        subsets: list[set[Hashable]] = [set() for _ in range(int(place.max(initial=-1)) + 1)]
-        for node, k in zip(self.nodes, place.tolist(), strict=True):
-            subsets[k].add(node)
-        return subsets
-
-    @property
-    def subsets(self) -> int:
-        """The number of subsets."""
-        return len(np.unique(self.labels))
 
 
 @interruptible

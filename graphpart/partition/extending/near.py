@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
-from graphpart.partition.extending.old import changed_elements
+from graphpart.partition.extending.old import changed_elements, changed_groups
 from graphpart.partition.extending.solver import Solver
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.derived import connected
@@ -19,18 +19,23 @@ __all__ = ["changed_since", "explicit_near", "improved_near", "prepared"]
 
 
 def prepared(problem: Any) -> SetPartition:
-    """The problem with all pairs listed if it is small or its background attracts; otherwise the problem itself."""
-    p = as_problem(problem, background=True)
-    if p.background is None or (p.n > ELEMENTS and p.background.repels):
+    """The problem with all pairs listed if it is small or its background attracts; otherwise the problem itself.
+
+    Groups stay: a new element may clash with an element of an old cluster to which no attracting pairs lead.
+    """
+    p = as_problem(problem, background=True, groups=True)
+    if p.background is None or (p.background.repels and (p.n > ELEMENTS or p.background.groups is not None)):
         return p
     return without_background(p, "extend")
 
 
 def changed_since(p: SetPartition, before: Any) -> NDArray[np.int64]:
     """The elements whose pairs have changed; all of them if the background has."""
-    old = as_problem(before, background=True)
+    old = as_problem(before, background=True, groups=True)
     if p.background is None:
         return changed_elements(p, without_background(old, "extend"))
+    if not len(p.background.beta) and (old.background is None or not len(old.background.beta)) and not old.is_dense:
+        return np.concatenate([changed_elements(p, old), changed_groups(p, old)])
     if old.background is None or old.background.constant is None or old.background.constant != p.background.constant:
         return np.arange(p.n)
     return changed_elements(p, old)
@@ -53,7 +58,9 @@ def explicit_near(q: SetPartition, labels: Labels, free: NDArray[np.bool_]) -> S
     same = (mine[order[1:]] == mine[order[:-1]]) & (mine[order[1:]] >= 0)
     u, v, cost = part.listed()
     ends = [np.concatenate([x[cost < 0], y[same]]) for x, y in ((u, order[1:]), (v, order[:-1]))]
-    found = listed_within(part, connected(part.n, ends[0], ends[1]))
+    found: SetPartition | None = part  # without background, if no group has several members there
+    if part.background is not None:
+        found = listed_within(part, connected(part.n, ends[0], ends[1]))
     if found is None:
         raise InvalidProblem(
             "extend needs the costs of all pairs near what is new, too many here as unlisted pairs cost something: "

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.columns import is_named
-from graphpart.common.groups import first_of
 from graphpart.errors import InvalidPartition
+from graphpart.kernels.overlaps import matched
 from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.labels import places_of
 from graphpart.result import Result, Status
 
 __all__ = [
     "changed_elements",
+    "changed_groups",
     "check_cuts",
     "conflicts",
     "in_cut_clusters",
@@ -69,8 +71,7 @@ def labels_of_classes(p: SetPartition, labels: Labels, classes: Labels, frozen: 
 
 def check_cuts(p: SetPartition, labels: Labels) -> None:
     """Raise InvalidPartition if two elements of one frozen cluster must be cut, also by way of required joins."""
-    cuts = p.must_cut if p.has_must_cut else p.must_join[:0]
-    bad = cuts[(labels[cuts[:, 0]] >= 0) & (labels[cuts[:, 0]] == labels[cuts[:, 1]])]
+    bad = violated_cuts(p, labels)
     if len(bad):
         a, b = (p.nodes[i] for i in bad[0].tolist())
         raise InvalidPartition(f"{a!r} and {b!r} must be cut but are in one frozen cluster")
@@ -82,20 +83,50 @@ def conflicts(p: SetPartition, labels: Labels, classes: Labels) -> NDArray[np.in
     if len(p.must_join):
         a, b = p.must_join[:, 0], p.must_join[:, 1]
         parts += [end[(labels[a] >= 0) & (labels[b] >= 0) & (labels[a] != labels[b])] for end in (a, b)]
-    if p.has_must_cut:
-        a, b = p.must_cut[:, 0], p.must_cut[:, 1]
-        parts += [end[(labels[a] >= 0) & (labels[a] == labels[b])] for end in (a, b)]
+    parts += [*violated_cuts(p, labels).T]
     return np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64)
 
 
 def in_cut_clusters(q: SetPartition, labels: Labels) -> NDArray[np.bool_]:
     """Elements that must be cut from another element of their cluster; they are treated as new."""
     out = np.zeros(q.n, bool)
-    if q.has_must_cut:
-        a, b = q.must_cut[:, 0], q.must_cut[:, 1]
-        bad = (labels[a] >= 0) & (labels[a] == labels[b])
-        out[a[bad]] = out[b[bad]] = True
+    out[violated_cuts(q, labels)] = True
     return out
+
+
+def violated_cuts(p: SetPartition, labels: Labels) -> NDArray[np.int64]:
+    """Pairs with one label of at least 0 that must be cut, shape (k, 2); of members of one group, a path of pairs."""
+    cuts = p.must_cut if p.has_must_cut else p.must_join[:0]
+    parts = [cuts[(labels[cuts[:, 0]] >= 0) & (labels[cuts[:, 0]] == labels[cuts[:, 1]])].astype(np.int64)]
+    groups = None if p.background is None else p.background.groups
+    if groups is not None:
+        at = np.flatnonzero(groups.hard[groups.group] & (labels[groups.element] >= 0))
+        element, group = groups.element[at], groups.group[at]
+        order = np.lexsort((element, group, labels[element]))
+        element, group = element[order], group[order]
+        same = (group[1:] == group[:-1]) & (labels[element[1:]] == labels[element[:-1]])
+        parts.append(np.stack([element[:-1][same], element[1:][same]], 1))
+    return np.concatenate(parts)
+
+
+def changed_groups(p: SetPartition, before: SetPartition) -> NDArray[np.int64]:
+    """Elements of both problems of which groups, prices or companions in a group differ."""
+    place = places_of(p, before.nodes)
+    keys, prices = [], []
+    for q, where in ((p, np.where(np.isin(np.arange(p.n), place), np.arange(p.n), -1)), (before, place)):
+        groups = q.groups
+        if groups is None:
+            continue
+        element, group = where[groups.element], groups.group[where[groups.element] >= 0]
+        element = element[element >= 0]
+        first = np.full(len(groups), p.n, np.int64)  # the least member that both problems have stands for a group
+        np.minimum.at(first, group, element)
+        keys.append(element * p.n + first[group])
+        prices.append(groups.price[group])
+    rows = np.stack([np.concatenate([*keys, np.zeros(0)]), np.concatenate([*prices, np.zeros(0)])], 1)
+    rows, times = np.unique(rows, axis=0, return_counts=True)
+    changed: NDArray[np.int64] = np.unique(rows[times == 1, 0].astype(np.int64) // max(p.n, 1))
+    return changed
 
 
 def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]:
@@ -110,7 +141,7 @@ def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]
     shared[place[place >= 0]] = True
     u, v, now = p.pairs()
     mine = shared[u] & shared[v] & (now != 0)
-    keys = np.concatenate([_keys(a[both], b[both], p.n), _keys(u[mine], v[mine], p.n)])
+    keys = np.concatenate([keys_of_pairs(a[both], b[both], p.n), keys_of_pairs(u[mine], v[mine], p.n)])
     costs = np.concatenate([cost[both], now[mine]])
     order = np.argsort(keys, kind="stable")
     keys, costs = keys[order], costs[order]
@@ -123,34 +154,17 @@ def changed_elements(p: SetPartition, before: SetPartition) -> NDArray[np.int64]
     known = known[(known >= 0).all(axis=1)]
     joins = p.must_join
     differ = np.concatenate(
-        [differ, np.setxor1d(_keys(known[:, 0], known[:, 1], p.n), _keys(joins[:, 0], joins[:, 1], p.n))]
+        [
+            differ,
+            np.setxor1d(keys_of_pairs(known[:, 0], known[:, 1], p.n), keys_of_pairs(joins[:, 0], joins[:, 1], p.n)),
+        ]
     )
     return np.concatenate([gone, differ // max(p.n, 1), differ % max(p.n, 1)]).astype(np.int64)
 
 
-def _keys(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys
-
-
 def stable(labels: Labels, old: Labels, shown: NDArray[np.int64], frozen: bool) -> Labels:
     """The number of the cluster of each element: that of the old cluster with the largest overlap, or a new number."""
-    k, count = len(shown), int(labels.max(initial=-1)) + 1
-    number = np.full(count, -1, np.int64)
-    known = old >= 0
-    keys, overlap = np.unique(labels[known].astype(np.int64) * max(k, 1) + old[known], return_counts=True)
-    mine, theirs = keys // max(k, 1), keys % max(k, 1)
-    order = np.lexsort((mine, theirs, -overlap))
-    mine, theirs = mine[order], theirs[order]
-    while len(mine):  # what comes first for both is what going through all rows would take
-        rows = np.arange(len(mine))
-        first = np.zeros(len(mine), np.int8)
-        for ends in (mine, theirs):
-            first[first_of(ends)] += 1
-        taken = rows[first == 2]
-        number[mine[taken]] = shown[theirs[taken]]
-        left = ~np.isin(mine, mine[taken]) & ~np.isin(theirs, theirs[taken])
-        mine, theirs = mine[left], theirs[left]
+    number = np.append(shown, -1)[matched(labels, old, int(labels.max(initial=-1)) + 1, len(shown))]
     fresh = np.flatnonzero(number < 0)
     top = int(shown.max(initial=-1)) + 1
     if top + len(fresh) > LARGEST_LABEL:

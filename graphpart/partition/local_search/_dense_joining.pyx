@@ -5,11 +5,12 @@ its cost to each element that is alone, and a row and a column of a small table,
 subsets. So a join adds two rows, and writes to few columns; what is scattered over memory is read, not written, and only
 for the subsets with several elements, which are few.
 
-A pair belongs to the one of the two whose row is newer: to the subset with several elements; of two, to both; of two
-elements that are alone, to the smaller. Each row keeps its smallest cost, and where that is. When what it leads to is
-joined, the value stays as a lower bound, and the row is searched again only when it comes first (Müllner 2011). Once
-only half of the elements are alone, the others are dropped from the rows of subsets; of the matrix, which would have to
-be read for a smaller copy, what is left of a row is collected when that row is needed, which most are once.
+A pair of an element that is alone and a subset with several elements belongs to the row of the subset. A pair of two
+such subsets belongs to both rows, a pair of two elements that are alone to the row of the smaller index. Each row keeps
+its smallest cost and the place of it. When the subset at this place is joined, the value stays as a lower bound, and the
+row is searched again only when it comes first (Müllner 2011). Once only half of the elements are alone, the rows of
+subsets drop the others. The matrix is not copied, since that would read all of it; what is left of one of its rows is
+collected when that row is needed, which for most rows happens once.
 """
 
 import numpy as np

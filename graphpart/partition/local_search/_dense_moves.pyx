@@ -1,10 +1,10 @@
 """Kernels of greedy moving and of its Kernighan-Lin form, on a matrix of costs.
 
 An element-by-subset table holds, in one row per subset, the summed cost of each element to that subset. A move changes
-two of its rows by one row of the matrix. Each element keeps the smallest value of its column over the subsets it is not
-in, and where; when that value grows, it stays as a lower bound until the element comes first, and only then is the
-column scanned again. With pairs that must be cut, a second table counts them, and a subset with a positive count is no
-target. All sums are exact, in fixed point (see kernels/fixed.pxd).
+two of its rows by one row of the matrix. Each element keeps the smallest value of its column over the subsets that it is
+not in, and the place of this value. When the value grows, the old one stays as a lower bound. The column is scanned again
+only when the element comes first. With pairs that must be cut, a second table counts them, and a subset with a positive
+count is no target. All sums are exact, in fixed point (see kernels/fixed.pxd).
 """
 
 import numpy as np

@@ -4,9 +4,8 @@ switches.
 For stored pairs, elements that may switch wait in a heap, keyed by the change of cost. An element is looked at when
 it becomes linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the
 pair. For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. With a
-background, a switch changes the keys of all that wait; so keys are of stored pairs alone, what the sums of weights add
-is computed when it is needed, and the best one is found by a pass, too. All sums,
-also those along a sequence, are exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began,
+background, groups or limits, a switch changes the keys of all that wait; so keys are of stored pairs alone, what
+else is paid is computed when it is needed, and the best one is found by a pass, too. All sums, also those along a sequence, are exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began,
 with the two subsets exchanged, is no improvement by chance of rounding.
 """
 
@@ -18,9 +17,9 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport qsort
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
-from graphpart.kernels.terms cimport (
-    TERMS, Terms, fixed_between, take_terms, terms_move, terms_put, terms_take, terms_without,
-)
+from graphpart.kernels.groups cimport groups_fixed
+from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
+from graphpart.kernels.terms cimport Terms, fixed_at, fixed_between, take_terms, terms_move, terms_put, terms_take
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -54,6 +53,7 @@ cdef struct State:
     element_t* switched         # the sequence
     element_t* touched          # elements whose place has to be reset
     Py_ssize_t touches
+    Py_ssize_t left[2]          # elements of both subsets, if none may become empty; else 0
     bint ordered                # whether those that wait are a heap
     Terms terms
 
@@ -69,36 +69,16 @@ cdef inline bint before(State* s, element_t a, element_t b) noexcept nogil:
     return x < y or (x == y and a < b)
 
 
-cdef void up(State* s, Py_ssize_t at) noexcept nogil:
-    cdef element_t a = s.heap[at]
-    cdef Py_ssize_t parent
-    while at > 0:
-        parent = (at - 1) >> 1
-        if not before(s, a, s.heap[parent]):
-            break
-        s.heap[at] = s.heap[parent]
-        s.place[s.heap[at]] = <element_t>at
-        at = parent
-    s.heap[at] = a
-    s.place[a] = <element_t>at
+cdef inline bint first_of_two(void* context, const void* one, const void* other) noexcept nogil:
+    return before(<State*>context, (<const element_t*>one)[0], (<const element_t*>other)[0])
 
 
-cdef void down(State* s, Py_ssize_t at) noexcept nogil:
-    cdef element_t a = s.heap[at]
-    cdef Py_ssize_t child
-    while True:
-        child = 2 * at + 1
-        if child >= s.waiting:
-            break
-        if child + 1 < s.waiting and before(s, s.heap[child + 1], s.heap[child]):
-            child += 1
-        if not before(s, s.heap[child], a):
-            break
-        s.heap[at] = s.heap[child]
-        s.place[s.heap[at]] = <element_t>at
-        at = child
-    s.heap[at] = a
-    s.place[a] = <element_t>at
+cdef inline void note_place(void* context, const void* record, Py_ssize_t at) noexcept nogil:
+    (<State*>context).place[(<const element_t*>record)[0]] = <element_t>at
+
+
+cdef inline Heap heap_of(State* s) noexcept nogil:
+    return Heap(s.heap, s.waiting, sizeof(element_t), first_of_two, note_place, s)
 
 
 cdef inline void let_wait(State* s, element_t a) noexcept nogil:
@@ -108,32 +88,31 @@ cdef inline void let_wait(State* s, element_t a) noexcept nogil:
     s.place[a] = <element_t>s.waiting
     s.waiting += 1
     if s.ordered:
-        up(s, s.waiting - 1)
+        heap_rise(heap_of(s), s.waiting - 1, &a)
 
 
 cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept nogil:
-    """What an element pays more for the sums of the other subset than for those of its own."""
-    cdef Py_ssize_t t, k = s.terms.k
-    cdef int64_t more[TERMS]
-    terms_without(&s.terms, a, s.label[a], more)
-    for t in range(k):
-        more[t] = s.terms.total[other * k + t] - more[t]
-    return fixed_between(&s.terms, s.terms.weights + a * k, more, s.scale)
+    """What an element pays more in the other subset than in its own, beside stored pairs; NONE if that is forbidden."""
+    cdef fixed_t there = fixed_at(&s.terms, a, other, False, s.scale)
+    return NONE if there == NONE else there - fixed_at(&s.terms, a, s.label[a], True, s.scale)
 
 
 cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* change) noexcept nogil:
     """The element with the smallest change of cost, no longer waiting; -1 if there is none."""
     cdef Py_ssize_t k, at = 0
-    cdef element_t a
+    cdef element_t a, last
     cdef fixed_t least = NONE, value
     if s.waiting == 0:
         return -1
-    if s.terms.k:
+    if s.terms.any:
         for k in range(s.waiting):
             a = s.heap[k]
-            if s.cuts[a] > 0:
+            if s.cuts[a] > 0 or s.left[s.label[a] == V] == 1:
                 continue
-            value = s.delta[a] + background(s, a, V if s.label[a] == U else U)
+            value = background(s, a, V if s.label[a] == U else U)
+            if value == NONE:
+                continue
+            value += s.delta[a]
             if value < least or (value == least and a < s.heap[at]):
                 least = value
                 at = k
@@ -146,14 +125,16 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
     a = s.heap[at]
     if key(s, a) == NONE:
         return -1
-    change[0] = least if s.terms.k else s.delta[a]
+    change[0] = least if s.terms.any else s.delta[a]
     s.place[a] = DONE
     s.waiting -= 1
     if at < s.waiting:
-        s.heap[at] = s.heap[s.waiting]
-        s.place[s.heap[at]] = <element_t>at
+        last = s.heap[s.waiting]
         if s.ordered:
-            down(s, at)
+            heap_sink(heap_of(s), at, &last)
+        else:
+            s.heap[at] = last
+            s.place[last] = <element_t>at
     return a
 
 
@@ -243,6 +224,9 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
     cdef const cost_t* row
     s.label[a] = other
     terms_move(&s.terms, a, from_subset, other)
+    if s.left[0]:
+        s.left[from_subset == V] -= 1
+        s.left[other == V] += 1
     if s.matrix != NULL:
         row = s.matrix + a * s.n
         for i in range(s.waiting):
@@ -262,9 +246,9 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         if not s.ordered:
             continue
         if (cost > 0) == (s.label[b] == from_subset):
-            down(s, s.place[b])
+            heap_sink(heap_of(s), s.place[b], &b)
         else:
-            up(s, s.place[b])
+            heap_rise(heap_of(s), s.place[b], &b)
 
 
 cdef void enlist(State* s, element_t a, element_t W) noexcept nogil:
@@ -296,6 +280,19 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
     cdef Py_ssize_t i, j
     cdef fixed_t sum = fixed_between(
         &s.terms, &s.terms.total[U * s.terms.k], &s.terms.total[V * s.terms.k], s.scale)
+    cdef fixed_t price
+    if s.terms.groups.any:
+        if s.terms.groups.max_size and (
+            s.terms.groups.load[U] + s.terms.groups.load[V] > s.terms.groups.max_size
+        ):
+            return NONE
+        a = s.first[U] if s.size[U] < s.size[V] else s.first[V]
+        while a >= 0:
+            price = groups_fixed(&s.terms.groups, a, V if s.label[a] == U else U, False, s.scale)
+            if price == NONE:
+                return NONE
+            sum += price
+            a = s.next[a]
     for i in range(s.waiting):
         a = s.heap[i]
         if s.label[a] != U:
@@ -323,11 +320,14 @@ cdef fixed_t improve_pair(
     cdef fixed_t sum = 0, smallest = 0, join, change = 0
     cdef element_t a, W
     s.waiting = s.touches = 0
+    s.left[0] = s.left[1] = 0
+    if s.terms.groups.limited and s.size[V] > 0 and s.n + 1 - s.unuseds <= s.terms.groups.least:
+        s.left[0], s.left[1] = s.size[U], s.size[V]
     if s.matrix != NULL:
         look_at_all(s, U, V)
     else:
         look_at_border(s, U, V)
-    join = join_delta(s, U, V) if s.size[V] > 0 else 0
+    join = join_delta(s, U, V) if s.size[V] > 0 and s.left[0] == 0 else 0
     while length - kept < patience or sum - smallest < height:
         a = take_best(s, U, V, &change)
         if a < 0:
@@ -393,8 +393,8 @@ cdef class Pairs:
         if it costs by now so much more than that prefix.
     whole : int
         Of two subsets with at most so many elements, half of all elements may switch without a new best prefix.
-    terms : tuple of arrays, optional
-        Weights, partners and factors of a background, see `graphpart.partition.local_search.sums`.
+    terms : Terms, optional
+        Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
 
     Attributes
     ----------
@@ -445,7 +445,7 @@ cdef class Pairs:
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
         if self.s.terms.k:
             self.tolerance *= 64        # rounding errors of backgrounds along a sequence
-        self.s.ordered = self.s.matrix == NULL and self.s.terms.k == 0
+        self.s.ordered = self.s.matrix == NULL and not self.s.terms.any
         self.s.label = &label[0]
         self.s.changed = &flags[0, 0]
         self.pending = &flags[1, 0]
@@ -533,6 +533,8 @@ cdef class Pairs:
                 self.pending[U] = (self.pending[U] or s.changed[U]) and s.size[U] > 0
             for U in range(s.n + 1):
                 while self.pending[U] and s.size[U] > 1 and not stopping.poll(self.cost):
+                    if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
+                        break
                     s.unuseds -= 1
                     if not self.improve(<element_t>U, s.unused[s.unuseds], stopping):
                         s.unuseds += 1

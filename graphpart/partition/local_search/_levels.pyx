@@ -8,6 +8,8 @@ bits that add up exactly. The cost of an element with a subset is the sum of its
 which follows from the sums of subsets alone. Where every term repels, only subsets that a stored pair links to an
 element and the empty set can be worth a move; else the best of all others is found in a tree of boxes
 (kernels/boxes.pxd).
+
+What groups and limits demand (kernels/groups.pxd) is added; an element of a level stands for several members.
 """
 
 import numpy as np
@@ -20,6 +22,7 @@ from graphpart.kernels.boxes cimport (
     Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put,
 )
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.groups cimport Groups, groups_add, groups_at, take_groups
 from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -42,6 +45,7 @@ cdef struct Subsets:
     Py_ssize_t links
     Boxes boxes
     bint boxed
+    Groups groups
 
 
 cdef class Level:
@@ -56,6 +60,8 @@ cdef class Level:
     factor : ndarray of float64, shape (k,)
     repels : bool
         Whether the background of every pair is at least 0.
+    groups, sizes, max_size, least, most
+        As in `Terms`, see `graphpart.partition.local_search.sums`.
     """
 
     cdef readonly Py_ssize_t n, k
@@ -68,8 +74,15 @@ cdef class Level:
     cdef const double[::1] factor
     cdef bint repels
     cdef double scale
+    cdef object groups, sizes
+    cdef long long max_size, least, most
 
-    def __init__(self, starts, neighbours, costs, weights, partner, factor, bint repels):
+    def __init__(
+        self, starts, neighbours, costs, weights, partner, factor, bint repels, groups=None, sizes=None,
+        long long max_size=0, long long least=1, long long most=0,
+    ):
+        self.groups, self.sizes = groups, sizes
+        self.max_size, self.least, self.most = max_size, least, most
         self.starts, self.neighbours, self.costs = starts, neighbours, costs
         self.weights, self.partner, self.factor = weights, partner, factor
         self.repels = repels or weights.shape[1] == 0
@@ -79,7 +92,7 @@ cdef class Level:
             raise ValueError(f"{self.k} terms of a background: expected at most {TERMS}")
         self._measure()
 
-    cdef void _measure(self) noexcept:
+    cdef void _measure(self):
         """The largest sum of absolute costs of an element, listed and in all, which give scale and tolerance."""
         cdef Py_ssize_t a, t
         cdef offset_t i
@@ -102,7 +115,19 @@ cdef class Level:
                     )
                 magnitude = max(magnitude, sum)
         self.scale = scale_for(listed)
+        if self.groups is not None and self.groups[1].shape[0]:
+            magnitude += self._prices()
         self.tolerance = 2.0**-50 * magnitude
+
+    def _prices(self):
+        """The largest sum of finite prices over the pairs of one element."""
+        starts, group, count, price = self.groups
+        finite = np.where(np.isfinite(price), price, 0.0)[group] * count
+        members = np.zeros(len(price))
+        np.add.at(members, group, count)
+        sums = np.zeros(self.n)
+        np.add.at(sums, np.repeat(np.arange(self.n), np.diff(starts)), finite * (members[group] - count))
+        return float(sums.max())
 
     cdef void _gather(self, Subsets* s, element_t a, const element_t* within, element_t inside) noexcept nogil:
         """The stored costs of an element to each subset; of neighbours with ``within == inside``, if given."""
@@ -127,9 +152,10 @@ cdef class Level:
             elif s.sums[U] != NONE:
                 s.sums[U] += fixed(c, self.scale)
 
-    cdef inline double _background(self, Subsets* s, const double* slope, element_t U) noexcept nogil:
+    cdef inline double _background(self, Subsets* s, element_t a, const double* slope, element_t U) noexcept nogil:
+        """What an element pays with another subset beside stored pairs; inf if that is forbidden."""
         cdef Py_ssize_t t
-        cdef double sum = 0.0
+        cdef double sum = groups_at(&s.groups, a, U, False) if s.groups.any else 0.0
         for t in range(self.k):
             sum += slope[t] * <double>s.total[U * self.k + t]
         return sum
@@ -148,6 +174,9 @@ cdef class Level:
         for t in range(self.k):
             s.total[U * self.k + t] -= self.weights[a, t]
             s.total[W * self.k + t] += self.weights[a, t]
+        if s.groups.any:
+            groups_add(&s.groups, a, U, -1)
+            groups_add(&s.groups, a, W, 1)
         if s.boxed:
             boxes_put(&s.boxes, U, &s.total[U * self.k], s.size[U] > 0)
             boxes_put(&s.boxes, W, &s.total[W * self.k], True)
@@ -158,9 +187,11 @@ cdef class Level:
         """Move elements to their best subsets while that lowers the cost; the change of cost. Labels change in place.
 
         All elements wait in a queue, in the given order; an element that moves puts those behind that are linked to it
-        and not in the same subset then, as far as they do not wait already.
+        and not in the same subset then, as far as they do not wait already. With groups or limits, any other
+        element may have a better move, too; so all elements wait again, until no move lowers the cost.
         """
         cdef Py_ssize_t n = self.n, t, i, head = 0, waiting = n, free_count = 0
+        cdef bint moved = False
         cdef element_t a, U, W, mine, b
         cdef offset_t j
         cdef double low, value, own, change = 0.0
@@ -177,7 +208,13 @@ cdef class Level:
                 if s.size[i] == 0:
                     free_subsets[free_count] = <element_t>i
                     free_count += 1
-            while waiting:
+            while waiting or moved:
+                if waiting == 0:
+                    moved = False
+                    waiting = n
+                    for i in range(n):
+                        queue[i] = <element_t>i
+                        waits[i] = 1
                 a = queue[head]
                 head = head + 1 if head + 1 < n else 0
                 waiting -= 1
@@ -189,26 +226,37 @@ cdef class Level:
                 mine = s.label[a]
                 self._gather(s, a, NULL, 0)
                 self._slope(a, slope)
-                own = 0.0
+                own = groups_at(&s.groups, a, mine, True) if s.groups.any else 0.0
                 for t in range(self.k):
                     own += slope[t] * <double>(s.total[mine * self.k + t] - self.weights[a, t])
                 if s.stamp[mine] == s.look:
                     own += s.sums[mine] / self.scale
                 low = own - self.tolerance
                 W = -1
+                if s.groups.limited and s.size[mine] == 1 and n + 1 - free_count <= s.groups.least:
+                    continue
                 for i in range(s.links):
                     U = s.linked[i]
                     if U == mine or s.sums[U] == NONE:
                         continue
-                    value = s.sums[U] / self.scale + self._background(s, slope, U)
+                    value = s.sums[U] / self.scale + self._background(s, a, slope, U)
                     if value < low:
                         low = value
                         W = U
-                if s.boxed:
-                    U = boxes_best(&s.boxes, slope, s.stamp, s.look, mine, &low)
-                    if U >= 0:
+                while s.boxed:
+                    value = low
+                    U = boxes_best(&s.boxes, slope, s.stamp, s.look, mine, &value)
+                    if U < 0:
+                        break
+                    s.stamp[U] = s.look         # the next one is another
+                    if s.groups.any:
+                        value += groups_at(&s.groups, a, U, False)
+                    if value < low:
+                        low = value
                         W = U
-                if 0.0 < low and s.size[mine] > 1:
+                if 0.0 < low and s.size[mine] > 1 and not (
+                    s.groups.limited and n + 1 - free_count >= s.groups.most
+                ):
                     low = 0.0
                     W = free_subsets[free_count - 1]
                     free_count -= 1
@@ -217,6 +265,7 @@ cdef class Level:
                         break
                     continue
                 change += low - own
+                moved = s.groups.any
                 self._move(s, a, mine, W)
                 if s.size[mine] == 0:
                     free_subsets[free_count] = mine
@@ -259,7 +308,7 @@ cdef class Level:
                     U = s.linked[i]
                     if U == mine or s.sums[U] == NONE:
                         continue
-                    value = s.sums[U] / self.scale + self._background(s, slope, U)
+                    value = s.sums[U] / self.scale + self._background(s, a, slope, U)
                     if value < low:
                         low = value
                         W = U
@@ -307,7 +356,29 @@ cdef class Level:
                         else:
                             cost[place[W]] += self.costs[j]
             starts[subsets] = size
-        return Level(starts_array, to_array, cost_array, weights_array, self.partner, self.factor, self.repels)
+        return Level(
+            starts_array, to_array, cost_array, weights_array, self.partner, self.factor, self.repels,
+            self._groups_of(labels, subsets), self._sizes_of(labels, subsets), self.max_size, self.least, self.most,
+        )
+
+    def _sizes_of(self, labels, Py_ssize_t subsets):
+        if self.sizes is None:
+            return None
+        sizes = np.zeros(subsets, np.int64)
+        np.add.at(sizes, labels, self.sizes)
+        return sizes
+
+    def _groups_of(self, labels, Py_ssize_t subsets):
+        """Rows of groups of subsets, with the members of all their elements. O(entries log entries)"""
+        if self.groups is None:
+            return None
+        starts, group, count, price = self.groups
+        of = np.repeat(np.asarray(labels, np.int64), np.diff(starts))
+        keys, place = np.unique(of * len(price) + group, return_inverse=True)
+        counts = np.zeros(len(keys), np.int64)
+        np.add.at(counts, place, count)
+        ends = np.searchsorted(keys, np.arange(subsets + 1, dtype=np.int64) * len(price))
+        return ends.astype(np.int64), (keys % max(1, len(price))).astype(np.int32), counts, price
 
     cdef Py_ssize_t _count(self, const element_t[::1] label, const element_t[::1] members, Py_ssize_t subsets):
         cdef Py_ssize_t n = self.n, i, size = 0
@@ -344,8 +415,12 @@ cdef class _Arrays:
         self.s.sums = &sums[0]
         self.s.look = 0
         self.s.links = 0
+        self.kept.append(take_groups(
+            &self.s.groups, level.groups, level.sizes, level.max_size, level.least, level.most, n + 1))
         for a in range(n):
             size[label[a]] += 1
+            if self.s.groups.any:
+                groups_add(&self.s.groups, <element_t>a, label[a], 1)
             for t in range(k):
                 total[label[a] * k + t] += level.weights[a, t]
         self.s.boxed = boxed and not level.repels

@@ -5,9 +5,18 @@ moves of the neighbours only, and not even these are computed at once: a lower b
 the one pair, and an element is looked at again only when its bound comes first. All sums are exact, in fixed point (see
 kernels/fixed.pxd).
 
-A background changes the moves of all elements whose subset, or target, another one leaves or enters. A bound on that is
-the element's background with what has moved, all taken as positive; it is subtracted from bounds. At the end, all
-elements are looked at once more, since chains start again only where stored pairs lead from what moved.
+With a background, a move changes the best moves of all elements whose own or target subset another element leaves or
+enters. The change is at most the element's background with all elements that have moved, each term taken as positive;
+it is subtracted from bounds. At the end, all elements are looked at once more, since chains start again only at elements
+that a stored pair links to an element that moved.
+
+Groups and limits of subsets (kernels/groups.pxd) may also forbid a subset until another element leaves it. So there is a
+second bound, on moves that were forbidden when the element was looked at. It takes the place of the first when an
+element has moved that may have opened a subset.
+
+Where one element forbids a subset to another one, the two may change places: a chain of ejections lets the element move
+there, and the other one leave to be alone; this is the next to move in the same way. That is how alternating paths
+improve an assignment. Such a chain starts where the other kind finds nothing.
 """
 
 import numpy as np
@@ -18,9 +27,8 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
-from graphpart.kernels.terms cimport (
-    TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_put, terms_slope, terms_without,
-)
+from graphpart.kernels.groups cimport groups_holder, groups_of_pair
+from graphpart.kernels.terms cimport TERMS, Terms, fixed_at, take_terms, terms_clear, terms_move, terms_put, terms_slope
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
 
@@ -34,6 +42,7 @@ cdef enum:
 
 cdef struct Move:
     fixed_t delta               # change of cost
+    fixed_t barred              # lower bound on it by a move that is forbidden, NONE if none is
     element_t target
     char known
     char alone                  # the element was alone when this was computed, and could not go to the empty set
@@ -41,6 +50,7 @@ cdef struct Move:
 
 cdef struct Candidate:
     fixed_t delta               # lower bound on the change of cost by the element's best move
+    fixed_t barred              # and by moves that were forbidden when it was looked at; NONE if none was
     element_t element
     element_t target            # of the best move, if not loose
     char loose                  # delta is a bound only
@@ -75,14 +85,16 @@ cdef struct State:
     double* since               # terms.k for each element: `applied` when its best move was found
     double applied[TERMS]       # absolute weights of all that moved for good,
     double during[TERMS]        # and in this chain
+    int64_t* moves              # of each group, how many members have ever moved, times how many they stand for
+    int64_t* known              # for each entry of the rows of groups: that, when the element was looked at
+    bint ejects                 # whether there are hard groups, and all else is free
+    int64_t changes
+    int64_t* version            # of each subset: the change that was its last
+    int64_t* paid_at            # of each element: the version of its subset for which `paid` holds; -1 at first
+    fixed_t* paid               # cost of each element in its own subset
 
 
 # -------------------------------------------------------------------------------------------------------- background
-
-cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noexcept nogil:
-    """What an element pays for some sums of weights."""
-    return fixed_between(&s.terms, s.terms.weights + a * s.terms.k, total, s.scale)
-
 
 cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept nogil:
     """By how much the best move of b may have become cheaper since so much has moved."""
@@ -96,16 +108,57 @@ cdef inline fixed_t most_by(State* s, element_t b, const double* moved) noexcept
     return <fixed_t>min(sum, 2.0**61) + 2 * s.terms.k
 
 
+cdef inline bint restless(State* s) noexcept nogil:
+    """Whether any move may open a subset to any element."""
+    return s.terms.groups.max_size > 0 or s.terms.groups.limited
+
+
+cdef inline bint groups_moved(State* s, element_t b, fixed_t* most) noexcept nogil:
+    """Whether members of the groups of b have moved since it was looked at; by how much its best move may be cheaper."""
+    cdef offset_t i
+    cdef element_t g
+    cdef bint moved = False
+    cdef double sum = 0.0
+    most[0] = 0
+    if s.terms.groups.entries == 0:
+        return False
+    for i in range(s.terms.groups.starts[b], s.terms.groups.starts[b + 1]):
+        g = s.terms.groups.group[i]
+        if s.moves[g] != s.known[i]:
+            moved = True
+            if s.terms.groups.price[g] != INFINITY:
+                sum += s.terms.groups.price[g] * <double>s.terms.groups.count[i] * <double>(s.moves[g] - s.known[i])
+    if sum > 0:
+        most[0] = <fixed_t>min(2.0 * s.scale * (1.0 + 2.0**-40) * sum + 1.0, 2.0**60)
+    return moved
+
+
+cdef inline void note_groups(State* s, element_t a, int moves) noexcept nogil:
+    """Element a is looked at, or it moves (1), or back (-1)."""
+    cdef offset_t i
+    if s.terms.groups.entries == 0:
+        return
+    for i in range(s.terms.groups.starts[a], s.terms.groups.starts[a + 1]):
+        if moves:
+            s.moves[s.terms.groups.group[i]] += moves * s.terms.groups.count[i]
+        else:
+            s.known[i] = s.moves[s.terms.groups.group[i]]
+
+
+cdef inline void note_change(State* s, element_t U, element_t W) noexcept nogil:
+    if s.ejects:
+        s.changes += 1
+        s.version[U] = s.version[W] = s.changes
+
+
 # ------------------------------------------------------------------------------------------------------------- moves
 
-cdef fixed_t look_at(State* s, element_t a, element_t* target) noexcept nogil:
-    """The change of cost by the best move of an element, to a subset that is linked to it or empty. O(degree)"""
-    cdef element_t U, mine = s.label[a]
+cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
+    """The sums of the costs of an element to all subsets that are linked to it; how many these are. O(degree)"""
+    cdef element_t U
     cdef offset_t k
     cdef cost_t c
-    cdef Py_ssize_t i, links = 0
-    cdef fixed_t low = NONE, own = 0, value
-    cdef int64_t others[TERMS]
+    cdef Py_ssize_t links = 0
     s.look += 1
     for k in range(s.starts[a], s.starts[a + 1]):
         U = s.label[s.neighbours[k]]
@@ -119,30 +172,63 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target) noexcept nogil:
             s.sums[U] = NONE
         elif s.sums[U] != NONE:
             s.sums[U] += fixed(c, s.scale)
+    return links
+
+
+cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) noexcept nogil:
+    """The change of cost by the best move of an element, to a subset that is linked to it or empty. O(degree)"""
+    cdef element_t U, mine = s.label[a]
+    cdef Py_ssize_t i, links = gather(s, a)
+    cdef fixed_t low = NONE, own = 0, value, more
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
-    if s.terms.k:
-        terms_without(&s.terms, a, mine, others)
-        own += background(s, a, others)
+    barred[0] = NONE
+    if s.terms.any:
+        own += fixed_at(&s.terms, a, mine, True, s.scale)
     for i in range(links):
         U = s.linked[i]
         value = s.sums[U]
         if U == mine or value == NONE:
             continue
-        if s.terms.k:
-            value += background(s, a, &s.terms.total[U * s.terms.k])
+        if s.terms.any:
+            more = fixed_at(&s.terms, a, U, False, s.scale)
+            if more == NONE:            # what is paid there beside stored pairs is at least 0
+                barred[0] = min(barred[0], value - own)
+                continue
+            value += more
         if value < low or (value == low and U < target[0]):
             low = value
             target[0] = U
     if s.size[mine] > 1 and 0 < low:
-        low = 0
-        target[0] = EMPTY
-    return low if low == NONE else low - own
+        if s.terms.groups.limited and s.n + 1 - s.unuseds >= s.terms.groups.most:
+            barred[0] = min(barred[0], -own)
+        else:
+            low = 0
+            target[0] = EMPTY
+    if low == NONE:
+        return NONE
+    if s.terms.groups.limited and s.size[mine] == 1 and s.n + 1 - s.unuseds <= s.terms.groups.least:
+        barred[0] = min(barred[0], low - own)
+        return NONE
+    return low - own
 
 
 cdef inline bint is_hub(State* s, element_t a) noexcept nogil:
     return s.starts[a + 1] - s.starts[a] > s.hub
+
+
+cdef inline void lower(Candidate* item, fixed_t most, bint opened) noexcept nogil:
+    """Lower both bounds of a candidate; `opened` if a subset may be open to it that was not."""
+    item.loose = True
+    if item.delta == -NONE:
+        return
+    if opened and item.barred < item.delta:
+        item.delta = item.barred
+    if item.barred != NONE:
+        item.barred -= most
+    if item.delta != NONE:
+        item.delta -= most
 
 
 cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
@@ -150,6 +236,7 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
     cdef Candidate* item
     cdef Move* known = s.best + b
     cdef Py_ssize_t t
+    cdef fixed_t priced = 0
     cdef double moved[TERMS]
     if s.place[b] == DONE or is_hub(s, b):
         return
@@ -161,19 +248,43 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
         s.waiting += 1
         item.element = b
         item.delta = known.delta if known.known else -NONE
+        item.barred = known.barred
+        if s.terms.groups.any and known.known and (groups_moved(s, b, &priced) or restless(s)):
+            lower(item, priced, True)
         if known.alone:
             item.delta = min(item.delta, 0)     # the empty set may have become open to it
         if s.terms.k and known.known and item.delta != NONE:
             for t in range(s.terms.k):
                 moved[t] = s.applied[t] - s.since[b * s.terms.k + t] + s.during[t]
-            item.delta -= most_by(s, b, moved)
+            lower(item, most_by(s, b, moved), False)
     item.loose = True
     if item.delta == NONE or most == NONE:
         item.delta = -NONE                      # no bound is known: it comes first, and is looked at
     elif item.delta != -NONE:
         if s.size[s.label[b]] <= 2:             # so it may for one that was alone; and for one that is, other subsets
             item.delta = min(item.delta, 0)
-        item.delta -= most
+        lower(item, most, False)
+
+
+cdef element_t shift(State* s, element_t a, element_t W) noexcept nogil:
+    """Move element a to subset W, whose number is returned: a free one for the empty set. O(1)"""
+    cdef element_t U = s.label[a]
+    if W == EMPTY:
+        s.unuseds -= 1
+        W = s.unused[s.unuseds]
+    s.label[a] = W
+    s.size[U] -= 1
+    s.members[U] -= a
+    s.size[W] += 1
+    s.members[W] += a
+    if s.terms.any:
+        terms_move(&s.terms, a, U, W)
+        note_groups(s, a, 1)
+        note_change(s, U, W)
+    if s.size[U] == 0:
+        s.unused[s.unuseds] = U
+        s.unuseds += 1
+    return W
 
 
 cdef void move(State* s, element_t a, element_t W) noexcept nogil:
@@ -183,28 +294,22 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
     cdef fixed_t c
     cdef Py_ssize_t i
     cdef Candidate* item
+    cdef fixed_t priced = 0
+    cdef bint opened
     cdef double moved[TERMS]
-    if W == EMPTY:
-        s.unuseds -= 1
-        W = s.unused[s.unuseds]
-    s.label[a] = W
-    s.size[U] -= 1
-    s.members[U] -= a
-    s.size[W] += 1
-    s.members[W] += a
-    if s.terms.k:
-        terms_move(&s.terms, a, U, W)
+    W = shift(s, a, W)
+    if s.terms.any:
         for i in range(s.terms.k):
             moved[i] = fabs(<double>s.terms.weights[a * s.terms.k + i])
             s.during[i] += moved[i]
         for i in range(s.waiting):
             item = s.candidates + i
-            item.loose = True
-            if item.delta != NONE and item.delta != -NONE:
-                item.delta -= most_by(s, item.element, moved)
-    if s.size[U] == 0:
-        s.unused[s.unuseds] = U
-        s.unuseds += 1
+            if s.terms.k:
+                lower(item, most_by(s, item.element, moved), False)
+            if s.terms.groups.any:
+                opened = groups_of_pair(&s.terms.groups, item.element, a, &priced, s.scale) == INFINITY
+                if opened or priced > 0 or restless(s):
+                    lower(item, 2 * priced, True)
     if s.size[U] == 1 and s.place[s.members[U]] >= 0:
         loosen(s, <element_t>s.members[U], 0)
     if s.size[W] == 2 and s.place[s.members[W] - a] >= 0:
@@ -235,7 +340,10 @@ cdef void move_back(State* s, element_t a, element_t U) noexcept nogil:
     s.size[U] += 1
     s.members[U] += a
     s.label[a] = U
-    terms_move(&s.terms, a, W, U)
+    if s.terms.any:
+        terms_move(&s.terms, a, W, U)
+        note_groups(s, a, -1)
+        note_change(s, U, W)
     if s.size[W] == 0:
         s.unused[s.unuseds] = W
         s.unuseds += 1
@@ -257,7 +365,7 @@ cdef Candidate* best_candidate(State* s, fixed_t limit) noexcept nogil:
             return NULL
         if not first.loose:
             return first
-        first.delta = look_at(s, first.element, &first.target)
+        first.delta = look_at(s, first.element, &first.target, &first.barred)
         first.loose = False
     return NULL
 
@@ -282,17 +390,20 @@ cdef fixed_t improve_by_chain(
     cdef Move* first = s.best + a
     cdef Candidate* item
     cdef Py_ssize_t length = 0, kept = 0, i, t
-    cdef fixed_t sum, smallest = 0, height, limit
+    cdef fixed_t sum, smallest = 0, height, limit, priced = 0
     cdef element_t target
     for i in range(s.terms.k):
         s.during[i] = 0.0
         if s.since[a * s.terms.k + i] != s.applied[i]:
             first.known = False
             s.since[a * s.terms.k + i] = s.applied[i]
+    if s.terms.groups.any and (restless(s) or groups_moved(s, a, &priced)):
+        first.known = False
     if not first.known or first.alone != (s.size[s.label[a]] == 1):
         first.alone = s.size[s.label[a]] == 1
-        first.delta = look_at(s, a, &first.target)
+        first.delta = look_at(s, a, &first.target, &first.barred)
         first.known = True
+        note_groups(s, a, 0)
     height = height_at(s, a)
     if first.delta > height:        # NONE, too
         return 0
@@ -320,6 +431,84 @@ cdef fixed_t improve_by_chain(
         s.place[item.element] = <element_t>(item - s.candidates)
     for i in range(s.waiting):
         s.place[s.candidates[i].element] = OUT
+    for i in range(length - 1, -1, -1):
+        s.place[s.moved[i]] = OUT
+        if i >= kept:
+            move_back(s, s.moved[i], s.origin[i])
+    for i in range(kept):
+        forget_around(s, s.moved[i])
+        for t in range(s.terms.k):
+            s.applied[t] += fabs(<double>s.terms.weights[s.moved[i] * s.terms.k + t])
+    return smallest
+
+
+cdef fixed_t paid_by(State* s, element_t b) noexcept nogil:
+    """The cost of an element in its own subset. O(degree) if that has changed"""
+    cdef element_t mine = s.label[b]
+    cdef offset_t k
+    cdef fixed_t sum
+    if s.paid_at[b] != s.version[mine]:
+        sum = fixed_at(&s.terms, b, mine, True, s.scale)
+        for k in range(s.starts[b], s.starts[b + 1]):
+            if s.label[s.neighbours[k]] == mine:
+                sum += fixed(s.costs[k], s.scale)
+        s.paid[b] = sum
+        s.paid_at[b] = s.version[mine]
+    return s.paid[b]
+
+
+cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_ssize_t longest) noexcept nogil:
+    """Apply the best prefix of a chain of ejections that starts with a move of a; the change of cost, 0 if there is none.
+
+    A step moves an element to the subset, or the empty set, for which the cost is least with the element that has to
+    leave for it, if one has to. No element moves twice by itself.
+    """
+    cdef Py_ssize_t length = 0, kept = 0, links, i, t
+    cdef fixed_t sum = 0, smallest = 0, low, value, more, own, height = height_at(s, a)
+    cdef element_t U, mine, target, out, b
+    while length < longest:
+        mine = s.label[a]
+        own = paid_by(s, a)
+        links = gather(s, a)
+        low, target, out = NONE, EMPTY, -1
+        if s.size[mine] > 1:
+            low = -own
+        for i in range(links):
+            U = s.linked[i]
+            if U == mine or s.sums[U] == NONE:
+                continue
+            value = s.sums[U] - own
+            more = fixed_at(&s.terms, a, U, False, s.scale)
+            b = -1
+            if more == NONE:
+                b = groups_holder(&s.terms.groups, a, U)
+                if b < 0 or s.place[b] == DONE or s.size[U] == 1:
+                    continue
+                more = -paid_by(s, b)
+            value += more
+            if value < low or (value == low and U < target):
+                low, target, out = value, U, b
+        if low == NONE or sum + low > smallest + height:
+            break
+        if out >= 0:
+            s.moved[length], s.origin[length] = out, target
+            length += 1
+            sum -= paid_by(s, out)
+            shift(s, out, EMPTY)
+            gather(s, a)                # now exactly: the two may have a pair, and others may be paid for
+            low = (s.sums[target] if s.stamp[target] == s.look else 0) - own + fixed_at(
+                &s.terms, a, target, False, s.scale)
+        s.moved[length], s.origin[length] = a, mine
+        s.place[a] = DONE
+        length += 1
+        sum += low
+        shift(s, a, target)
+        if sum < smallest - tolerance:
+            smallest = sum
+            kept = length
+        if out < 0:
+            break
+        a = out
     for i in range(length - 1, -1, -1):
         s.place[s.moved[i]] = OUT
         if i >= kept:
@@ -365,8 +554,8 @@ cdef class Chains:
         And after so many in all.
     hub : int
         An element with more stored pairs starts chains of one move, and continues none.
-    terms : tuple of arrays, optional
-        Of a background, see `graphpart.partition.local_search.sums`.
+    terms : Terms, optional
+        Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
 
     Attributes
     ----------
@@ -394,11 +583,13 @@ cdef class Chains:
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, a
         cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
-        cdef element_t[:, ::1] chain = np.zeros((2, min(n, longest) + 1), np.int32)
+        cdef element_t[:, ::1] chain = np.zeros((2, 2 * min(n, longest) + 2), np.int32)
         cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
         cdef char[::1] queued = np.zeros(n + 1, np.int8)
         cdef element_t[::1] label
         cdef double[::1] since
+        cdef int64_t[::1] moves, known
+        cdef int64_t[:, ::1] versions
         self.labels = np.array(labels, np.int32)
         label = self.labels
         self.kept = [starts, neighbours, costs, label, room, chain, wide, queued]
@@ -432,6 +623,17 @@ cdef class Chains:
             self.tolerance *= 64        # rounding errors of backgrounds along a chain
             for a in range(self.s.terms.k):
                 self.s.applied[a] = self.s.during[a] = 0.0
+        if self.s.terms.groups.entries:
+            moves = np.zeros(len(terms.groups[3]), np.int64)
+            known = np.zeros(self.s.terms.groups.entries, np.int64)
+            self.kept += [moves, known]
+            self.s.moves, self.s.known = &moves[0], &known[0]
+            self.s.ejects = bool(np.isinf(terms.groups[3]).any()) and not restless(&self.s)
+        if self.s.ejects:
+            versions = np.zeros((3, n + 1), np.int64)
+            versions[1] = -1
+            self.kept.append(versions)
+            self.s.version, self.s.paid_at, self.s.paid = &versions[0, 0], &versions[1, 0], <fixed_t*>&versions[2, 0]
         self.s.look = self.s.head = self.s.length = 0
         self.s.best = <Move*>malloc((n + 1) * sizeof(Move))
         self.s.candidates = <Candidate*>malloc((min(n, longest * hub) + 1) * sizeof(Candidate))
@@ -455,6 +657,9 @@ cdef class Chains:
         for U in range(s.n + 1):
             s.size[U] = 0
             s.members[U] = 0
+            if s.ejects:
+                s.changes += 1
+                s.version[U] = s.changes
         for a in range(s.n):
             s.size[s.label[a]] += 1
             s.members[s.label[a]] += a
@@ -475,27 +680,33 @@ cdef class Chains:
                     forget_around(&self.s, <element_t>a)
                     for t in range(self.s.terms.k):
                         self.s.applied[t] += fabs(<double>self.s.terms.weights[a * self.s.terms.k + t])
+                    note_groups(&self.s, <element_t>a, 1)
             self.count()
 
     cdef bint find_moves(self) noexcept nogil:
         """Let chains start from all elements whose best move helps; whether there are any."""
         cdef element_t a, target
+        cdef fixed_t barred
         for a in range(<element_t>self.s.n):
-            if look_at(&self.s, a, &target) < -self.tolerance:
+            if look_at(&self.s, a, &target, &barred) < -self.tolerance:
                 forget(&self.s, a)
         return self.s.length > 0
 
     def improve(self, double cost, Stopping stopping):
         """Start chains until none helps, from all elements at first, later where something changed; the cost then."""
         cdef element_t a
+        cdef fixed_t change
         cdef State* s = &self.s
         with nogil:
-            while s.length or (s.terms.k and self.find_moves()):
+            while s.length or (s.terms.any and self.find_moves()):
                 a = s.queue[s.head]
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1
                 s.queued[a] = False
-                cost += improve_by_chain(s, a, self.tolerance, self.patience, self.longest) / s.scale
+                change = improve_by_chain(s, a, self.tolerance, self.patience, self.longest)
+                if s.ejects and change == 0:
+                    change = improve_by_ejections(s, a, self.tolerance, self.longest)
+                cost += change / s.scale
                 if stopping.poll(cost):
                     break
         return cost

@@ -17,4 +17,5 @@ def join_sparse(
     stopping: Stopping,
     merges: NDArray[np.int32] | None = None,
     merge_costs: NDArray[np.float64] | None = None,
+    fewest: int = 0,
 ) -> Labels: ...

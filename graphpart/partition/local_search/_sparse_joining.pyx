@@ -10,12 +10,13 @@ later wait in a heap.
 A background that repels, as k > 0 terms (see kernels/terms.pxd), is added to the cost between two subsets. Only subsets
 that a stored pair links can then be worth a join. The background never falls when subsets grow. So what waits in the
 queue is still not above the cost, and is corrected when it comes first. Where two pairs become one, their cost falls
-only if the sum of what is stored does.
+only if the sum of what is stored does. The same holds for prices of groups and a largest size (kernels/groups.pxd),
+which forbid a join once and for all.
 
-All of this is memory latency. So what the joins of the pairs ahead in the sorted list will read is prefetched step by
-step: the pair, its elements, the subsets that they are part of by then, their tables, those of neighbours; in the heap,
-what comes near the front. All tables stand in few large pages, and the room of one that is gone, still in the cache,
-serves the next.
+Latency of memory takes most of the time. So the kernel prefetches, step by step, what the next joins in the sorted list
+will read: the pair, its elements, the subsets that contain them by then, the tables of these, and the tables of their
+neighbours; in the heap, the entries near the front. All tables stand in few large pages. The room of a table that is
+gone is still in the cache, and serves the next table.
 """
 
 import numpy as np
@@ -26,9 +27,11 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from graphpart.kernels.bits cimport leading_zeros, lowest_bit
+from graphpart.kernels.fixed cimport fixed_t
+from graphpart.kernels.groups cimport groups_between, groups_join, groups_of_pair, take_lists
 from graphpart.kernels.memory cimport large_pages, prefetch
 from graphpart.kernels.ranking cimport Ranked, sort_ranked
-from graphpart.kernels.terms cimport Terms, take_terms, terms_between, terms_put
+from graphpart.kernels.terms cimport Terms, take_terms, terms_between
 from graphpart.kernels.ties cimport pack_sizes, scramble_pair
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -92,6 +95,8 @@ cdef struct Entry:
 
 
 cdef struct Table:
+    # Not a set of kernels/hash_set.pxd: an entry also names a pair, entries are taken out, and most tables are short
+    # lists, whose memory goes from one subset to the next.
     Entry* entries
     element_t size
     element_t capacity      # of a list; minus the number of slots, a power of two, of a hashed table
@@ -386,10 +391,14 @@ cdef inline element_t find(Table* of, element_t a) noexcept nogil:
 
 
 cdef inline double background(Tables* s, const Pair* pair) noexcept nogil:
-    """What the terms add to the cost of a pair; added in the same order each time, so that it never falls."""
+    """What the terms add to the cost of a pair; inf if groups or the largest size forbid to join it.
+
+    Terms are added in the same order each time, so that their sum never falls.
+    """
     cdef Py_ssize_t k = s.terms.k
-    return terms_between(
-        &s.terms, s.terms.total + find(s.of, pair.u) * k, s.terms.total + find(s.of, pair.v) * k)
+    cdef element_t U = find(s.of, pair.u), V = find(s.of, pair.v)
+    cdef double sum = terms_between(&s.terms, s.terms.total + U * k, s.terms.total + V * k)
+    return sum + groups_between(&s.terms.groups, U, V) if s.terms.groups.any else sum
 
 
 cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double tolerance) noexcept nogil:
@@ -404,6 +413,8 @@ cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double toleran
     cdef Py_ssize_t k, count
     for k in range(s.terms.k):
         s.terms.total[a * s.terms.k + k] += s.terms.total[b * s.terms.k + k]
+    if s.terms.groups.any:
+        groups_join(&s.terms.groups, a, b)
     remove(into, b)
     count = take_out(s, from_table, a)
     from_table.parent = a
@@ -434,7 +445,7 @@ cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double toleran
         remove(other, b)
         kept = &s.pairs[s.merging[k]]
         sum = delta = kept.cost + s.pairs[entry.edge].cost
-        if s.terms.k and sum < kept.cost:
+        if s.terms.any and sum < kept.cost:
             delta += background(s, kept)
         if sum < kept.cost and delta < -tolerance:
             push(queue, queued(s, delta, s.merging[k], a, entry.key))
@@ -594,15 +605,18 @@ def join_sparse(
     Stopping stopping,
     element_t[:, ::1] merges=None,
     cost_t[::1] merge_costs=None,
+    Py_ssize_t fewest=0,
 ):
     """Labels of the fixed point. O(m log^2 m) time; about 48 bytes for each pair.
 
-    `terms` is (weights, partner, factor), or None.
+    `terms` is `Terms` of sums.py, or None. No join is made that would leave fewer than `fewest` subsets, or than
+    the least number in `terms`.
     Into `merges`, of shape (n, 2), go the joins one after the other: the subset that stays, by one of its elements that
     no join changes, and the one that is folded into it, named in the same way; into `merge_costs` the costs between
     them. There is one join for each element that is not the first of its label.
     """
     cdef Py_ssize_t m = u.shape[0], next = 0, attractive = 0, k, made_joins = 0
+    cdef fixed_t exact = 0
     cdef bint keep = merges is not None, from_list
     cdef element_t a, b, swap
     cdef Pair* pair
@@ -618,17 +632,22 @@ def join_sparse(
     labels_array = np.arange(n, dtype=np.int32)
     cdef element_t[::1] labels = labels_array
     kept = take_terms(&tables.terms, terms, n)
-    if tables.terms.k:
+    if tables.terms.any:
         for a in range(n):
-            terms_put(&tables.terms, a, a)
+            for k in range(tables.terms.k):
+                tables.terms.total[a * tables.terms.k + k] = tables.terms.weights[a * tables.terms.k + k]
+        kept += take_lists(&tables.terms.groups, n)
         raised = np.array(cost)
         for k in range(m):
             raised[k] += terms_between(
                 &tables.terms, tables.terms.total + u[k] * tables.terms.k, tables.terms.total + v[k] * tables.terms.k)
+            if tables.terms.groups.any:
+                raised[k] += groups_of_pair(&tables.terms.groups, u[k], v[k], &exact, 1.0)
         between = raised
     for k in range(m):
         attractive += between[k] < -tolerance
-    if attractive == 0:
+    fewest = max(fewest, tables.terms.groups.least)
+    if attractive == 0 or n <= fewest:
         return labels_array
     cdef element_t[::1] edges = np.empty(attractive, np.int32)
     cdef cost_t[::1] first = np.empty(attractive)
@@ -668,10 +687,12 @@ def join_sparse(
                 break
             pair = &tables.pairs[item.edge]
             delta = pair.cost
-            if tables.terms.k and delta < INFINITY:
+            if tables.terms.any and delta < INFINITY:
                 delta += background(&tables, pair)
-            if delta != item.cost and not item.cost < delta < -tolerance:
-                continue    # the pair is gone (inf), or attracts no more; had its cost fallen, it would be queued again
+            if delta != item.cost and not (delta < -tolerance and (item.cost < delta or tables.terms.groups.any)):
+                # The pair is gone (inf), or attracts no more; had its cost fallen, it would be queued again. What groups
+                # cost is added in any order, so it may have fallen by rounding.
+                continue
             a = find(tables.of, pair.u)
             b = find(tables.of, pair.v)
             if delta != item.cost:
@@ -694,10 +715,10 @@ def join_sparse(
                 merges[made_joins, 0] = a
                 merges[made_joins, 1] = b
                 merge_costs[made_joins] = item.cost
-                made_joins += 1
+            made_joins += 1
             pair.cost = INFINITY
             fold(&tables, a, b, &queue, tolerance)
-            if stopping.tick(total):
+            if stopping.tick(total) or n - made_joins <= fewest:
                 break
         if made:
             for k in range(n):

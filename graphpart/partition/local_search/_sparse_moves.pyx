@@ -13,10 +13,15 @@ then lower the cost. When element a moves from subset U to W, besides,
 * the best moves of the members of W, and of all elements linked to U, fall by their background with a, at most twice;
 * others rise, at most: an element whose own or target subset has changed since it was looked at is looked at again.
 
+Groups and a largest size (kernels/groups.pxd) are treated in the same way. Where they forbid subset U to an element that
+is linked to it, until a leaves, no bound is known, and the element is looked at again. So are all elements as soon as
+there may be one subset more, or one less, where there might not.
+
 A sequence of Kernighan and Lin also makes moves that do not help. There an element that is alone may go to a subset
 that no stored pair links to it, which no other element would prefer to the empty set. The least such cost is the least
 product of weights and sums, which two trees of boxes find (kernels/boxes.pxd): one holds the sums of the subsets, the
-other the weights of the elements that are alone and have not moved.
+other the weights of the elements that are alone and have not moved. With groups or limits, an element that is alone only
+goes to subsets that a stored pair links to it.
 """
 
 import numpy as np
@@ -28,11 +33,11 @@ from libc.stdlib cimport free, malloc
 from graphpart.kernels.bitset cimport Bitset, bitset_add, bitset_free, bitset_make, bitset_next, bitset_remove
 from graphpart.kernels.boxes cimport Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
+from graphpart.kernels.groups cimport groups_of_pair, groups_were_full
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
 from graphpart.kernels.memory cimport prefetch
 from graphpart.kernels.terms cimport (
-    TERMS, Terms, fixed_between, take_terms, terms_clear, terms_move, terms_partners, terms_put, terms_slope,
-    terms_without,
+    TERMS, Terms, fixed_at, fixed_between, take_terms, terms_clear, terms_move, terms_partners, terms_put, terms_slope,
 )
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -142,16 +147,16 @@ cdef inline fixed_t background(State* s, element_t a, const int64_t* total) noex
 
 cdef fixed_t add_background(State* s, element_t a) noexcept nogil:
     """Add the background to the sums of the subsets linked to an element; what it pays in its own subset."""
-    cdef Py_ssize_t i, k = s.terms.k
+    cdef Py_ssize_t i
     cdef element_t U, mine = s.label[a]
-    cdef int64_t others[TERMS]
+    cdef fixed_t more
     for i in range(s.links):
         U = s.linked[i]
         if U != mine and s.sums[U] != NONE:
-            s.sums[U] += background(s, a, &s.terms.total[U * k])
-    terms_without(&s.terms, a, mine, others)
+            more = fixed_at(&s.terms, a, U, False, s.scale)
+            s.sums[U] = NONE if more == NONE else s.sums[U] + more
     s.looked[a] = s.moves
-    return background(s, a, others)
+    return fixed_at(&s.terms, a, mine, True, s.scale)
 
 
 cdef inline bint outdated(State* s, element_t a) noexcept nogil:
@@ -179,28 +184,35 @@ cdef inline void delist(State* s, element_t a, element_t U) noexcept nogil:
     s.ahead[s.after[a]] = s.ahead[a]
 
 
-cdef inline void lower(State* s, element_t b, const int64_t* weights) noexcept nogil:
-    """The best move of b may have become cheaper by its background with the element of these weights."""
+cdef inline void lower(State* s, element_t b, element_t a, element_t U) noexcept nogil:
+    """The best move of b may have become cheaper by its background with element a, or U, if not -1, be open to b."""
     cdef Waiting item
-    cdef fixed_t most
+    cdef fixed_t most = 0, priced = 0
     if s.place[b] < 0:
         return
     item = s.heap[s.place[b]]
-    most = background(s, b, weights)
-    if most > 0 and item.delta != NONE and item.delta != -NONE:
+    if s.terms.k:
+        most = background(s, b, s.terms.weights + a * s.terms.k)
+    if s.terms.groups.any and item.delta != -NONE:
+        if groups_of_pair(&s.terms.groups, b, a, &priced, s.scale) == INFINITY or (
+            U >= 0 and groups_were_full(&s.terms.groups, b, a, U)
+        ):
+            s.elements[b].loose = True
+            up(s, s.place[b], Waiting(-NONE, b))
+            return
+    if most + priced > 0 and item.delta != NONE and item.delta != -NONE:
         s.elements[b].loose = True
-        item.delta -= most + (most >> 40) + 2 * s.terms.k      # products are rounded
+        item.delta -= most + priced + (most >> 40) + 2 * s.terms.k      # products are rounded
         up(s, s.place[b], item)
 
 
 cdef void lower_bounds(State* s, element_t a, element_t U) noexcept nogil:
     """Lower the bounds that depend on the background of element a, which has left subset U for its own."""
-    cdef const int64_t* weights = s.terms.weights + a * s.terms.k
     cdef element_t b = s.after[a], d
     cdef Py_ssize_t i
     cdef offset_t j
     while b != a:
-        lower(s, b, weights)
+        lower(s, b, a, -1)
         b = s.after[b]
     b = s.first[U]
     for i in range(s.size[U]):
@@ -208,7 +220,7 @@ cdef void lower_bounds(State* s, element_t a, element_t U) noexcept nogil:
             d = s.neighbours[j]
             if s.label[d] != U and s.lowered[d] != s.moves:
                 s.lowered[d] = s.moves
-                lower(s, d, weights)
+                lower(s, d, a, U)
         b = s.after[b]
 
 
@@ -324,18 +336,20 @@ cdef fixed_t look_at(State* s, element_t a) noexcept nogil:
     element.loose = False
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
-    if s.terms.k:
+    if s.terms.any:
         own += add_background(s, a)
+    if s.terms.groups.limited and s.size[mine] == 1 and s.in_use <= s.terms.groups.least:
+        return NONE
     for i in range(s.links):
         U = s.linked[i]
         if U != mine and (s.sums[U] < low or (s.sums[U] == low != NONE and U < element.target)):
             low = s.sums[U]
             element.target = U
     if s.size[mine] > 1:
-        if 0 < low:
+        if 0 < low and not (s.terms.groups.limited and s.in_use >= s.terms.groups.most):
             low = 0
             element.target = EMPTY
-    elif 0 < low and s.terms.k == 0:
+    elif 0 < low and not s.terms.any:
         if s.in_use - 1 > s.links:      # alone, so its own subset is not linked
             low = 0
             element.target = FAR
@@ -370,6 +384,16 @@ cdef void loosen(State* s, element_t b, fixed_t most) noexcept nogil:
     up(s, s.place[b], item)
 
 
+cdef void look_again(State* s) noexcept nogil:
+    """No bound is known any more. O(n)"""
+    cdef Py_ssize_t k
+    for k in range(s.waiting):
+        s.heap[k].delta = -NONE
+        s.elements[s.heap[k].element].loose = True
+    for k in range((s.waiting - 2) >> 2, -1, -1):
+        down(s, k, s.heap[k])
+
+
 cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     """Move element a to subset W, and loosen what depends on it. O(degree log n)"""
     cdef element_t U = s.label[a], b, mine
@@ -381,7 +405,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     s.members[U] -= a
     s.size[W] += 1
     s.members[W] += a
-    if s.terms.k:
+    if s.terms.any:
         s.moves += 1
         s.changed[U] = s.changed[W] = s.moves
         terms_move(&s.terms, a, U, W)
@@ -429,7 +453,11 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
             s.elements[b].saturated = False
             if s.place[b] >= 0:
                 loosen(s, b, 0)
-    if s.terms.k:
+    if s.terms.groups.limited and s.size[U] == 0 and s.in_use == s.terms.groups.most - 1:
+        look_again(s)
+    if s.terms.groups.limited and s.size[W] == 1 and s.in_use == s.terms.groups.least + 1:
+        look_again(s)
+    if s.terms.any:
         lower_bounds(s, a, U)
         if s.asked != NULL:
             keep_boxes(s, a, U, W)
@@ -441,13 +469,19 @@ cdef element_t best(State* s, double cost, Stopping stopping) noexcept nogil:
     cdef element_t far
     while s.waiting:
         a = s.heap[0].element
-        if s.elements[a].loose or (s.terms.k and outdated(s, a)):
+        if s.elements[a].loose or (s.terms.any and outdated(s, a)):
             set_delta(s, a, look_at(s, a))
-            if s.terms.k and stopping.poll(cost):
+            if s.terms.any and stopping.poll(cost):
                 return -1
             continue
         if s.heap[0].delta == NONE:
             return -1
+        if s.terms.groups.limited and (
+            (s.elements[a].target == EMPTY and s.in_use >= s.terms.groups.most)
+            or (s.size[s.label[a]] == 1 and s.in_use <= s.terms.groups.least)
+        ):
+            set_delta(s, a, look_at(s, a))      # the limit has been reached since then
+            continue
         if s.elements[a].target == FAR:
             far = far_subset(s, a)
             if far < 0 or s.elements[a].target != FAR:
@@ -494,7 +528,7 @@ cdef void start(State* s) noexcept nogil:
         s.members[s.label[a]] += a
         s.elements[a].saturated = False
     s.saturations = 0
-    if s.terms.k:
+    if s.terms.any:
         start_terms(s)
     s.waiting = n
     for a in range(n):
@@ -535,7 +569,7 @@ cdef void improve_by_sequence(
     while s.waiting:
         a = best(s, cost + smallest, stopping)
         delta = s.heap[0].delta / s.scale if a >= 0 else INFINITY
-        if s.terms.k and stopping.poll(cost + smallest):
+        if s.terms.any and stopping.poll(cost + smallest):
             break
         b = far_move(s, delta, &W, &far) if s.asked != NULL else -1
         if b >= 0:
@@ -610,14 +644,14 @@ cdef class _Arrays:
         if not bitset_make(&self.s.used, n + 1) or not bitset_make(&self.s.unused, n + 1):
             raise MemoryError()
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
-        if not self.s.terms.k:
+        if not self.s.terms.any:
             return
         rings, moves = np.zeros((3, n + 1), np.int32), np.zeros((4, n + 1), np.int64)
         self.kept += [rings, moves]
         self.s.first, self.s.after, self.s.ahead = &rings[0, 0], &rings[1, 0], &rings[2, 0]
         self.s.changed, self.s.looked, self.s.lowered = &moves[0, 0], &moves[1, 0], &moves[2, 0]
         k = self.s.terms.k
-        if sequences:
+        if sequences and not self.s.terms.groups.any:
             self.s.asked = &moves[3, 0]
             if not boxes_make(&self.s.subsets, n + 1, k) or not boxes_make(&self.s.alone, n, k):
                 raise MemoryError()
@@ -644,7 +678,7 @@ def greedy_moving(
 ):
     """Labels of the fixed point of greedy moving from canonical labels.
 
-    `terms` is (weights, partner, factor) of a background, or None.
+    `terms` is `Terms` of sums.py, or None.
     """
     if starts.shape[0] == 1:
         return labels

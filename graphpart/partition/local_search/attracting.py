@@ -27,7 +27,7 @@ def any_subset_attracts(p: SetPartition) -> bool:
 
 def is_native(p: SetPartition) -> bool:
     """Whether local search can use the stored pairs; all other problems are converted to matrices."""
-    return not any_subset_attracts(p) or p.n > LARGEST_DENSE
+    return not any_subset_attracts(p) or p.n > LARGEST_DENSE or p.limits is not None
 
 
 def join_any(p: SetPartition, labels: Labels, cost: float, stopping: Stopping) -> Labels:

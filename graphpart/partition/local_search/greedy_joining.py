@@ -21,8 +21,9 @@ from typing import Any
 from graphpart.partition.local_search import _dense_joining, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
+from graphpart.partition.local_search.limited import few_enough, has_room, listed
 from graphpart.partition.local_search.sums import terms_of
-from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
@@ -72,6 +73,9 @@ def greedy_joining(
 
     Notes
     -----
+    Groups and limits are obeyed. If the problem limits the number of clusters, no join leaves fewer; if there are too
+    many at the end, the joins that cost least follow.
+
     Dense problems take O(n^2) expected time, and at most about as much memory as the matrix, usually far less. Sparse
     problems take O(m log^2 m) time and O(n + m) memory, also with a background that repels, since then only joins of
     subsets that a stored pair links can lower the cost. If a background attracts some pairs, any join can lower the
@@ -101,7 +105,7 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     subsets = int(labels.max()) + 1 if p.n else 0
     q = p if subsets == p.n else p.contract(labels)
     cost = p.evaluate_labels(labels)
-    r = cut_huge(q)
+    r = listed(cut_huge(q))
     tolerance = p.tolerance if r is q else r.tolerance
     if r.matrix is not None:
         joined = _dense_joining.join_dense(r.matrix, tolerance, cost, stopping)
@@ -109,4 +113,6 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         joined = join_any(r, r.must_join_classes(), cost, stopping)
     else:
         joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
+    if not has_room(p, canonical(joined)) and stopping.reason is None:
+        return few_enough(p, canonical(joined if q is p else joined[labels]), stopping)
     return joined if q is p else joined[labels]

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from graphpart.common.local_search import improved
+from graphpart.partition.local_search.limited import has_room, listed, packed
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.partition.problem.finish import finish, settled
-from graphpart.partition.problem.labels import start_of
+from graphpart.partition.problem.starts import start_of
 from graphpart.result import PartitionResult, Status
 from graphpart.stopping import Stopping
 
@@ -66,8 +67,10 @@ def improve(
     InvalidPartition
         If the initial partition does not fit the problem or violates a requirement.
     """
-    p = as_problem(problem, background=True)
-    if not background(p):
+    p = as_problem(problem, background=True, groups=True, limits=True)
+    if p.limits is not None:
+        p = listed(p)
+    elif not background(p):
         p = as_problem(p)
     start = default(p, stopping) if initial is None else start_of(p, initial)
 
@@ -75,6 +78,10 @@ def improve(
         return fixed_point(p, labels, kernel, stopping)
 
     labels, cost = improved(start, p.evaluate_labels, run, stopping)
+    if initial is None and not has_room(p, canonical(labels)):  # there was no time for that
+        contraction = Contraction(p)
+        labels = canonical(contraction.lift(packed(contraction.problem)))
+        cost = p.evaluate_labels(labels)
     return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM, cost=cost)
 
 

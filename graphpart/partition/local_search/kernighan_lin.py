@@ -5,7 +5,8 @@ One outer iteration builds a sequence of n moves. At first, A_1 is the set of al
 in the same subset is not a move. Let t_hat be the smallest length of a prefix with the least cumulative delta. If this
 delta is < 0, the first t_hat moves are kept and a new outer iteration starts; otherwise the partition before this
 iteration is the result. Ties are resolved as in greedy moving; subsets are numbered anew at the start of each outer
-iteration. A sequence is shorter than n when required cuts leave no move.
+iteration. A sequence is shorter than n when required cuts, groups or limits leave no move. With groups or limits, an
+element that is alone only goes to subsets that a stored pair links to it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from graphpart.partition.local_search.attracting import any_subset_attracts, is_
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
+from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import PartitionResult
@@ -82,6 +84,7 @@ def kernighan_lin(
 
 def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of the Kernighan-Lin iteration from canonical labels."""
+    p = listed(p)
     cost = p.evaluate_labels(labels)
     if p.matrix is not None:
         return _dense_moves.kernighan_lin(p.matrix, labels, p.magnitude, p.tolerance, p.has_must_cut, cost, stopping)

@@ -18,7 +18,11 @@ once. The chain ends after CHAIN moves without a new best prefix, after LONGEST 
 the best prefix by more than the largest absolute cost of a pair of its first element. The best prefix is applied if it
 lowers the cost. Chains start from all elements in turn, then again from the elements that moved and their neighbours,
 until no chain lowers the cost. An element with more than HUB stored pairs, and with more than ten times the average,
-moves in chains of its own, of one move. On a matrix, where each element is linked to all others, one long sequence
+moves in chains of its own, of one move. If a group has the price inf, a chain ends after EJECTING moves without a new
+best prefix, or after the first move if no subset can have more than two elements. Where it finds nothing, a chain of
+ejections follows: an element moves to the subset with which it costs least, also if a member of its group has to leave
+that to be alone, which is then the next to move. Such a chain ends where nothing has to leave, after LONGEST moves, or
+at the same height. On a matrix, where each element is linked to all others, one long sequence
 takes the place of chains. Each step is the best move of all, but an element that has moved rests for n / 10 + REST
 moves. The sequence ends after LONG n moves without a new best prefix, and the next sequence starts from its best
 prefix, until a sequence does not lower the cost.
@@ -49,6 +53,7 @@ from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any, move_to_any
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
+from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
@@ -63,6 +68,7 @@ SWITCHES = 20  # without a new best prefix, after which a sequence may end
 HEIGHT = 0.75  # how far a sequence may climb, in mean absolute costs of the pairs of an element
 MANY, WHOLE = 8, 400  # average stored pairs of an element, from which pairs come first; elements of two small subsets
 CHAIN = 10  # moves without a new best prefix, after which a chain ends
+EJECTING = 4  # the same where chains of ejections follow
 LONGEST = 256  # the next chain goes on from there; a chain takes quadratic time in its length
 HUB = 100  # on a star, all chains through its centre would take quadratic time
 REST, LONG = 5, 5  # on small problems, n / 10 is too little
@@ -127,6 +133,7 @@ def kernighan_lin_pairs(
 
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
     """The fixed point of pairwise Kernighan-Lin from canonical labels."""
+    p = listed(p)
     cost = p.evaluate_labels(labels)
     while any_subset_attracts(p) and p.n:
         before = cost
@@ -151,7 +158,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return pairs.labels
-        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, CHAIN, LONGEST, hub, terms_of(p))
+        chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, _patience(p), LONGEST, hub, terms_of(p))
     divided = False
     while True:
         before = pairs.cost
@@ -184,6 +191,15 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
         if pieces.max() == labels.max():
             return pairs.labels
         pairs.adopt(pieces, pairs.cost)
+
+
+def _patience(p: SetPartition) -> int:
+    """The number of moves without a new best prefix, after which a chain ends."""
+    groups = p.groups
+    if groups is None or not groups.is_hard:
+        return CHAIN
+    members = np.bincount(groups.element[groups.hard[groups.group]], minlength=p.n)
+    return 1 if np.count_nonzero(groups.hard) <= 2 and members.all() else EJECTING
 
 
 def improve_pairs_alone(p: SetPartition, labels: Labels, stopping: Stopping, patience: int | None = None) -> Labels:

@@ -16,7 +16,8 @@ The next iteration starts from the result. In the first iteration, elements join
 random order, so that each finds other sets. The method ends after PATIENCE iterations that do not lower the cost. Then
 no move of one element lowers the cost.
 
-To take a background into account, the method only keeps sums of weights for each subset, on each level.
+To take a background into account, the method only keeps sums of weights for each subset, on each level; for groups,
+also the number of members of each in each subset. On each level, all moves obey groups and limits.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ import numpy as np
 
 from graphpart.common.rounds import check_seed_and_threads
 from graphpart.partition.local_search._levels import Level
+from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
+from graphpart.partition.local_search.limited import has_room, listed
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import PartitionResult
@@ -60,7 +63,8 @@ def multilevel(
         A graph has its costs in the edge attribute ``cost``. Elements that must be joined move together. A background,
         as of modularity, needs no memory, whether it repels or attracts.
     initial : Result, labels, mapping or list of sets, optional
-        The partition to start from; default: every element alone (required joins joined).
+        The partition to start from; default: every element alone (required joins joined), or the fixed point of greedy
+        joining if the problem limits the number of clusters.
         Elements that it leaves out start alone.
     time_limit, target, callback
         As for :func:`~graphpart.partition.greedy_joining`.
@@ -101,7 +105,11 @@ def multilevel(
     def kernel(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         return improve_by_levels(p, labels, stopping, state)
 
-    return improve(problem, initial, lambda p, _: p.must_join_classes(), kernel, "multilevel", stopping, lambda p: True)
+    def start(p: SetPartition, stopping: Stopping) -> Labels:
+        alone = p.must_join_classes()
+        return alone if has_room(p, alone) else joined(p, stopping)
+
+    return improve(problem, initial, start, kernel, "multilevel", stopping, lambda p: True)
 
 
 def improve_by_levels(
@@ -113,6 +121,7 @@ def improve_by_levels(
     shuffled: bool = False,
 ) -> Labels:
     """Iterations from canonical labels, until `patience` of them have not lowered the cost."""
+    p = listed(p)
     cost = p.evaluate_labels(labels)
     bottom = Level(*p.rows(), *terms_of(p))
     fruitless, first = 0, not shuffled

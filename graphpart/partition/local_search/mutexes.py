@@ -33,6 +33,8 @@ def mutex_watershed(
 ) -> PartitionResult:
     """Join and keep apart by the strongest pairs first.
 
+    Also known as ``mws``.
+
     Parameters
     ----------
     problem : SetPartition or networkx.Graph

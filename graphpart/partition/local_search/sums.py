@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,12 @@ class Terms(NamedTuple):
     partner: NDArray[np.int32]  #: of shape (k,)
     factor: NDArray[np.float64]  #: of shape (k,)
     repels: bool
+    #: rows of the groups of elements, their members and prices, see kernels/groups.pxd; None without groups
+    groups: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]] | None = None
+    sizes: NDArray[np.int64] | None = None  #: of elements, where subsets have a largest size
+    max_size: int = 0  #: which is this; 0 if it is not limited
+    least: int = 1  #: number of subsets
+    most: int = 0  #: which is at most this; 0 if it is not limited
 
 
 def terms_of(p: SetPartition) -> Terms:
@@ -31,8 +37,8 @@ def terms_of(p: SetPartition) -> Terms:
     Weights that are whole numbers, or multiples of another power of two, stay exact. They are rounded more coarsely
     where the factor would be too small for a number of floating point otherwise. O(n)
     """
-    if p.background is None:
-        return Terms(np.zeros((p.n, 0), np.int64), np.zeros(0, np.int32), np.zeros(0), True)
+    if p.background is None or not len(p.background.beta):
+        return Terms(np.zeros((p.n, 0), np.int64), np.zeros(0, np.int32), np.zeros(0), True, *_demands(p))
     columns: list[NDArray[np.int64]] = []
     partner: list[int] = []
     factor: list[float] = []
@@ -60,4 +66,15 @@ def terms_of(p: SetPartition) -> Terms:
         np.array(partner, np.int32),
         np.array(factor),
         p.background.repels,
+        *_demands(p),
     )
+
+
+def _demands(p: SetPartition) -> tuple[Any, ...]:
+    """Groups and limits, as in Terms."""
+    groups, limits = None if p.background is None else p.background.groups, p.limits
+    rows = None if groups is None else (groups.starts, groups.group, groups.count, groups.price)
+    if limits is None:
+        return (rows,)
+    sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
+    return rows, sizes, limits.max_size or 0, limits.least, limits.most or 0

@@ -6,7 +6,8 @@ The cost of a pair is ``listed[a, b] + background[a, b]``, where the background 
 
 With x = 1 the term is a constant: the cost of a pair that is not listed. With the degrees of nodes it is the null model
 of modularity, and with the degrees out and in that of directed modularity. The background within a subset is computed
-from the sums of weights of its elements, so that no method needs all n^2 pairs.
+from the sums of weights of its elements, so that no method needs all n^2 pairs. Groups of elements that pay a price
+for each pair of members in one subset (groups.py) are part of the background, too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from graphpart.display import number
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
+from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import frozen
 
 __all__ = ["SMALL", "Background", "background_of"]
@@ -38,20 +40,25 @@ class Background:
     ----------
     terms : list of tuples ``(beta, x)`` or ``(beta, x, y)``
         A finite number, and arrays of float64 of one length.
+    groups : Groups, optional
+        Groups whose members pay a price.
 
     Attributes
     ----------
     beta : ndarray, shape (k,)
     vectors : list of k pairs ``(x, y)`` of arrays of shape (n,)
         The same array twice if the term is ``beta * x[a] * x[b]``.
+    groups : Groups or None
     """
 
-    __slots__ = ("beta", "vectors")
+    __slots__ = ("beta", "groups", "vectors")
 
     beta: Vector
     vectors: list[tuple[Vector, Vector]]
+    groups: Groups | None
 
-    def __init__(self, terms: Iterable[tuple[Any, ...]]) -> None:
+    def __init__(self, terms: Iterable[tuple[Any, ...]], groups: Groups | None = None) -> None:
+        self.groups = groups if groups is not None and len(groups) else None
         factors = []
         self.vectors = []
         for beta, x, *rest in terms:
@@ -67,12 +74,13 @@ class Background:
         self.beta = frozen(np.array(factors, np.float64))
 
     def __bool__(self) -> bool:
-        return len(self.beta) > 0
+        return len(self.beta) > 0 or self.groups is not None
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Background)
             and np.array_equal(self.beta, other.beta)
+            and self.groups == other.groups
             and all(
                 np.array_equal(x, v) and np.array_equal(y, w) and (x is y) == (v is w)
                 for (x, y), (v, w) in zip(self.vectors, other.vectors, strict=True)
@@ -81,13 +89,16 @@ class Background:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __getstate__(self) -> list[tuple[Any, ...]]:
-        return self.terms
+    def __getstate__(self) -> tuple[list[tuple[Any, ...]], Groups | None]:
+        return self.terms, self.groups
 
-    def __setstate__(self, terms: list[tuple[Any, ...]]) -> None:
-        Background.__init__(self, terms)
+    def __setstate__(self, state: tuple[list[tuple[Any, ...]], Groups | None]) -> None:
+        Background.__init__(self, *state)
 
     def __repr__(self) -> str:
+        if self.groups is not None:
+            terms = Background(self.terms)
+            return f"{terms!r}, {self.groups!r}" if terms else repr(self.groups)
         if self.constant is not None:
             return f"{number(self.constant)} for each other pair"
         words = ["{} x[a] x[b]", "{} (x[a] y[b] + y[a] x[b])"]
@@ -104,13 +115,16 @@ class Background:
     @property
     def constant(self) -> float | None:
         """The background of each pair, if it is the same for all pairs; else None."""
-        if all((x == 1.0).all() and x is y for x, y in self.vectors):
+        if self.groups is None and all((x == 1.0).all() and x is y for x, y in self.vectors):
             return math.fsum(self.beta.tolist())
         return None
 
     @property
     def repels(self) -> bool:
-        """Whether every term is at least 0 for every pair, so that pairs that are not listed never attract."""
+        """Whether every term is at least 0 for every pair, so that pairs that are not listed never attract.
+
+        Groups always repel.
+        """
         for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True):
             signs = []
             for vector in (x, y):
@@ -127,18 +141,22 @@ class Background:
         total = np.zeros(len(u))
         for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True):
             total += beta * (x[u] * x[v] if x is y else x[u] * y[v] + y[u] * x[v])
-        return total
+        return total if self.groups is None else total + self.groups.of_pairs(u, v)
 
     def add_to(self, matrix: NDArray[np.float64]) -> None:
         """Add the background to a symmetric matrix, in place; its diagonal becomes 0."""
         n = len(matrix)
         columns = np.arange(n)
-        for a in range(n):
-            matrix[a] += self.of_pairs(np.full(n, a), columns)
+        if self.vectors:
+            terms = self if self.groups is None else Background(self.terms)
+            for a in range(n):
+                matrix[a] += terms.of_pairs(np.full(n, a), columns)
+        if self.groups is not None:
+            self.groups.add_to(matrix)
         matrix[np.diag_indices(n)] = 0.0
 
     def sums(self, n: int) -> Vector:
-        """For each element, an upper bound on the sum of the absolute background over its pairs."""
+        """For each element, an upper bound on the sum of the absolute terms over its pairs, without groups."""
         total = np.zeros(n)
         with np.errstate(over="ignore", invalid="ignore"):
             for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True):
@@ -151,20 +169,25 @@ class Background:
 
     def contract(self, labels: NDArray[np.int32], k: int) -> Background:
         """The background between subsets."""
-        return self._mapped(lambda x: _pairs.sums_by_label(x, labels, k))
+        groups = None if self.groups is None else self.groups.contract(labels, k)
+        return self._mapped(lambda x: _pairs.sums_by_label(x, labels, k), groups)
 
     def restrict(self, elements: NDArray[np.integer[Any]]) -> Background:
         """The background between some elements."""
-        return self._mapped(lambda x: x[elements])
+        groups = None if self.groups is None else self.groups.restrict(elements)
+        return self._mapped(lambda x: x[elements], groups)
 
-    def _mapped(self, change: Any) -> Background:
-        return Background(
+    def _mapped(self, change: Any, groups: Groups | None) -> Background:
+        terms = (
             (beta, change(x)) if x is y else (beta, change(x), change(y))
             for beta, (x, y) in zip(self.beta.tolist(), self.vectors, strict=True)
         )
+        return Background(terms, groups)
 
 
-def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> Background | None:
+def background_of(
+    nodes: Sequence[Hashable], missing: Any, background: Any, groups: Groups | None = None
+) -> Background | None:
     """The Background from the arguments of a constructor; None if pairs that are not listed cost 0.
 
     Parameters
@@ -174,6 +197,8 @@ def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> B
         The cost of a pair that is not listed.
     background : None, Background, tuple ``(beta, w)`` or ``(beta, x, y)``, or list of tuples
         Vectors are arrays with a weight for each element, in order, or mappings from nodes to weights.
+    groups : Groups, optional
+        In place of those of `background`.
 
     Raises
     ------
@@ -186,6 +211,7 @@ def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> B
     terms: list[tuple[Any, ...]] = [(float(missing), np.ones(n))] if missing else []
     if isinstance(background, Background):
         given = background.terms
+        groups = background.groups if groups is None else groups
     elif background is None:
         given = []
     else:
@@ -198,7 +224,7 @@ def background_of(nodes: Sequence[Hashable], missing: Any, background: Any) -> B
         if not _is_finite(beta):
             raise InvalidProblem(f"background has the factor {beta!r}: expected a finite number")
         terms.append((float(beta), *(_vector(nodes, vector) for vector in vectors)))
-    found = Background(terms)
+    found = Background(terms, groups)
     with np.errstate(over="ignore"):
         for beta, (x, y) in zip(found.beta.tolist(), found.vectors, strict=True):
             if not np.isfinite(beta * np.abs(x).max(initial=0.0) * np.abs(y).max(initial=0.0) * 2.0 * max(n, 1)):

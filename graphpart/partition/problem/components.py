@@ -53,11 +53,13 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
     used = used[order]
     place = places_within(elements, first)
     parts = []
+    limits = None if p.limits is None else p.limits.without_number()
     for k, mine in members.items():
         pairs = used[begin[k] : begin[k + 1]]
         background = None if p.background is None else p.background.restrict(mine)
         q = SetPartition.of_pairs(
-            range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs], background=background
-        )
+            range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs], background=background,
+            limits=limits, sizes=None if p.sizes is None else p.sizes[mine],
+        )  # fmt: skip
         parts.append((mine, q))
     return parts

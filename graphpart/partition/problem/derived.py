@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
+from graphpart.partition.problem.background import Background
+from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import check_matrix_fits
+from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
 Problem = TypeVar("Problem", bound=PairCosts)
@@ -25,9 +28,11 @@ def components(p: PairCosts) -> Labels:
     """See SetPartition.components.
 
     With a background that repels, only attracting pairs connect elements: no optimum joins elements that no attracting
-    pairs connect.
+    pairs connect. If the number of clusters is limited, all elements are one component.
     """
     whole = np.zeros(p.n, np.int32)
+    if p.limits is not None and p.limits.number:
+        return whole
     if p.background is None or not p.background.repels:
         return connected_subsets(p, whole)
     assert p.u is not None and p.v is not None and p.cost is not None
@@ -38,10 +43,13 @@ def components(p: PairCosts) -> Labels:
 def connected_subsets(p: PairCosts, labels: Labels) -> Labels:
     """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect.
 
-    A background connects all elements that have a weight in it.
+    A background connects all elements that have a weight in it; groups, whose prices repel, connect none. If there is a
+    largest number of clusters, subsets remain whole.
 
     O(n + m); for a matrix O(n) if there are few zeros.
     """
+    if p.limits is not None and p.limits.most is not None:
+        return canonical(labels)
     if p.background is not None:
         return _connected_by_background(p, labels)
     if p.matrix is not None:
@@ -69,8 +77,8 @@ def to_dense(p: Problem) -> Problem:
         return p
     check_matrix_fits(p.n)
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
-    q = p.of_matrix(p.nodes, matrix_of(p), joins, offset=p.offset, sense=p.sense)
-    q._implicit = p
+    q = p.of_matrix(p.nodes, matrix_of(p), joins, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes)
+    q._implicit, q.origin = p, p.origin
     return q
 
 
@@ -79,13 +87,19 @@ def contract(p: Problem, labels: Labels) -> Problem:
     k = int(labels.max()) + 1 if p.n else 0
     joins = labels[p.must_join]
     joins = joins[joins[:, 0] != joins[:, 1]].tolist()
+    sizes = None
+    if p.limits is not None:
+        sizes = np.bincount(labels, p.sizes, k).astype(np.int64)
     if p.matrix is not None:
-        return p.of_matrix(range(k), _pairs.sum_between(p.matrix, labels, k), joins)
+        return p.of_matrix(range(k), _pairs.sum_between(p.matrix, labels, k), joins, limits=p.limits, sizes=sizes)
     assert p.u is not None and p.v is not None and p.cost is not None
     a, b = labels[p.u], labels[p.v]
     across = a != b
     background = None if p.background is None else p.background.contract(labels, k)
-    return p.of_pairs(range(k), a[across], b[across], p.cost[across], joins, dense=False, background=background)
+    return p.of_pairs(
+        range(k), a[across], b[across], p.cost[across], joins, dense=False, background=background,
+        limits=p.limits, sizes=sizes,
+    )  # fmt: skip
 
 
 def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
@@ -95,13 +109,17 @@ def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
     place[elements] = np.arange(len(elements), dtype=np.int32)
     inside = place[p.must_join]
     joins = [(names[a], names[b]) for a, b in inside[(inside >= 0).all(axis=1)].tolist()]
+    limits = None if p.limits is None else p.limits.without_number()
+    sizes = None if p.sizes is None else p.sizes[elements]
     if p.matrix is not None:
-        return p.of_matrix(names, p.matrix[np.ix_(elements, elements)], joins)
+        return p.of_matrix(names, p.matrix[np.ix_(elements, elements)], joins, limits=limits, sizes=sizes)
     assert p.u is not None and p.v is not None and p.cost is not None
     a, b = place[p.u], place[p.v]
     kept = (a >= 0) & (b >= 0)
     background = None if p.background is None else p.background.restrict(elements)
-    return p.of_pairs(names, a[kept], b[kept], p.cost[kept], joins, dense=False, background=background)
+    return p.of_pairs(
+        names, a[kept], b[kept], p.cost[kept], joins, dense=False, background=background, limits=limits, sizes=sizes
+    )
 
 
 def with_missing(p: Problem, missing: float) -> Problem:
@@ -110,15 +128,19 @@ def with_missing(p: Problem, missing: float) -> Problem:
     Raises
     ------
     InvalidProblem
-        If the problem has a background, or all pairs are listed.
+        If the problem has a background other than groups, or all pairs are listed.
     """
-    if p.background is not None:
+    groups = p.groups
+    p = p.unfolded  # type: ignore[assignment]
+    if p.background is not None and len(p.background.beta):
         raise InvalidProblem(f"the problem has a background already: {p.background!r}")
-    u, v, cost = p.listed()
+    u, v, cost = p.listed() if groups is None else p.pairs()
     if len(u) == p.n * (p.n - 1) // 2 > 0:
         raise InvalidProblem("all pairs are listed: expected a problem that lists some")
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
-    return p.of_pairs(p.nodes, u, v, cost, joins, offset=p.offset, sense=p.sense, missing=missing)
+    return p.of_pairs(
+        p.nodes, u, v, cost, joins, offset=p.offset, sense=p.sense, missing=missing, groups=groups, limits=p.limits
+    )
 
 
 HUGE = 2.0**20  # a cost that is so many times all that attracts an element would drown every tolerance
@@ -130,19 +152,46 @@ def cut_huge(p: Problem) -> Problem:
     If a pair costs more than the sum of all attraction of one of its elements, it is cut in every optimum, so optima
     stay the same. Tolerances, which grow with the largest costs, are then not affected by a cost that is never paid.
     """
-    if p.background is not None:
-        return p
     limit = HUGE * p.attraction
-    if limit == 0.0 or p.magnitude <= limit:
-        return p
+    if limit == 0.0 or p.magnitude <= limit or (p.limits is not None and p.limits.most is not None):
+        return p  # if there is a largest number of subsets, elements cannot always leave theirs
+    if p.background is not None:
+        return _cut_huge_groups(p, limit)
     u, v, cost = p.pairs()
     huge = (cost > limit) & (cost < np.inf)
     if not huge.any():
         return p
-    return p.of_pairs(range(p.n), u, v, np.where(huge, np.inf, cost), dense=p.is_dense)
+    cost = np.where(huge, np.inf, cost)
+    return p.of_pairs(range(p.n), u, v, cost, dense=p.is_dense, limits=p.limits, sizes=p.sizes)
+
+
+def _cut_huge_groups(p: Problem, limit: float) -> Problem:
+    """The same problem with the price inf in place of prices above a limit."""
+    assert p.background is not None and p.u is not None and p.v is not None and p.cost is not None
+    groups = p.background.groups
+    if groups is None or not ((groups.price > limit) & ~groups.hard).any():
+        return p
+    price = np.where(groups.price > limit, np.inf, groups.price)
+    harder = Groups(p.n, groups.element, groups.group, groups.count, price, groups.names)
+    background = Background(p.background.terms, harder)
+    return p.of_pairs(range(p.n), p.u, p.v, p.cost, dense=False, background=background, limits=p.limits, sizes=p.sizes)
 
 
 EXTREME = 300  # binary digits before or after the point, from which on products of costs come near the ends of float64
+
+
+def keys_of_pairs(a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
+    """One number for each pair of indices below n, in either order: smaller index times n plus larger index."""
+    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+    return keys
+
+
+def pairs_with_cost(p: PairCosts) -> int:
+    """The number of pairs whose cost is not 0; of the listed pairs, if there is a background. O(pairs)"""
+    if p.matrix is not None:
+        return int(np.count_nonzero(p.matrix)) // 2
+    assert p.cost is not None
+    return int(np.count_nonzero(p.cost))
 
 
 def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
@@ -157,7 +206,7 @@ def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
     u, v, cost = p.pairs()
     with np.errstate(under="ignore"):
         scaled = np.ldexp(cost, -exponent)
-    return p.of_pairs(range(p.n), u, v, scaled, dense=p.is_dense), exponent
+    return p.of_pairs(range(p.n), u, v, scaled, dense=p.is_dense, limits=p.limits, sizes=p.sizes), exponent
 
 
 def matrix_of(p: PairCosts) -> NDArray[np.float64]:

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidProblem, MissingDependency
+from graphpart.errors import InvalidProblem, MissingDependency, no_column, warn
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.inputs import names_of
 
-__all__ = ["Table", "is_frame", "pairs_of_table", "ranked", "table_of"]
+__all__ = ["Table", "elements_of", "is_frame", "pairs_of_table", "ranked", "table_of"]
 
 Indices = NDArray[np.int64]
 Codes = tuple[Indices, Indices, Sequence[Hashable]]  # of both columns, -1 where null, and the names that they stand for
@@ -38,6 +38,7 @@ class Table:
     rows: int
     encode: Callable[[Hashable, Hashable], Codes]
     numbers: Callable[[Hashable], Any]  #: NaN where null; None if the column does not hold numbers
+    values: Callable[[Hashable], Any]  #: an array of integers, or a list of Python objects, None or NaN where null
 
 
 def library(thing: Any) -> str:
@@ -102,9 +103,7 @@ def pairs_of_table(
         message names the row.
     """
     for name in (left, right, value):
-        if name not in table.columns:
-            known = ", ".join(map(repr, table.columns[:20])) + (", ..." if len(table.columns) > 20 else "")
-            raise InvalidProblem(f"no column {name!r}: expected one of {known}")
+        check_column(table, name)
     numbers = table.numbers(value)
     if numbers is None:
         raise InvalidProblem(f"column {value!r} does not hold numbers: expected a number in each row")
@@ -120,6 +119,7 @@ def pairs_of_table(
     if (u == v).any():
         row = _first(u == v)
         raise InvalidProblem(f"row {row} pairs {names[int(u[row])]!r} with itself: expected two different elements")
+    _check_kinds(names, left, right)
     if nodes is None:
         if isinstance(names, list) and all(type(name) is int for name in names):  # of a column of objects, for instance
             nodes = sorted(names)  # type: ignore[type-var]
@@ -129,9 +129,63 @@ def pairs_of_table(
     order = list(names_of(order, len(order)))
     place = {name: i for i, name in enumerate(order)}
     if unknown := [name for name in names if name not in place]:
-        raise InvalidProblem(f"{unknown[0]!r} is in column {left!r} or {right!r} but not among nodes")
+        raise InvalidProblem(f"{unknown[0]!r} is in column {left!r} or {right!r} but not among nodes or elements")
     renamed = np.fromiter(map(place.__getitem__, names), np.int64, len(names))
     return order, renamed[u], renamed[v], numbers
+
+
+def check_column(table: Table, name: Hashable, where: str = "") -> None:
+    """Raise InvalidProblem, which lists the columns, unless a table has one of this name."""
+    if name not in table.columns:
+        raise InvalidProblem(no_column(name, table.columns, where))
+
+
+def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Callable[[str], Any]]:
+    """The identifiers of elements in a column of a table, and what returns the values of another column.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is no such column, or an identifier is null or occurs twice.
+    """
+    if frame is None:
+        raise InvalidProblem(f"id is {name!r} without elements: expected the table of elements that has this column")
+    table = table_of(frame)
+    if name is None:
+        raise InvalidProblem(f"elements without id: expected the column of identifiers, one of {table.columns[:20]!r}")
+    check_column(table, name, " in elements")
+    values = table.values(name)
+    names: list[Hashable] = values.tolist() if isinstance(values, np.ndarray) else values
+    for row, one in enumerate(names):
+        if one is None or one != one:
+            raise InvalidProblem(f"column {name!r} of elements is null in row {row}: expected an identifier")
+    if len(set(names)) != len(names):
+        seen: dict[Hashable, int] = {}
+        for row, one in enumerate(names):
+            if (before := seen.setdefault(one, row)) != row:
+                raise InvalidProblem(
+                    f"{one!r} is in rows {before} and {row} of elements: expected different identifiers in {name!r}"
+                )
+
+    def values_of(column: str) -> Any:
+        check_column(table, column, " in elements")
+        return table.values(column)
+
+    return names, values_of
+
+
+def _check_kinds(names: Sequence[Hashable], left: Hashable, right: Hashable) -> None:
+    """Warn if a number and the text of this number are two identifiers."""
+    if isinstance(names, range) or str not in (kinds := set(map(type, names))) or len(kinds) == 1:
+        return
+    texts = {name for name in names if isinstance(name, str)}
+    for name in names:
+        if isinstance(name, int | float | np.number) and (text := f"{name:.17g}") in texts:
+            warn(
+                f"columns {left!r} and {right!r} have both the number {name!r} and the text {text!r}, which are two "
+                "elements: if they mean one, make both columns text, such as frame.astype({...: str})"
+            )
+            return
 
 
 def _first(mask: NDArray[np.bool_]) -> int:
@@ -237,7 +291,11 @@ def _of_arrays(columns: Mapping[Hashable, Any]) -> Table:
     def numbers(name: Hashable) -> Any:
         return arrays[name] if arrays[name].dtype.kind in "fiub" else None
 
-    return Table(list(arrays), rows.pop() if rows else 0, encode, numbers)
+    def values(name: Hashable) -> Any:
+        array = arrays[name]
+        return array if array.dtype.kind in "iu" else array.tolist()
+
+    return Table(list(arrays), rows.pop() if rows else 0, encode, numbers, values)
 
 
 def _array(values: Any) -> NDArray[Any]:
@@ -279,7 +337,13 @@ def _of_pandas(frame: Any) -> Table:
             return None
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
-    return Table(list(frame.columns), len(frame), encode, numbers)
+    def values(name: Hashable) -> Any:
+        column = frame[name]
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+            return column.to_numpy()
+        return column.astype(object).where(column.notna(), None).tolist()
+
+    return Table(list(frame.columns), len(frame), encode, numbers, values)
 
 
 def _of_polars(frame: Any) -> Table:
@@ -318,7 +382,13 @@ def _of_polars(frame: Any) -> Table:
             return None
         return column.cast(polars.Float64).to_numpy()
 
-    return Table(list(frame.columns), frame.height, encode, numbers)
+    def values(name: Hashable) -> Any:
+        column = frame[name]
+        if column.dtype.is_integer() and not column.null_count():
+            return column.to_numpy()
+        return column.to_list()
+
+    return Table(list(frame.columns), frame.height, encode, numbers, values)
 
 
 def _of_arrow(table: Any) -> Table:
@@ -327,11 +397,12 @@ def _of_arrow(table: Any) -> Table:
 
     is_view = getattr(types, "is_string_view", lambda kind: False)  # since 16
 
-    def plain(name: Hashable) -> Any:
-        """A column without dictionary, and with wide offsets, of which there are no more kinds than necessary."""
+    def chunked(name: Hashable) -> Any:
         column = table.column(name)
-        if not isinstance(column, pyarrow.ChunkedArray):  # of a record batch
-            column = pyarrow.chunked_array([column])
+        return column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column])  # of a batch
+
+    def plain(column: Any) -> Any:
+        """A column without dictionary, and with wide offsets, of which there are no more kinds than necessary."""
         if types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if types.is_string(column.type) or is_view(column.type):
@@ -339,7 +410,9 @@ def _of_arrow(table: Any) -> Table:
         return column
 
     def encode(left: Hashable, right: Hashable) -> Codes:
-        a, b = plain(left), plain(right)
+        a, b = chunked(left), chunked(right)
+        if a.type != b.type or not types.is_dictionary(a.type) or not types.is_string(a.type.value_type):
+            a, b = plain(a), plain(b)
         nulls = a.null_count + b.null_count
         if not nulls and types.is_integer(a.type) and types.is_integer(b.type):
             if found := _integers(a.to_numpy(), b.to_numpy()):
@@ -349,11 +422,14 @@ def _of_arrow(table: Any) -> Table:
             if nulls:
                 return _numbered(-both.is_null().to_numpy().astype(np.int64), lambda _: [])
             try:
-                codes = both.combine_chunks().dictionary_encode().indices
+                if types.is_dictionary(both.type):
+                    both = both.unify_dictionaries()
+                coded = both.combine_chunks().dictionary_encode()
             except pyarrow.ArrowNotImplementedError:
                 pass
             else:
-                return _numbered(codes.to_numpy().astype(np.int64), lambda at: both.take(at).to_pylist())
+                codes = coded.indices.to_numpy().astype(np.int64)
+                return _numbered(codes, lambda at: coded.dictionary.take(pyarrow.array(codes[at])).to_pylist())
         return _hashed(a.to_pylist(), b.to_pylist(), left, right)
 
     def numbers(name: Hashable) -> Any:
@@ -364,4 +440,10 @@ def _of_arrow(table: Any) -> Table:
             return None
         return column.cast(pyarrow.float64()).to_numpy()
 
-    return Table(list(table.column_names), table.num_rows, encode, numbers)
+    def values(name: Hashable) -> Any:
+        column = table.column(name)
+        if types.is_integer(column.type) and not column.null_count:
+            return column.to_numpy()
+        return column.to_pylist()
+
+    return Table(list(table.column_names), table.num_rows, encode, numbers, values)

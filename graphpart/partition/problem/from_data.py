@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -14,14 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.problem.duplicates import check_choice, once
 from graphpart.partition.problem.far_pairs import costs_of_far_pairs
-from graphpart.partition.problem.frames import is_frame, library, pairs_of_table, table_of
+from graphpart.partition.problem.frames import elements_of, is_frame, library, pairs_of_table, table_of
 from graphpart.partition.problem.grids import pairs_of_grid
-from graphpart.partition.problem.inputs import arrays_of_graph, names_of
+from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute
+from graphpart.partition.problem.limits import obeyed
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.origin import Origin
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import checked_costs
+from graphpart.partition.problem.thresholds import path_threshold
 
 __all__ = ["FromData"]
 
@@ -45,12 +50,19 @@ class FromData(PairCosts):
         threshold: float | None = None,
         prior: float = 0.5,
         clip: float | None = None,
+        duplicates: str | None = None,
         nodes: Iterable[Hashable] | None = None,
         must_join: Pairs = (),
         must_cut: Pairs = (),
         dense: bool | None = None,
         missing: float = 0.0,
         background: Any = None,
+        elements: Any = None,
+        id: Hashable | None = None,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> Self:
         """Build a problem from a table with a row for each pair: two identifiers and a cost, score or probability.
 
@@ -76,22 +88,35 @@ class FromData(PairCosts):
             the default is 1/2.
         prior, clip : float
             For probabilities, see :func:`graphpart.costs_from_probabilities`.
+        duplicates : {"error", "sum", "mean", "max"}, optional
+            What becomes of rows with the same two elements, in either order: an error that names the first one, the sum
+            of their costs, or one row with the mean or the largest of their values. Default: the sum, with a warning.
         nodes : iterable of hashables, optional
             All elements, in order, also those that are in no row. By default, integers are in ascending order, other
             identifiers in the order of their first appearance in the rows.
         must_join, must_cut, dense, missing, background
             As in the constructor. `missing` is always a cost, also if the rows have similarities or probabilities.
+        elements : data frame of any kind, optional
+            A table with a row for each element. Elements that no pair names are part of the problem, too. Elements
+            are in the order of its rows.
+        id : str
+            The column of `elements` that holds the identifiers; each occurs once.
+        groups : str or list of str, or as in the constructor
+            The columns of `elements` that hold the groups, such as the source of each record.
+        group_cost, max_size, n_clusters
+            As in the constructor. Like `missing`, `group_cost` is a cost: for probabilities ``log2((1 - q) / q)``, where
+            q is the share of elements that have a duplicate in their own group; 4.25 if this is 5%.
 
         Returns
         -------
         SetPartition
-            Costs of rows with the same two elements, in either order, add up.
 
         Raises
         ------
         InvalidProblem
             If there is no such column, a value is null, NaN or no number, an identifier is null, or a row pairs an
-            element with itself; the message names the row, counted from 0.
+            element with itself, or repeats a pair with ``duplicates="error"``; the message names the row, counted from
+            0.
         InvalidOption
             If not exactly one kind of values is given, or a threshold is missing or has no meaning for this kind.
         MissingDependency
@@ -101,7 +126,8 @@ class FromData(PairCosts):
         -----
         GraphPartWarning
             If a column that is called a weight, similarity, score or probability is read as a cost, or probabilities
-            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite.
+            of 0 or 1 are clipped and `clip` is not given, or many costs are infinite, or rows repeat a pair and
+            `duplicates` is not given, or a number and its text are two identifiers, such as 7 and "7".
 
         Notes
         -----
@@ -114,20 +140,38 @@ class FromData(PairCosts):
         >>> p = gp.SetPartition.from_frame(matches, "a", "b", probability="score")
         >>> [sorted(cluster) for cluster in gp.solve(p).clusters]
         [['ann', 'anne'], ['bob']]
+
+        At most one record of each source in a cluster:
+
+        >>> people = {"id": ["ann", "anne", "bob", "eve"], "source": ["crm", "shop", "crm", "shop"]}
+        >>> q = gp.SetPartition.from_frame(
+        ...     matches, "a", "b", probability="score", elements=people, id="id", groups="source"
+        ... )
+        >>> [sorted(cluster) for cluster in gp.solve(q).clusters]
+        [['ann', 'anne'], ['bob'], ['eve']]
         """
         named = {"cost": cost, "weight": weight, "similarity": similarity, "probability": probability}
         kinds = [kind for kind, column in named.items() if column is not None]
         if len(kinds) != 1:
             found = " and ".join(kinds) or "none of them"
             raise InvalidOption(f"{found} given: expected one of cost, weight, similarity and probability")
+        check_choice(duplicates)
         kind = kinds[0]
         table = table_of(frame)
         column = named[kind]
+        attribute = None
+        if elements is not None or id is not None:
+            if nodes is not None:
+                raise InvalidOption("both nodes and elements given: expected one of them")
+            nodes, attribute = elements_of(elements, id)
         names, u, v, values = pairs_of_table(table, left, right, column, nodes)
+        u, v, values = once(names, u, v, values, duplicates)
         if kind == "cost":
             check_name(column, "column")
         costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
-        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background)
+        obey = obeyed(names, groups, group_cost, max_size, n_clusters, attribute)
+        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
+        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior)
         if kind != "probability":
             check_requirements(p, costs)
         return p
@@ -137,7 +181,7 @@ class FromData(PairCosts):
         cls,
         data: Any,
         weight: str = "weight",
-        threshold: float = 0.0,
+        threshold: float | None = None,
         nodes: Iterable[Hashable] | None = None,
         *,
         left: Hashable | None = None,
@@ -147,6 +191,12 @@ class FromData(PairCosts):
         dense: bool | None = None,
         missing: float = 0.0,
         background: Any = None,
+        elements: Any = None,
+        id: Hashable | None = None,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> Self:
         """Build a problem from similarities: the cost of a pair is ``threshold - similarity``.
 
@@ -158,14 +208,18 @@ class FromData(PairCosts):
             row is a pair, see :meth:`from_frame`.
         weight : str
             The edge attribute, or column, that holds the similarity.
-        threshold : float
-            Pairs with a larger similarity attract, pairs with a smaller one repel.
+        threshold : float, optional
+            Pairs with a larger similarity attract, pairs with a smaller one repel. Required if not all pairs have a
+            similarity. For a matrix of all pairs, the default is chosen such that similar pairs are separated from
+            others best (:func:`graphpart.estimators.path_threshold`); ``repr`` of the problem tells it.
         nodes : iterable of n hashables, optional
             Names of the elements of a matrix, see :meth:`from_matrix`, or all elements of a data frame.
         left, right : str, optional
             The columns of a data frame that hold the two elements.
-        must_join, must_cut, dense, missing, background
+        must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters
             As in the constructor.
+        elements, id
+            As for :meth:`from_frame`.
 
         Examples
         --------
@@ -175,9 +229,12 @@ class FromData(PairCosts):
         >>> p.evaluate([0, 0, 0]), p.evaluate([0, 0, 1])
         (0.0, -0.25)
         """
-        if not isinstance(threshold, Real) or not math.isfinite(threshold):
+        if threshold is not None and (not isinstance(threshold, Real) or not math.isfinite(threshold)):
             raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
+        if threshold is None and (left is not None or hasattr(data, "is_directed") or hasattr(data, "tocoo")):
+            raise InvalidOption("similarity without threshold: expected the similarity from which on a pair attracts")
         implicit = {"missing": missing, "background": background}
+        demands = {"groups": groups, "group_cost": group_cost, "max_size": max_size, "n_clusters": n_clusters}
         required = {"must_join": must_join, "must_cut": must_cut, "dense": dense, **implicit}
         if left is not None or right is not None:
             return cls.from_frame(
@@ -187,16 +244,23 @@ class FromData(PairCosts):
                 similarity=weight,
                 threshold=threshold,
                 nodes=nodes,
+                elements=elements,
+                id=id,
+                **demands,
                 **required,  # type: ignore[arg-type]
             )
         if hasattr(data, "is_directed"):
             names, u, v, costs = arrays_of_graph(data, weight, lambda similarity: threshold - float(similarity))
-            p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit)
+            obey = obeyed(names, **demands, attribute=partial(node_attribute, data))
+            p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obey)
             check_requirements(p, costs)
             return p
+        if elements is not None or id is not None:
+            raise InvalidOption("elements describes the rows of a data frame: expected left and right, too")
         if hasattr(data, "tocoo"):
             n, (u, v, values) = sparse_pairs(data)
-            return cls.of_pairs(names_of(nodes, n), u, v, threshold - values, must_join, must_cut, dense, **implicit)
+            names, costs = names_of(nodes, n), threshold - values
+            return cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obeyed(names, **demands))
         if missing or background is not None:
             raise InvalidOption("a matrix lists all pairs: expected no missing or background beside it")
         if is_frame(data) and weight in list(data.columns) and len(data.columns) != len(data):
@@ -205,13 +269,20 @@ class FromData(PairCosts):
             )
         given, nodes = matrix_and_names(data, nodes)
         costs, _ = symmetric(given, copy=True)
-        np.subtract(threshold, costs, out=costs)
+        limit = path_threshold(costs, similarity=True) if threshold is None else threshold
+        np.subtract(limit, costs, out=costs)
         np.fill_diagonal(costs, 0.0)
         names = names_of(nodes, len(costs))
-        if dense is None or dense:
-            return cls.of_matrix(names, costs, must_join, must_cut)
-        u, v = np.triu_indices(len(costs), 1)
-        return cls.of_pairs(names, u, v, costs[u, v], must_join, must_cut, False)
+        obey = obeyed(names, **demands)
+        dense = True if dense is None else dense
+        if dense and obey["groups"] is None:
+            p = cls.of_matrix(names, costs, must_join, must_cut, limits=obey["limits"])
+        else:
+            u, v = np.triu_indices(len(costs), 1)
+            p = cls.of_pairs(names, u, v, costs[u, v], must_join, must_cut, dense, **obey)
+        if threshold is None:
+            p._told = {"threshold": f"{limit:.4g} (from the data)"}
+        return p
 
     @classmethod
     def from_scipy(
@@ -224,6 +295,10 @@ class FromData(PairCosts):
         dense: bool | None = None,
         missing: float = 0.0,
         background: Any = None,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> Self:
         """Build a problem from a scipy.sparse matrix of costs, symmetric or with one triangle only.
 
@@ -235,7 +310,7 @@ class FromData(PairCosts):
             The costs. For similarities, pass ``threshold - similarity`` of the stored entries (``matrix.data``).
         nodes, must_join, must_cut, dense
             As for :meth:`from_matrix`.
-        missing, background
+        missing, background, groups, group_cost, max_size, n_clusters
             As in the constructor.
 
         Raises
@@ -255,7 +330,9 @@ class FromData(PairCosts):
             raise InvalidProblem(f"got {type(matrix).__name__}: expected a scipy.sparse matrix; see also from_matrix")
         n, (u, v, costs) = sparse_pairs(matrix, triangle=True)
         implicit = {"missing": missing, "background": background}
-        p = cls.of_pairs(names_of(nodes, n), u, v, costs, must_join, must_cut, dense, **implicit)
+        names = names_of(nodes, n)
+        obey = obeyed(names, groups, group_cost, max_size, n_clusters)
+        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obey)
         check_requirements(p, costs)
         return p
 
@@ -270,6 +347,10 @@ class FromData(PairCosts):
         dense: bool | None = None,
         missing: float = 0.0,
         background: Any = None,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> Self:
         """Build a problem from an igraph.Graph with a cost in an edge attribute.
 
@@ -280,14 +361,15 @@ class FromData(PairCosts):
             edge costs `missing`.
         cost : str
             The edge attribute; for similarities see :meth:`from_similarity`.
-        must_join, must_cut, dense, missing, background
+        must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters
             As in the constructor.
         """
         if library(graph) != "igraph":
             raise InvalidProblem(f"got {type(graph).__name__}: expected an igraph.Graph")
         check_name(cost, "attribute")
         names, u, v, costs = arrays_of_graph(graph, cost, float)
-        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background)
+        obey = obeyed(names, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
+        p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
         check_requirements(p, costs)
         return p
 
@@ -304,6 +386,10 @@ class FromData(PairCosts):
         far: str | None = None,
         dense: bool | None = None,
         missing: float = 0.0,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> Self:
         """Build a problem over the pixels of an image or the voxels of a volume, from affinities of near ones.
 
@@ -324,8 +410,8 @@ class FromData(PairCosts):
             there are offsets to neighbours, too: such a pair is joined directly, and affinities that know only its two
             ends join what a thin boundary separates. Default: "repel" for probabilities and similarities, "all" for
             weights and costs.
-        dense, missing
-            As in the constructor.
+        dense, missing, groups, group_cost, max_size, n_clusters
+            As in the constructor; elements are numbers.
 
         Returns
         -------
@@ -356,7 +442,10 @@ class FromData(PairCosts):
         shape, u, v, values = pairs_of_grid(affinities, offsets)
         costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)
         costs = costs_of_far_pairs(shape, offsets, costs, far, kind in ("cost", "weight"))
-        p = cls.of_pairs(range(math.prod(shape)), u, v, costs, (), (), dense, missing=missing)
+        nodes = range(math.prod(shape))
+        obey = obeyed(nodes, groups, group_cost, max_size, n_clusters)
+        p = cls.of_pairs(nodes, u, v, costs, (), (), dense, missing=missing, **obey)
+        p.origin = Origin(kind, threshold=0.5 if threshold is None else threshold, prior=prior, shape=shape)
         if kind != "probability":
             check_requirements(p, costs)
         return p

@@ -124,6 +124,26 @@ def _igraph(graph: Any, attribute: str) -> tuple[Sequence[Hashable], int, Edges]
     return names, graph.ecount(), edges
 
 
+def node_attribute(graph: Any, name: str) -> list[Any]:
+    """The attribute of each node of a graph of networkx or igraph, None where a node has none.
+
+    Raises
+    ------
+    InvalidProblem
+        If no node has such an attribute; the message lists those that nodes have.
+    """
+    if type(graph).__module__.startswith("igraph"):
+        known = list(graph.vs.attributes())
+        values = list(graph.vs[name]) if name in known else []
+    else:
+        values = [value for _, value in graph.nodes(data=name)]
+        known = list(dict.fromkeys(key for _, data in islice(graph.nodes(data=True), 1000) for key in data))
+    if not values or all(value is None for value in values):
+        found = f"nodes have {', '.join(map(repr, known[:20]))}" if known else "nodes have no attributes"
+        raise InvalidProblem(f"no node has the attribute {name!r} that groups names; {found}")
+    return values
+
+
 def _present(graph: Any, attribute: str) -> str:
     """The end of the message if edges lack an attribute: the attributes that they have, and what to call for them."""
     if type(graph).__module__.startswith("igraph"):

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from graphpart.common.columns import is_named
 from graphpart.errors import InvalidPartition, InvalidProblem
 from graphpart.kernels import _pairs
+from graphpart.partition.problem.limits import violation
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.result import Result
 
-__all__ = ["agreement", "canonical", "check_feasible", "completed", "labels_of", "places_of", "start_of"]
+__all__ = ["agreement", "canonical", "check_feasible", "completed", "labels_of", "places_of"]
 
 
 def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
@@ -74,24 +75,6 @@ def labels_of(p: PairCosts, partition: Any, partial: bool = False) -> Labels:
             raise InvalidPartition(f"labels have dtype {array.dtype}: expected integers")
         array = np.unique(array, return_inverse=True)[1]
     return _without(array, left_out)
-
-
-def start_of(p: PairCosts, initial: Any) -> Labels:
-    """Canonical labels of the partition that a method starts from, in any form; elements may be left out.
-
-    An element that is left out (a mapping does not name it, it is in no set, or its label is -1) starts alone, or with
-    the elements that it must be joined with.
-
-    Raises
-    ------
-    InvalidPartition
-        If the partition does not fit the problem or violates a requirement.
-    """
-    labels = labels_of(p, initial, partial=True)
-    if p.n and labels.min() < 0:
-        labels = completed(p, labels)
-    check_feasible(p, labels)
-    return labels
 
 
 def completed(p: PairCosts, labels: Labels) -> Labels:
@@ -178,7 +161,16 @@ def _known(p: PairCosts, node: Hashable) -> int:
 
 
 def check_feasible(p: PairCosts, labels: Labels) -> None:
-    """Raise InvalidPartition, naming a pair, if labels separate a required join or join a required cut."""
+    """Raise InvalidPartition, naming a pair, if labels separate a required join or join a required cut.
+
+    Also if they join two members of a group at price ``inf``, or violate limits of sizes or of the number of subsets.
+    """
+    groups = p.groups  # first, since the matrix of a dense problem requires these cuts, too
+    if groups is not None and (clash := groups.clash(labels)) is not None:
+        a, b = (p.nodes[i] for i in clash[:2])
+        raise InvalidPartition(
+            f"{a!r} and {b!r} are both in {groups.name(clash[2])}, of which a cluster has at most one, but are joined"
+        )
     for pairs, wanted in (
         (p.must_join, True),
         (p.must_cut if p.has_must_cut else p.must_join[:0], False),
@@ -189,6 +181,8 @@ def check_feasible(p: PairCosts, labels: Labels) -> None:
                 a, b = (p.nodes[i] for i in bad[0].tolist())
                 verb = ("joined", "are separated") if wanted else ("cut", "are joined")
                 raise InvalidPartition(f"{a!r} and {b!r} must be {verb[0]} but {verb[1]}")
+    if p.limits is not None and (text := violation(p.limits, labels, p.sizes)) is not None:
+        raise InvalidPartition(text)
 
 
 def _iterate(partition: Any) -> Iterable[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, warn
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.frames import is_frame, library
 from graphpart.partition.problem.inputs import check_mirrored, check_square, float_array, is_own
@@ -75,6 +75,13 @@ def symmetric(matrix: Any, copy: bool) -> tuple[NDArray[np.float64], int]:
     dtype = getattr(matrix, "dtype", np.dtype(np.float64))
     copied = float_array("matrix", matrix, copy=copy or not is_own(matrix))
     check_square(copied.shape)
+    undefined = np.isnan(np.diagonal(copied))
+    if undefined.any() and not undefined.all():  # all of it is NaN on purpose
+        a = int(np.argmax(undefined))
+        warn(
+            f"matrix[{a}, {a}] is nan, other entries of the diagonal are numbers: the diagonal is ignored, but what "
+            f"computed the matrix may have failed for element {a}"
+        )
     rounding = 0.0
     a, b, nonzeros = _pairs.symmetrise(copied, SYMMETRY)
     if a >= 0 and isinstance(dtype, np.dtype):  # only now is the largest entry looked for

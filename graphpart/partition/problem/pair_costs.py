@@ -18,7 +18,10 @@ from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
+from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
+from graphpart.partition.problem.limits import Limits, check_limits, violation
+from graphpart.partition.problem.origin import Origin
 
 __all__ = ["DENSE_FROM", "Labels", "PairCosts"]
 
@@ -36,15 +39,19 @@ class PairCosts(Shown):
         "_magnitude",
         "_must_cut",
         "_rows",
+        "_told",
         "_zeros",
         "background",
         "cost",
+        "limits",
         "matrix",
         "must_join",
         "n",
         "nodes",
         "offset",
+        "origin",
         "sense",
+        "sizes",
         "u",
         "v",
     )
@@ -59,6 +66,10 @@ class PairCosts(Shown):
     must_join: NDArray[np.int32]
     offset: float
     sense: int
+    limits: Limits | None
+    sizes: NDArray[np.int64] | None
+    origin: Origin | None
+    _implicit: PairCosts | None
 
     # ---------------------------------------------------------------------------------------------- construction
 
@@ -76,10 +87,18 @@ class PairCosts(Shown):
         sense: int = 1,
         missing: float = 0.0,
         background: Any = None,
+        groups: Groups | None = None,
+        limits: Limits | None = None,
+        sizes: NDArray[np.int64] | None = None,
     ) -> Self:
-        """From unique names, and arrays of pairs and costs of one length."""
+        """From unique names, and arrays of pairs and costs of one length.
+
+        `groups` are in addition to those of a Background. `sizes`: for how many elements each stands, see Limits.
+        """
         self = cls.__new__(cls)
-        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, offset, sense, missing, background)
+        self._set_pairs(
+            nodes, u, v, costs, must_join, must_cut, dense, offset, sense, missing, background, groups, limits, sizes
+        )
         return self
 
     @classmethod
@@ -91,10 +110,12 @@ class PairCosts(Shown):
         must_cut: Pairs = (),
         offset: float = 0.0,
         sense: int = 1,
+        limits: Limits | None = None,
+        sizes: NDArray[np.int64] | None = None,
     ) -> Self:
         """From unique names, and a matrix that is symmetric, without NaN, and not used elsewhere."""
         self = cls.__new__(cls)
-        self._set_matrix(nodes, matrix, must_join, must_cut, offset, sense)
+        self._set_matrix(nodes, matrix, must_join, must_cut, offset, sense, limits, sizes)
         return self
 
     def _set_pairs(
@@ -110,10 +131,13 @@ class PairCosts(Shown):
         sense: int = 1,
         missing: float = 0.0,
         background: Any = None,
+        groups: Groups | None = None,
+        limits: Limits | None = None,
+        sizes: NDArray[np.int64] | None = None,
     ) -> None:
         n = len(nodes)
-        self._start(nodes, offset, sense)
-        implicit = background_of(nodes, missing, background)
+        self._start(nodes, offset, sense, limits, sizes)
+        implicit = background_of(nodes, missing, background, groups)
         low, high, costs, joins = tidy_pairs(n, u, v, costs, self._indices(must_join), self._indices(must_cut))
         if dense is None:
             dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2) or (implicit is not None and n <= SMALL)
@@ -123,14 +147,33 @@ class PairCosts(Shown):
             matrix[low, high] = costs
             matrix[high, low] = costs
             if implicit is not None:
-                (background_of(nodes, 0.0, background) or Background([])).add_to(matrix)
+                (background_of(nodes, 0.0, background, groups) or Background([])).add_to(matrix)
             self.matrix = frozen(matrix)
+            if implicit is not None and implicit.groups is not None:  # which a matrix does not tell
+                self._implicit = self._without_matrix(low, high, costs, missing, implicit, joins)
             if not costs.all():  # which a matrix does not tell from pairs that were not listed
                 self._zeros = frozen(np.stack([low[costs == 0], high[costs == 0]], 1))
         else:
             self.background = implicit  # which has the cost of a missing pair, so that only the difference is stored
             self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs - missing if missing else costs)
         self._require(joins)
+
+    def _without_matrix(
+        self,
+        u: NDArray[np.int32],
+        v: NDArray[np.int32],
+        costs: NDArray[np.float64],
+        missing: float,
+        background: Background,
+        joins: NDArray[np.int32],
+    ) -> Self:
+        """The problem with tidy pairs and a background of which this one is the matrix."""
+        p = type(self).__new__(type(self))
+        p._start(self.nodes, self.offset, self.sense, self.limits, self.sizes)
+        p.background = background
+        p.u, p.v, p.cost = frozen(u), frozen(v), frozen(costs - missing if missing else costs)
+        p._require(joins)
+        return p
 
     def _set_matrix(
         self,
@@ -140,9 +183,11 @@ class PairCosts(Shown):
         must_cut: Pairs,
         offset: float,
         sense: int,
+        limits: Limits | None = None,
+        sizes: NDArray[np.int64] | None = None,
     ) -> None:
         """Take over a matrix that is already symmetric, without NaN, and not used elsewhere."""
-        self._start(nodes, offset, sense)
+        self._start(nodes, offset, sense, limits, sizes)
         joins, cuts = self._indices(must_join), self._indices(must_cut)
         if len(matrix) and matrix.min() == -np.inf:  # before cuts are entered, which may contradict
             required = np.argwhere(np.triu(np.isneginf(matrix), 1)).astype(np.int32)
@@ -153,7 +198,14 @@ class PairCosts(Shown):
         self.matrix = frozen(matrix)
         self._require(joins)
 
-    def _start(self, nodes: Sequence[Hashable], offset: float, sense: int) -> None:
+    def _start(
+        self,
+        nodes: Sequence[Hashable],
+        offset: float,
+        sense: int,
+        limits: Limits | None = None,
+        sizes: NDArray[np.int64] | None = None,
+    ) -> None:
         self.n = size_of(len(nodes))
         self.nodes = nodes
         self.offset = float(offset)
@@ -162,27 +214,31 @@ class PairCosts(Shown):
         if sense not in (1, -1):
             raise InvalidProblem(f"sense is {sense}: expected 1 (minimise) or -1 (maximise)")
         self.sense = sense
+        self.limits = limits
+        self.sizes = None if sizes is None or limits is None else frozen(np.ascontiguousarray(sizes, np.int64))
+        self.origin = None
         self.matrix = self.u = self.v = self.cost = self.background = None
-        self._implicit: PairCosts | None = None  # the problem that this one is the matrix of
+        self._implicit = None  # the problem that this one is the matrix of
         self._index: dict[Hashable, int] | None = None
         self._magnitude: tuple[float, bool, float] | None = None
         self._must_cut: NDArray[np.int32] | None = None
         self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
         self._zeros = frozen(np.zeros((0, 2), np.int32))
+        self._told: dict[str, Any] = {}  # what a constructor chose, for `repr`
 
-    def _indices(self, pairs: Pairs) -> NDArray[np.int32]:
+    def _indices(self, pairs: Pairs, what: str = "must_join or must_cut") -> NDArray[np.int32]:
         """Pairs of nodes as an (k, 2) array of indices, smaller first."""
         rows = []
         if not isinstance(pairs, Iterable):
-            raise InvalidProblem(f"must_join or must_cut is {pairs!r}: expected pairs of nodes")
+            raise InvalidProblem(f"{what} is {pairs!r}: expected pairs of nodes")
         for pair in pairs:
             try:
                 a, b = pair
             except (TypeError, ValueError):
-                raise InvalidProblem(f"{pair!r} in must_join or must_cut: expected a pair of nodes") from None
+                raise InvalidProblem(f"{pair!r} in {what}: expected a pair of nodes") from None
             i, j = self.index(a), self.index(b)
             if i == j:
-                raise InvalidProblem(f"({a!r}, {b!r}) in must_join or must_cut: expected two different elements")
+                raise InvalidProblem(f"({a!r}, {b!r}) in {what}: expected two different elements")
             rows.append((min(i, j), max(i, j)))
         return np.array(rows, np.int32).reshape(-1, 2)
 
@@ -191,14 +247,23 @@ class PairCosts(Shown):
         if not math.isfinite(self._measure()[0] * max(1, self.n)):
             raise InvalidProblem("the sum of absolute costs overflows: expected costs of a smaller magnitude")
         self.must_join = frozen(np.unique(joins, axis=0) if len(joins) else np.zeros((0, 2), np.int32))
-        if not len(joins):
+        if not len(joins) and (self.limits is None or self.sizes is not None):
             return
         classes = self.must_join_classes()
-        cuts = self.must_cut
-        bad = cuts[classes[cuts[:, 0]] == classes[cuts[:, 1]]]
-        if len(bad):
-            a, b = (self.nodes[i] for i in bad[0].tolist())
-            raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")
+        if len(joins):
+            if (groups := self.groups) is not None and (clash := groups.clash(classes)) is not None:
+                a, b = (self.nodes[i] for i in clash[:2])
+                raise InfeasibleProblem(
+                    f"{a!r} and {b!r} are both in {groups.name(clash[2])}, of which a cluster has at most one, but "
+                    "required joins connect them"
+                )
+            cuts = self.must_cut
+            bad = cuts[classes[cuts[:, 0]] == classes[cuts[:, 1]]]
+            if len(bad):
+                a, b = (self.nodes[i] for i in bad[0].tolist())
+                raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")
+        if self.limits is not None and self.sizes is None:  # contractions may be on the way to something better
+            check_limits(self.limits, self.nodes, classes, self.groups, self.has_must_cut)
 
     # ---------------------------------------------------------------------------------------------------- looking
 
@@ -211,8 +276,13 @@ class PairCosts(Shown):
         return len(self.u) if self.u is not None else self.n * (self.n - 1) // 2
 
     @property
+    def unfolded(self) -> PairCosts:
+        """The problem as pairs and groups, if this is a matrix that includes the prices of groups; else itself."""
+        return self if self._implicit is None or self.groups is None or self.matrix is None else self._implicit
+
+    @property
     def must_cut(self) -> NDArray[np.int32]:
-        """Pairs of indices required in different subsets, shape (k, 2)."""
+        """Pairs of indices required in different subsets, shape (k, 2); without those of groups, unless dense."""
         if self._must_cut is None:
             if self.matrix is not None:
                 cuts = np.argwhere(np.triu(self.matrix == np.inf, 1)).astype(np.int32)
@@ -225,8 +295,14 @@ class PairCosts(Shown):
 
     @property
     def has_must_cut(self) -> bool:
-        """Whether any pair must be cut."""
+        """Whether any pair must be cut, by itself or as members of a group."""
         return self._measure()[1]
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups of elements that pay a price for each pair of members in one subset, also if a matrix has it."""
+        p = self if self._implicit is None else self._implicit
+        return None if p.background is None else p.background.groups
 
     @property
     def magnitude(self) -> float:
@@ -259,7 +335,11 @@ class PairCosts(Shown):
             if self.background is not None:
                 more = float(self.background.sums(self.n).max(initial=0.0))
                 magnitude, cuts, attraction = self._magnitude
-                self._magnitude = magnitude + more, cuts, attraction + more
+                attraction += more
+                if (groups := self.background.groups) is not None:  # prices never attract
+                    more += float(groups.sums().max(initial=0.0))
+                    cuts |= groups.is_hard
+                self._magnitude = magnitude + more, cuts, attraction
         return self._magnitude
 
     def index(self, node: Hashable) -> int:
@@ -305,15 +385,34 @@ class PairCosts(Shown):
         return self._rows
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("n", "nodes", "matrix", "u", "v", "cost", "background", "must_join", "offset", "sense")
-        return {name: getattr(self, name) for name in kept} | {"zeros": self._zeros}
+        kept = (
+            "n",
+            "nodes",
+            "matrix",
+            "u",
+            "v",
+            "cost",
+            "background",
+            "must_join",
+            "offset",
+            "sense",
+            "limits",
+            "sizes",
+            "origin",
+        )
+        state = {name: getattr(self, name) for name in kept} | {"zeros": self._zeros}
+        if self.matrix is not None and self.groups is not None:
+            state["implicit"] = self._implicit
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._start(state["nodes"], state["offset"], state["sense"])
+        self._start(state["nodes"], state["offset"], state["sense"], state.get("limits"), state.get("sizes"))
         for name in ("matrix", "u", "v", "cost", "must_join"):
             array = state[name]
             setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
         self.background = state.get("background")
+        self._implicit = state.get("implicit")
+        self.origin = state.get("origin")
         if "zeros" in state:
             self._zeros = frozen(state["zeros"])
 
@@ -321,6 +420,8 @@ class PairCosts(Shown):
         """The cost of an int32 array of n labels, unchecked."""
         joins = self.must_join
         if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
+            return math.inf
+        if self.limits is not None and violation(self.limits, labels, self.sizes) is not None:
             return math.inf
         if self._implicit is not None:  # faster, and to the last digit the same as there
             return self._implicit.evaluate_labels(labels)
@@ -330,7 +431,8 @@ class PairCosts(Shown):
             if self.n and not 0 <= labels.min() <= labels.max() < self.n:
                 labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
             terms = self.background
-            return _pairs.cost_of_pairs(self.u, self.v, self.cost, labels, terms.beta, terms.vectors)
+            cost = float(_pairs.cost_of_pairs(self.u, self.v, self.cost, labels, terms.beta, terms.vectors))
+            return cost if terms.groups is None else cost + terms.groups.cost(labels)
         return float(_pairs.cost_of_pairs(self.u, self.v, self.cost, labels))
 
     def objective(self, cost: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
 from graphpart.errors import InvalidProblem
+from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
-from graphpart.partition.problem.from_data import FromData
-from graphpart.partition.problem.inputs import advice, arrays_of_graph, float_array, names_of, size_of
+from graphpart.partition.problem.from_others import FromOthers
+from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.inputs import (
+    advice,
+    arrays_of_graph,
+    float_array,
+    names_of,
+    node_attribute,
+    size_of,
+)
 from graphpart.partition.problem.labels import check_feasible, labels_of
+from graphpart.partition.problem.limits import Limits, obeyed
 from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
+from graphpart.partition.problem.moves import move_rises
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
+from graphpart.partition.problem.requirements import merged_limits, requiring
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -32,11 +45,12 @@ LOOK = 5_000_000  # pairs whose costs are looked at for a representation
 ROWS = 5  # pairs that a notebook shows
 
 
-class SetPartition(FromData):
+class SetPartition(FromOthers):
     """A set partition problem.
 
     Build one from a graph with this constructor, or with :meth:`from_frame` (a row for each pair), :meth:`from_pairs`,
-    :meth:`from_matrix`, :meth:`from_scipy`, :meth:`from_igraph`, :meth:`from_similarity` or :meth:`from_affinities`.
+    :meth:`from_matrix`, :meth:`from_scipy`, :meth:`from_igraph`, :meth:`from_similarity`, :meth:`from_embeddings`,
+    :meth:`from_splink` or :meth:`from_affinities`.
     Problems are immutable.
 
     Parameters
@@ -61,6 +75,20 @@ class SetPartition(FromData):
         + y[a] * x[b])``. Vectors are arrays with a weight for each element, or mappings from nodes to weights. Neither
         `missing` nor `background` takes memory for pairs. See :func:`graphpart.from_modularity`. Default: the graph
         attribute ``background``, which :attr:`graph` writes.
+    groups : array_like, mapping, Series or str, or list of such groupings, optional
+        A grouping gives each element a group, such as the source of a record or the photo of a face, or none: None,
+        NaN, an empty text, -1, or an element that a mapping does not name. A text is the name of a node attribute. Each
+        pair of elements of one group in one cluster costs `group_cost` in addition, listed or not. Groups take memory
+        for members, not for pairs.
+    group_cost : float, or list with one for each grouping
+        The price of two members of a group in one cluster. With the default ``inf``, a cluster has at most one member
+        of each group. If sources do contain duplicates, a finite price says how sure one is that they do not, see
+        :doc:`/how-to/one-of-each-source`.
+    max_size : int, optional
+        No cluster has more elements.
+    n_clusters : int, or pair (least, most), optional
+        The number of clusters; in a pair, None stands for no limit. Methods that do not obey `max_size` and
+        `n_clusters` refuse the problem.
 
     Attributes
     ----------
@@ -81,18 +109,26 @@ class SetPartition(FromData):
     background : Background or None
         A term that is part of the cost of every pair: a stored pair costs its entry in `cost` plus its background, any
         other pair costs its background. None if it is 0, or if `matrix` includes it. It has the attributes `terms`,
-        `constant` (a number, or None) and `repels`.
+        `constant` (a number, or None), `repels` and `groups`.
+    groups : Groups or None
+        The groups with their prices, in all representations.
+    limits : Limits or None
+        The limits of sizes (`max_size`) and of the number of clusters (`least`, `most`).
     must_join : ndarray of int32, shape (k, 2)
         Pairs of indices required in the same subset.
     offset, sense : float, int
         ``objective(cost) = sense * cost + offset``.
+    origin : Origin or None
+        The columns, threshold and prior, or the shape of the grid, that the costs were made from, for pictures and
+        reports; None if costs were given.
 
     Raises
     ------
     InvalidProblem
-        If the graph is directed, or has a self-loop, or a cost is missing, not a number, or NaN.
+        If the graph is directed, or has a self-loop, or a cost is missing, not a number, or NaN, or groups do not fit.
     InfeasibleProblem
-        If a pair is required together and apart.
+        If a pair is required together and apart, or two elements together of which a cluster has at most one, or limits
+        contradict each other or what is required.
 
     Warns
     -----
@@ -126,12 +162,20 @@ class SetPartition(FromData):
         dense: bool | None = None,
         missing: float = 0.0,
         background: Any = None,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> None:
         nodes, u, v, costs = arrays_of_graph(graph, cost, float)
         check_name(cost, "attribute")
-        if background is None and isinstance(data := getattr(graph, "graph", None), dict):
-            background = data.get("background")
-        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background)
+        obey = obeyed(nodes, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
+        if isinstance(data := getattr(graph, "graph", None), dict):
+            background = data.get("background") if background is None else background
+            for name, kind in (("groups", Groups), ("limits", Limits)):
+                if obey[name] is None and isinstance(data.get(name), kind):
+                    obey[name] = data[name]
+        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
         check_requirements(self, costs)
 
     @classmethod
@@ -146,6 +190,10 @@ class SetPartition(FromData):
         offset: float = 0.0,
         sense: int = 1,
         copy: bool = True,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> SetPartition:
         """Build a problem from a symmetric matrix of costs, dense or scipy.sparse; the diagonal is ignored.
 
@@ -163,6 +211,8 @@ class SetPartition(FromData):
             See :meth:`objective`.
         copy : bool
             With False, a contiguous array of float64 is not copied: the problem uses it, and may change it.
+        groups, group_cost, max_size, n_clusters
+            As in the constructor.
 
         Raises
         ------
@@ -180,7 +230,9 @@ class SetPartition(FromData):
         """
         if hasattr(matrix, "tocoo"):
             n, (u, v, costs) = sparse_pairs(matrix)
-            p = cls.of_pairs(names_of(nodes, n), u, v, costs, must_join, must_cut, dense, offset, sense)
+            names = names_of(nodes, n)
+            obey = obeyed(names, groups, group_cost, max_size, n_clusters)
+            p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, offset, sense, **obey)
             check_requirements(p, costs)
             return p
         given, nodes = matrix_and_names(matrix, nodes)
@@ -189,11 +241,12 @@ class SetPartition(FromData):
         names = names_of(nodes, n)
         if dense is None:
             dense = nonzeros >= DENSE_FROM * (n * (n - 1) // 2)
-        if dense:
-            p = cls.of_matrix(names, copied, must_join, must_cut, offset, sense)
+        obey = obeyed(names, groups, group_cost, max_size, n_clusters)
+        if dense and obey["groups"] is None:
+            p = cls.of_matrix(names, copied, must_join, must_cut, offset, sense, limits=obey["limits"])
         else:
             u, v = np.nonzero(np.triu(copied, 1))
-            p = cls.of_pairs(names, u, v, copied[u, v], must_join, must_cut, False, offset, sense)
+            p = cls.of_pairs(names, u, v, copied[u, v], must_join, must_cut, dense, offset, sense, **obey)
         if copy:
             check_requirements(p, given)
         return p
@@ -213,6 +266,10 @@ class SetPartition(FromData):
         sense: int = 1,
         missing: float = 0.0,
         background: Any = None,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
     ) -> SetPartition:
         """Build a problem from pairs of elements and their costs; costs of equal pairs add up.
 
@@ -229,7 +286,7 @@ class SetPartition(FromData):
             Finite, ``inf`` (cut) or ``-inf`` (join).
         nodes : iterable of n hashables, optional
             Names of the elements; default 0, ..., n - 1.
-        must_join, must_cut, dense, missing, background
+        must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters
             As in the constructor.
         offset, sense : float, int
             See :meth:`objective`.
@@ -277,7 +334,8 @@ class SetPartition(FromData):
         if u.ndim != 1 or u.shape != v.shape or weights.shape != u.shape:
             raise InvalidProblem(f"{len(u)} pairs but costs of shape {weights.shape}: expected one cost per pair")
         names = names_of(nodes, size_of(n))
-        p = cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense, missing, background)
+        obey = obeyed(names, groups, group_cost, max_size, n_clusters)
+        p = cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense, missing, background, **obey)
         check_requirements(p, weights)
         return p
 
@@ -286,19 +344,26 @@ class SetPartition(FromData):
         """The problem as a new networkx graph with the edge attribute ``cost``; zero costs of a matrix have no edge.
 
         Required pairs have the cost ``inf`` or ``-inf``. A background is stored in the graph attribute ``background``,
-        and the costs of edges then do not include it. ``SetPartition(p.graph)`` is the same problem.
+        groups in ``groups`` and limits in ``limits``; the costs of edges then do not include them.
+        ``SetPartition(p.graph)`` is the same problem.
         """
         import networkx as nx
 
         G = nx.Graph()
         G.add_nodes_from(self.nodes)
-        u, v, cost = self.pairs()
-        if self.is_dense:
+        p = self.unfolded
+        u, v, cost = p.pairs()
+        if p.is_dense:
             stored = np.flatnonzero(cost)
             u, v, cost = u[stored], v[stored], cost[stored]
         names = self.nodes
-        if self.background is not None:
-            G.graph["background"] = self.background.terms
+        if p.background is not None:
+            if p.background.terms:
+                G.graph["background"] = p.background.terms
+            if p.background.groups is not None:
+                G.graph["groups"] = p.background.groups
+        if self.limits is not None:
+            G.graph["limits"] = self.limits
         G.add_weighted_edges_from(
             ((names[a], names[b], c) for a, b, c in zip(u.tolist(), v.tolist(), cost.tolist(), strict=True)), "cost"
         )
@@ -306,15 +371,26 @@ class SetPartition(FromData):
         return G
 
     def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
-        """Draw the costs as a matrix, its rows and columns ordered by cluster, or as a graph.
+        """Draw the clusters of a partition, as fits their number; without a partition, the costs.
 
         Parameters
         ----------
         partition : Result or a partition in any form, optional
         ax : matplotlib.axes.Axes, optional
             Where to draw; default: a new figure.
-        kind : {"auto", "matrix", "graph"}
-            The default is a graph for at most 100 elements with at most 400 pairs, else a matrix.
+        kind : {"auto", "graph", "map", "image", "matrix"}
+            What is drawn:
+
+            * "graph": elements, cluster by cluster, with lines for pairs. Blue pairs attract, red ones repel. Pairs
+              against the partition are in full colour; of pairs that agree with it, those within clusters are faint.
+            * "map": a disc for each cluster, as large as it has members, in the colour of its doubt; lines are summed
+              costs.
+            * "image": the elements of a grid as a picture, with outlines; planes of a volume side by side.
+            * "matrix": the costs, its rows and columns ordered by cluster. White pairs have no cost. A cell that stands
+              for several pairs has their mean cost.
+
+            The default is an image for elements of a grid, a graph for at most 60 elements, a map for more, and a
+            matrix without a partition.
 
         Returns
         -------
@@ -350,7 +426,7 @@ class SetPartition(FromData):
             facts |= {"costs": f"{number(float(low))} to {number(float(high))}"}
         if len(self.must_join) or self.has_must_cut:
             facts |= {"required together": len(self.must_join), "apart": len(self.must_cut)}
-        return facts
+        return self._told | facts
 
     def _preview(self) -> tuple[Sequence[str], Any]:
         u, v, cost = (self.u, self.v, self.cost) if self.matrix is None else (None, None, None)
@@ -426,6 +502,60 @@ class SetPartition(FromData):
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
 
+    def require(
+        self,
+        together: Iterable[tuple[Hashable, Hashable]] = (),
+        apart: Iterable[tuple[Hashable, Hashable]] = (),
+        *,
+        groups: Any = None,
+        group_cost: Any = math.inf,
+        max_size: int | None = None,
+        n_clusters: Any = None,
+    ) -> SetPartition:
+        """The same problem with further requirements, as corrections of a result.
+
+        Parameters
+        ----------
+        together, apart : iterable of pairs of nodes
+            Pairs required in the same subset, and in different ones, besides those that are required already.
+        groups, group_cost, max_size, n_clusters
+            As in the constructor. Groups are in addition to those that the problem has, limits in place of them.
+
+        Returns
+        -------
+        SetPartition
+            A new problem, which shares the arrays of this one. ``gp.solve(new, initial=result)`` starts from a result
+            for the old one: it is repaired where it violates what is required, and clusters that do not change keep
+            their numbers.
+
+        Raises
+        ------
+        InvalidProblem
+            If a name is no element.
+        InfeasibleProblem
+            If no partition satisfies what is required, as far as simple counts show.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-2.0, 1.0, -3.0])
+        >>> r = gp.solve(p)
+        >>> q = p.require(together=[(1, 2)], apart=[(0, 1)])
+        >>> s = gp.solve(q, initial=r)
+        >>> s.partition, s.cost
+        ([{0}, {1, 2, 3}], -2.0)
+        """
+        obey = obeyed(self.nodes, groups, group_cost, max_size, n_clusters)
+        return requiring(self, together, apart, obey["groups"], merged_limits(self.limits, obey["limits"]))
+
+    def move_rises(self, labels: Labels) -> NDArray[np.float64] | None:
+        """For each element by how much the cost would rise if it moved to the best other place, all others staying.
+
+        None for problems with a background or requirements, or with more than 10^6 pairs; see
+        :func:`graphpart.partition.doubts` for these, and for other changes.
+        """
+        return move_rises(self, labels)
+
     def to_dense(self) -> SetPartition:
         """The same problem with the costs of all pairs in a matrix, a background included; itself if it has one.
 
@@ -446,7 +576,7 @@ class SetPartition(FromData):
 LARGEST_DENSE = 20_000  # elements of a problem with a background that is made a matrix for methods that need one: 3 GB
 
 
-def as_problem(problem: Any, background: bool = False) -> SetPartition:
+def as_problem(problem: Any, background: bool = False, groups: bool = False, limits: bool = False) -> SetPartition:
     """A SetPartition as it is, that of an Instance, or one made from a graph with the edge attribute ``cost``.
 
     Parameters
@@ -454,14 +584,24 @@ def as_problem(problem: Any, background: bool = False) -> SetPartition:
     problem : SetPartition, Instance or graph
     background : bool
         Whether the caller can do with a background. If not, a problem that has one is made a matrix.
+    groups : bool
+        Whether the caller can do with a background that has groups.
+    limits : bool
+        Whether the caller obeys limits of sizes and of the number of clusters, or states that it does not.
 
     Raises
     ------
     InvalidProblem
-        If it is none of these, or too large for a matrix where one is needed.
+        If it is none of these, or too large for a matrix where one is needed, or limited where that cannot be obeyed.
     """
     if isinstance(problem, SetPartition):
-        if problem.background is None or background:
+        if problem.limits is not None and not limits:
+            can = ", ".join(method.name for method in METHODS if method.limits)
+            raise InvalidProblem(
+                f"this cannot limit the sizes or the number of clusters, but the problem has the limit "
+                f"{problem.limits}: expected one of the methods {can}"
+            )
+        if problem.background is None or (background and (groups or problem.background.groups is None)):
             return problem
         if problem.n > LARGEST_DENSE:
             raise InvalidProblem(
@@ -470,7 +610,7 @@ def as_problem(problem: Any, background: bool = False) -> SetPartition:
             )
         return problem.to_dense()
     if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):
-        return as_problem(problem.problem, background)  # type: ignore[attr-defined]
+        return as_problem(problem.problem, background, groups, limits)  # type: ignore[attr-defined]
     if hasattr(problem, "is_directed"):
-        return as_problem(SetPartition(problem), background)
+        return as_problem(SetPartition(problem), background, groups, limits)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph{advice(problem)}")

@@ -1,20 +1,36 @@
+from libc.math cimport INFINITY
+
 from graphpart.kernels.contraction cimport Shrinking
 from graphpart.kernels.types cimport element_t, offset_t
 
 cdef struct Scratch:
-    bint exact                  # all sums are
+    bint exact                  # whether all sums are exact
     double* common_a            # costs of common neighbours of the pair under consideration
     double* common_b
     offset_t* attracted_from    # compressed rows of negative entries, while pairs are cut
     element_t* attracted
-    # The background of two elements is the sum over k channels of beta * g[a] * h[b], all of them not negative. Weights
-    # are not rounded to integers, as those of local search are: what is proven has to hold for the costs as they are.
+    # The background of two elements is the sum over k channels of beta * g[a] * h[b]; no factor is negative. Unlike in
+    # local search, weights are not rounded to integers: a proof has to hold for the costs as they are.
     Py_ssize_t k                # 0 without a background
     const double* beta
     double* g                   # k for each element
     double* h
     const double* total         # of h over all elements
     double* mass                # of h over some elements
+    # Groups, of which each element has a list of memberships: from `first` on along `next`, up to `last`, -1 if none.
+    Py_ssize_t groups
+    const double* price
+    const double* members       # of each group
+    const element_t* member_of  # of each membership its group,
+    const double* count         # and for how many members the element stands
+    unsigned char* hard         # of each element, whether it is a member of a group at price inf
+    element_t* next
+    element_t* first
+    element_t* last
+    double* of_a                # of each group: members that an element stands for, 0 unless it is under consideration,
+    double* of_b
+    double* others              # and that other elements do
+    double* of_set              # and that the members of a set do
 
 
 cdef inline double background(const Scratch* t, element_t a, const double* h) noexcept nogil:
@@ -26,9 +42,50 @@ cdef inline double background(const Scratch* t, element_t a, const double* h) no
     return sum
 
 
+cdef inline void put_memberships(const Scratch* t, element_t a, double* counts, double sign) noexcept nogil:
+    """Add what an element stands for to counts of members of groups."""
+    cdef element_t i = t.first[a]
+    while i >= 0:
+        counts[t.member_of[i]] += sign * t.count[i]
+        i = t.next[i]
+
+
+cdef inline double paid_with(const Scratch* t, element_t a, const double* counts) noexcept nogil:
+    """What an element pays for being with so many members of groups."""
+    cdef element_t i = t.first[a]
+    cdef double total = 0.0
+    while i >= 0:
+        if counts[t.member_of[i]] != 0:
+            total += t.price[t.member_of[i]] * t.count[i] * counts[t.member_of[i]]
+        i = t.next[i]
+    return total
+
+
+cdef inline double paid_by(const Scratch* t, element_t a, element_t b) noexcept nogil:
+    """What a pair pays for the groups that it shares."""
+    cdef double total
+    if not t.groups or t.first[a] < 0 or t.first[b] < 0:
+        return 0.0
+    put_memberships(t, a, t.others, 1.0)
+    total = paid_with(t, b, t.others)
+    put_memberships(t, a, t.others, -1.0)
+    return total
+
+
+cdef inline double finite_prices(const Scratch* t, element_t a) noexcept nogil:
+    """What an element would pay for being with all members of its groups, where that is finite."""
+    cdef element_t i = t.first[a] if t.groups else -1
+    cdef double total = 0.0
+    while i >= 0:
+        if t.price[t.member_of[i]] < INFINITY:
+            total += t.price[t.member_of[i]] * t.count[i] * t.members[t.member_of[i]]
+        i = t.next[i]
+    return total
+
+
 cdef inline double weight_of(const Shrinking* g, const Scratch* t, element_t a) noexcept nogil:
-    """The sum of absolute costs of an element, at least."""
-    return g.rows[a].weight + background(t, a, t.total)
+    """An upper bound on the sum of absolute costs of an element."""
+    return g.rows[a].weight + background(t, a, t.total) + finite_prices(t, a)
 
 
 cdef int judge_join(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil

@@ -1,4 +1,4 @@
-"""Kernel of persistency: the criteria that look at two elements and what is next to them.
+"""Kernel of persistency: the criteria for two elements and their neighbours.
 
 The statement of each criterion, and why it holds, is in `persistency.py`.
 """
@@ -22,7 +22,7 @@ cdef int[5] LEAVING_NAME = [NODE, NODE, NEIGHBOURHOOD, NEIGHBOURHOOD, NEIGHBOURH
 
 
 cdef inline double slack(Shrinking* g, Scratch* t, element_t a, element_t b) noexcept nogil:
-    """By how much an inequality between sums of costs at a and b has to hold."""
+    """The margin of an inequality between sums of costs at a and b: the possible error of rounding."""
     if t.exact:
         return 0.0
     cdef Row* p = &g.rows[a]
@@ -40,7 +40,7 @@ cdef int judge_join(Shrinking* g, Scratch* t, element_t a, element_t b, double c
         return EDGE
     if q.size > p.size:
         a, b, p, q = b, a, q, p
-    # sums[l]: over the other elements x, the most that the mean of moves number l can lose at x
+    # sums[l]: the sum over the other elements x of the most that the mean of moves number l can lose at x
     cdef double[MOVES] sums, rest, peak
     cdef double x, y, in_a, in_b, worst
     cdef Py_ssize_t i = 0, j, common = 0, both_cut = 0

@@ -16,4 +16,5 @@ def persistent(
     largest: int,
     stopping: Stopping,
     channels: Any = None,
+    groups: Any = None,
 ) -> tuple[_Pairs, _Pairs]: ...

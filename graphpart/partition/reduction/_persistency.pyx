@@ -2,11 +2,12 @@
 
 The statement of each criterion, and why it holds, is in `persistency.py`.
 
-With a background that repels, in channels (see _pair_criteria.pxd), there are joins of pairs and of sets only. Joining
-elements adds their weights, and the background within a set follows from the weights of its members. What a weighted
-mean of moves loses at an element that is in neither row is the largest of three linear functions of its two backgrounds
-and 0. So over all such elements and channels it is at most the sum of what each channel alone would lose, which follows
-from the sum of their weights.
+With a background that repels, in channels (see _pair_criteria.pxd), the kernel only joins pairs and sets. Joining
+elements adds their weights, and the background within a set follows from the weights of its members. At an element x
+that is in neither row, a weighted mean of moves loses at most the largest of 0 and three linear functions of the
+backgrounds between x and the two elements. So the loss at all such x is at most the sum of the losses that each channel
+alone would cause, and these follow from the sum of the weights of all such x. In the same way, of a group only the
+number of its members that are in neither row matters.
 """
 
 import numpy as np
@@ -23,11 +24,13 @@ from graphpart.kernels.ring cimport Ring, pop, push
 from graphpart.kernels.types cimport element_t, offset_t
 from graphpart.partition.reduction._criteria cimport CUT_SET, SUBGRAPH
 from graphpart.partition.reduction._moves cimport MOVES, TO_A, TO_B, judge_third, most as most_lost, name_of_move
-from graphpart.partition.reduction._pair_criteria cimport Scratch, background, judge_cut, judge_join, weight_of
+from graphpart.partition.reduction._pair_criteria cimport (
+    Scratch, background, finite_prices, judge_cut, judge_join, paid_by, paid_with, put_memberships, weight_of,
+)
 from graphpart.stopping cimport Stopping
 
 cdef enum:
-    HOPELESS = 2                # a set is given up once what it has to outweigh is so many times what its seed had
+    HOPELESS = 2                # times what the seed had to outweigh: a set that has to outweigh more is given up
 
 cdef double ROUNDING = 2.0**-51
 
@@ -40,8 +43,8 @@ cdef struct Cut:
 cdef struct Work:
     Shrinking g
     Scratch scratch
-    double* pull                # with a background, of each element: the sum of all that attracts it,
-    uint8_t* dirty              # unless it has changed
+    double* pull                # with a background, for each element: the sum of all attraction to it,
+    uint8_t* dirty              # and whether this sum has to be computed again
     Ring pairs                  # elements whose pairs have to be looked at
     Ring seeds                  # elements from which a set has to be grown
     element_t* join_a
@@ -56,7 +59,7 @@ cdef struct Work:
 # ------------------------------------------------------------------------------------------------------- the work queue
 
 cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
-    """Contract a and b, and queue what has to be looked at again: the result and its neighbours."""
+    """Contract a and b, and queue the result and its neighbours, which have to be looked at again."""
     cdef element_t kept = shrinking_contract(&w.g, a, b), gone = b if kept == a else a
     cdef Row* row
     cdef Py_ssize_t i, k = w.scratch.k
@@ -68,6 +71,13 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
     for i in range(k):
         w.scratch.g[kept * k + i] += w.scratch.g[gone * k + i]
         w.scratch.h[kept * k + i] += w.scratch.h[gone * k + i]
+    if w.scratch.groups and w.scratch.first[gone] >= 0:
+        if w.scratch.first[kept] >= 0:
+            w.scratch.next[w.scratch.last[kept]] = w.scratch.first[gone]
+        else:
+            w.scratch.first[kept] = w.scratch.first[gone]
+        w.scratch.last[kept] = w.scratch.last[gone]
+        w.scratch.hard[kept] |= w.scratch.hard[gone]
     row = &w.g.rows[kept]
     push(&w.pairs, kept)
     push(&w.seeds, kept)
@@ -83,11 +93,14 @@ cdef element_t join(Work* w, element_t a, element_t b, int why) noexcept nogil:
 
 
 cdef inline double between(Work* w, element_t a, element_t b, double cost) noexcept nogil:
-    """The whole cost of a pair, of which so much is listed."""
-    return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) if w.scratch.k else cost
+    """The cost of a pair with its background and its groups; `cost` is the listed part."""
+    if not w.scratch.k:
+        return cost
+    return cost + background(&w.scratch, a, w.scratch.h + b * w.scratch.k) + paid_by(&w.scratch, a, b)
 
 
 cdef double pull_of(Work* w, element_t a) noexcept nogil:
+    """The sum of all attraction to an element, with a background."""
     cdef Row* row = &w.g.rows[a]
     cdef Py_ssize_t j
     if w.dirty[a]:
@@ -99,8 +112,37 @@ cdef double pull_of(Work* w, element_t a) noexcept nogil:
 
 
 cdef inline double attraction_of(Work* w, element_t a) noexcept nogil:
-    """The sum of all that attracts an element."""
+    """The sum of all attraction to an element."""
     return pull_of(w, a) if w.scratch.k else w.g.rows[a].attraction
+
+
+cdef inline void forget(Scratch* t, element_t a, double* counts) noexcept nogil:
+    cdef element_t i = t.first[a]
+    while i >= 0:
+        counts[t.member_of[i]] = 0.0
+        i = t.next[i]
+
+
+cdef void add_other_members(Scratch* t, element_t a, double* sums) noexcept nogil:
+    """Add the most that means of moves can lose at members of the groups of one element that are in neither row."""
+    cdef element_t i = t.first[a]
+    cdef element_t g
+    cdef double x, y, left
+    cdef int l
+    while i >= 0:
+        g = t.member_of[i]
+        i = t.next[i]
+        left = t.members[g] - t.of_a[g] - t.of_b[g] - t.others[g]
+        t.others[g] = t.members[g]          # so that each group counts once
+        if left <= 0:
+            continue
+        x = t.price[g] * t.of_a[g] if t.of_a[g] > 0 else 0.0
+        y = t.price[g] * t.of_b[g] if t.of_b[g] > 0 else 0.0
+        for l in range(MOVES):
+            if (x == INFINITY and TO_B[l] > 0) or (y == INFINITY and TO_A[l] > 0):
+                sums[l] = INFINITY
+            else:
+                sums[l] += left * most_lost(x, y, l)
 
 
 cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double cost) noexcept nogil:
@@ -113,8 +155,11 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
     cdef Py_ssize_t i = 0, j = 0, common = 0, k = t.k, c
     cdef element_t other
     cdef int l
-    cdef bint hopeless
-    if not t.exact:         # sums of weights over all elements have to be exact up to this, too
+    cdef bint hopeless = False
+    if t.groups:
+        put_memberships(t, a, t.of_a, 1.0)
+        put_memberships(t, b, t.of_b, 1.0)
+    if not t.exact:         # the sums of weights of all elements are rounded, too
         room -= 4 * (ROUNDING * (64 + p.terms + q.terms + g.n) * (weight_of(g, t, a) + weight_of(g, t, b)) + 1e-290)
     for c in range(k):
         t.mass[c] = t.total[c] - t.h[a * k + c] - t.h[b * k + c]
@@ -137,6 +182,10 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
         y += background(t, b, t.h + other * k)
         for c in range(k):
             t.mass[c] -= t.h[other * k + c]
+        if t.groups:
+            x += paid_with(t, other, t.of_a)
+            y += paid_with(t, other, t.of_b)
+            put_memberships(t, other, t.others, 1.0)
         t.common_a[common] = x
         t.common_b[common] = y
         common += 1
@@ -153,7 +202,21 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
             if not sums[l] - peak[l] > room:
                 hopeless = False
         if hopeless:
-            return 0
+            break
+    if t.groups:
+        if not hopeless:
+            add_other_members(t, a, &sums[0])
+            add_other_members(t, b, &sums[0])
+        forget(t, a, t.of_a)
+        forget(t, b, t.of_b)
+        forget(t, a, t.others)
+        forget(t, b, t.others)
+        for l in range(p.size):
+            forget(t, p.to[l], t.others)
+        for l in range(q.size):
+            forget(t, q.to[l], t.others)
+    if hopeless:
+        return 0
     hopeless = True
     for l in range(MOVES):
         for c in range(k):
@@ -168,8 +231,18 @@ cdef int judge_beside(Shrinking* g, Scratch* t, element_t a, element_t b, double
     return judge_third(&sums[0], common, t.common_a, t.common_b, room)
 
 
+cdef inline bint cannot_leave(Work* w, element_t a, element_t b, double cost) noexcept nogil:
+    """Whether a pair of a listed cost is not worth a look: groups allow no other move than of both to a new subset.
+
+    That move loses all other attraction of either element, wherever a third element is.
+    """
+    if not w.scratch.groups or not (w.scratch.hard[a] and w.scratch.hard[b]):
+        return False
+    return pull_of(w, a) > -2 * cost or pull_of(w, b) > -2 * cost
+
+
 cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
-    """Join pairs that criteria for pairs prove, until none does any more. False if stopped before."""
+    """Join each pair that a criterion for pairs proves, until there is none. False if stopped before."""
     cdef element_t a, b, kept
     cdef Py_ssize_t j
     cdef Row* row
@@ -189,6 +262,8 @@ cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
             if row.cost[j] < 0 and not w.pairs.inside[b]:
                 if w.scratch.k == 0:
                     why = judge_join(&w.g, &w.scratch, a, b, row.cost[j])
+                elif cannot_leave(w, a, b, row.cost[j]):
+                    why = 0
                 else:
                     cost = between(w, a, b, row.cost[j])
                     why = judge_beside(&w.g, &w.scratch, a, b, cost) if cost < 0 else 0
@@ -203,7 +278,7 @@ cdef bint settle(Work* w, Stopping stopping) noexcept nogil:
 
 
 cdef bint settle_cuts(Work* w, Stopping stopping) noexcept nogil:
-    """Cut pairs that criteria for pairs prove, until none does any more. False if stopped before."""
+    """Cut each pair that a criterion for pairs proves, until there is none. False if stopped before."""
     cdef element_t a, b
     cdef Py_ssize_t j
     cdef Row* row
@@ -223,7 +298,7 @@ cdef bint settle_cuts(Work* w, Stopping stopping) noexcept nogil:
 
 
 cdef void forbid(Work* w, element_t a, element_t b, int why) noexcept nogil:
-    """Make the cost of a pair infinite, which may prove others."""
+    """Make the cost of a pair infinite, and queue its elements: other pairs may be proven now."""
     cdef Cut* more
     if w.cut == w.cut_room:
         more = <Cut*>realloc(w.cuts, (2 * w.cut_room + 1024) * sizeof(Cut))
@@ -253,13 +328,13 @@ cdef struct Set:
     Py_ssize_t size, largest
     int64_t* mark               # 2 * stamp: next to the set; 2 * stamp + 1: in it
     int64_t stamp
-    element_t* around           # all that it attracts
-    Py_ssize_t rim
-    element_t* place            # of a member
+    element_t* around           # the elements that it attracts
+    Py_ssize_t rim              # their number
+    element_t* place            # position of a member in `members`
     double* attraction          # of an element to the set
     double* repulsion
     element_t* cuts
-    double* known               # with a background: that part of it which is in the two sums above
+    double* known               # with a background: the part of it that the two sums above contain
     double* matrix              # for minimum cuts
     # sums over pairs that leave the set
     double outer_attraction
@@ -274,6 +349,9 @@ cdef void clear(Work* w, Set* s) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(w.scratch.k):
         w.scratch.mass[i] = 0.0             # of the members
+    if w.scratch.groups:
+        for i in range(s.size):
+            forget(&w.scratch, s.members[i], w.scratch.of_set)
     s.stamp += 1
     s.size = s.rim = s.outer_cuts = 0
     s.outer_attraction = s.outer_repulsion = s.inner_repulsion = s.weight = s.terms = 0.0
@@ -287,8 +365,9 @@ cdef inline void reach(Work* w, Set* s, element_t x) noexcept nogil:
 
 
 cdef inline double unlisted(Work* w, Set* s, element_t x) noexcept nogil:
-    """The background of an element with the members that it has no listed pair with."""
-    return background(&w.scratch, x, w.scratch.mass) - s.known[x]
+    """The background and the groups between an element and the members with which it has no listed pair."""
+    cdef double total = background(&w.scratch, x, w.scratch.mass) - s.known[x]
+    return total + paid_with(&w.scratch, x, w.scratch.of_set) if w.scratch.groups else total
 
 
 cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
@@ -296,7 +375,7 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     cdef Row* row = &w.g.rows[x]
     cdef Py_ssize_t i, j, k = w.scratch.k
     cdef element_t y
-    cdef double cost
+    cdef double cost, paid
     if s.mark[x] != 2 * s.stamp:
         reach(w, s, x)
     s.mark[x] = 2 * s.stamp + 1
@@ -311,9 +390,11 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
     s.terms += row.terms + row.size
     if k:
         s.inner_repulsion += max(unlisted(w, s, x), 0.0)
-        s.weight += background(&w.scratch, x, w.scratch.total)
+        s.weight += background(&w.scratch, x, w.scratch.total) + finite_prices(&w.scratch, x)
         for i in range(k):
             w.scratch.mass[i] += w.scratch.h[x * k + i]
+        if w.scratch.groups:
+            put_memberships(&w.scratch, x, w.scratch.of_set, 1.0)
     for j in range(row.size):
         y, cost = row.to[j], row.cost[j]
         if cost == 0:
@@ -323,6 +404,9 @@ cdef void put_in(Work* w, Set* s, element_t x) noexcept nogil:
             reach(w, s, y)
         if k:
             s.known[y] += background(&w.scratch, x, w.scratch.h + y * k)
+            paid = paid_by(&w.scratch, x, y)
+            if paid < INFINITY:
+                s.known[y] += paid
             cost = between(w, x, y, cost)
         if cost < 0:
             if s.attraction[y] == 0:
@@ -341,7 +425,7 @@ cdef inline double set_slack(Work* w, Set* s) noexcept nogil:
 
 
 cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept nogil:
-    """The element whose inclusion lowers most, or raises least, what the set has to outweigh; -1 if there is none."""
+    """The element whose inclusion lowers most, or raises least, the sum that the set has to outweigh; -1 for none."""
     cdef Py_ssize_t j, kept = 0, k = w.scratch.k
     cdef element_t x, best = -1
     cdef double gain, most = -INFINITY
@@ -373,7 +457,7 @@ cdef element_t nearest(Work* w, Set* s, bint isolate, element_t but) noexcept no
 
 
 cdef bint grow_subgraph(Work* w, Set* s, element_t a, Stopping stopping) noexcept nogil:
-    """Grow a set from an element until it is proven joined, and join it. False if that does not come to pass."""
+    """Grow a set from an element until it is proven joined, and join it. False if no such set is proven."""
     cdef double needed, most = HOPELESS * attraction_of(w, a)
     cdef Py_ssize_t i
     cdef element_t x = a, kept
@@ -416,7 +500,7 @@ cdef bint grow_cut(Work* w, Set* s, element_t a) noexcept nogil:
 
 
 cdef void grow_apart(Work* w, Set* s, element_t a) noexcept nogil:
-    """Grow a set from an element, and cut its pairs that cost more than all that attracts anything in the set."""
+    """Grow a set from an element; cut pairs of the element that cost more than all attraction across the border."""
     cdef Row* row = &w.g.rows[a]
     cdef Py_ssize_t j
     cdef element_t x = a
@@ -448,7 +532,7 @@ cdef double least_inside(Set* s) noexcept nogil:
 
 
 cdef double cut_inside(Work* w, Set* s) noexcept nogil:
-    """The least attraction between two parts of the set."""
+    """The least attraction between two parts of the set: a minimum cut."""
     cdef Py_ssize_t i, j, k = s.size
     cdef Row* row
     cdef element_t x
@@ -468,7 +552,7 @@ cdef double cut_inside(Work* w, Set* s) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------- the whole
 
 cdef bint settle_joins(Work* w, Set* s, Stopping stopping) noexcept nogil:
-    """Join what any criterion proves, the cheap ones first, until none does any more. False if stopped before."""
+    """Join whatever a criterion proves, cheap criteria first, until none proves more. False if stopped before."""
     cdef element_t a
     while settle(w, stopping):
         if w.seeds.size == 0:
@@ -496,7 +580,7 @@ cdef void list_attracted(Work* w) noexcept nogil:
 
 
 cdef bint settle_all_cuts(Work* w, Set* s, Stopping stopping) noexcept nogil:
-    """Cut what any criterion proves. False if stopped before."""
+    """Cut each pair that any criterion proves. False if stopped before."""
     cdef Py_ssize_t a
     list_attracted(w)
     push_all(w, &w.pairs)
@@ -526,11 +610,13 @@ cdef void* start(array):
 
 
 def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbours, double[::1] costs, bint exact,
-               Py_ssize_t largest, Stopping stopping, channels=None):
-    """Apply all criteria to compressed rows, which are written to; ((a, b, why) of joins, (a, b, why) of cuts).
+               Py_ssize_t largest, Stopping stopping, channels=None, groups=None):
+    """Apply all criteria to compressed rows. Return (a, b, why) of joins, and (a, b, why) of cuts.
 
-    Joins are a forest. Elements of cuts stand for all that is joined to them. `exact`: all sums of eighths of costs are.
-    `largest`: elements of a set that is grown. `channels`: (beta, g, h) of a background: (k,), (n, k), (n, k).
+    The rows are overwritten. Joins are a forest. An element of a cut stands for all elements that are joined to it.
+    `exact` says whether all sums of eighths of costs are exact. A set that is grown has at most `largest` elements.
+    `channels` are (beta, g, h) of a background, of shapes (k,), (n, k) and (n, k), with k >= 1.
+    `groups`, with channels, are (starts, group, count, price), see `graphpart.partition.problem.groups`.
     """
     cdef Work w
     cdef Set s
@@ -563,6 +649,28 @@ def persistent(Py_ssize_t n, const offset_t[::1] starts, element_t[::1] neighbou
         w.scratch.k = len(beta)
         w.scratch.beta, w.scratch.g, w.scratch.h = <double*>start(beta), <double*>start(g), <double*>start(h)
         w.scratch.total, w.scratch.mass = <double*>start(total), <double*>start(mass)
+    w.scratch.groups = 0
+    s.size = 0
+    if groups is not None:
+        begins, member_of, counts, prices = groups
+        members = np.bincount(member_of, counts, len(prices))
+        w.scratch.groups = len(prices)
+        member_of, counts, prices = member_of.copy(), counts.astype(np.float64), prices.copy()
+        after = np.arange(1, len(member_of) + 1, dtype=np.int32)
+        some = np.diff(begins) > 0
+        first = np.where(some, begins[:n], -1).astype(np.int32)
+        last = np.where(some, begins[1:] - 1, -1).astype(np.int32)
+        after[last[some]] = -1
+        tallies = np.zeros((4, len(prices)))
+        w.scratch.price, w.scratch.members = <double*>start(prices), <double*>start(members)
+        w.scratch.member_of, w.scratch.count = <element_t*>start(member_of), <double*>start(counts)
+        hard = np.zeros(n + 1, np.uint8)
+        hard[np.repeat(np.arange(n), np.diff(begins))[np.isinf(prices[member_of])]] = 1
+        w.scratch.hard = <uint8_t*>start(hard)
+        w.scratch.next, w.scratch.first, w.scratch.last = <element_t*>start(after), <element_t*>start(first), \
+            <element_t*>start(last)
+        w.scratch.of_a, w.scratch.of_b = <double*>start(tallies[0]), <double*>start(tallies[1])
+        w.scratch.others, w.scratch.of_set = <double*>start(tallies[2]), <double*>start(tallies[3])
     s.mark, s.matrix = <int64_t*>start(mark), <double*>start(matrix)
     s.stamp, s.largest = 0, largest
     try:

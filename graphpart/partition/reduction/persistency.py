@@ -41,9 +41,9 @@ used only if sums are exact (all costs are multiples of one number). If it is sa
 rounding, every optimal partition joins (or cuts) the pair.
 
 With a background that repels, and more than some hundred elements, the first five criteria are used for joins. They are
-computed from listed pairs and sums of weights: an element that has no listed pair with a or b, and that repels both
-equally, contributes nothing to most means. The only cuts are those between components. No pair is stored that is not
-listed.
+computed from listed pairs, sums of weights and numbers of members of groups: an element that has no listed pair with a
+or b, and that repels both equally, contributes nothing to most means. The only cuts are those between components. No
+pair is stored that is not listed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from graphpart.common.reduction import Reduction
 from graphpart.display import Shown, plural
 from graphpart.partition.certificates.certificate import common_step
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
-from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.derived import connected, keys_of_pairs
 from graphpart.partition.reduction import _persistency
 from graphpart.stopping import Stopping
 
@@ -175,11 +175,11 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     >>> r.problem.n, r.constant, r.lift([0, 1, 2]).tolist()
     (3, -5.0, [0, 0, 1, 2])
     """
-    return reduced(as_problem(problem, background=True), Stopping(time_limit))
+    return reduced(as_problem(problem, background=True, groups=True), Stopping(time_limit))
 
 
 def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
-    """See `reduce`."""
+    """`reduce`, within a run."""
     classes = p.must_join_classes()
     q = p.contract(classes) if len(p.must_join) else p
     if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
@@ -209,18 +209,23 @@ def _proof(
 
 
 def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping: Stopping) -> PartitionReduction:
-    """Joins by the criteria that need listed pairs and sums of weights only, and cuts between components."""
+    """Joins by criteria that need only listed pairs and sums of weights, and cuts between components."""
     assert q.background is not None and q.u is not None and q.v is not None
+    groups = q.background.groups
     starts, neighbours, costs = q.rows()
     beta, g, h = [], [], []
-    for b, (x, y) in zip(q.background.beta.tolist(), q.background.vectors, strict=True):
+    none = np.zeros(q.n)
+    terms = list(zip(q.background.beta.tolist(), q.background.vectors, strict=True)) or [(0.0, (none, none))]
+    for b, (x, y) in terms:
         for first, second in [(x, y)] if x is y else [(x, y), (y, x)]:
             beta.append(abs(b))
             g.append(np.abs(first))
             h.append(np.abs(second))
     joins, _ = _persistency.persistent(
         q.n, starts, neighbours.copy(), costs.copy(), common_step(q) > 0, SMALL_SETS, stopping,
-        (beta, np.stack(g, 1), np.stack(h, 1)),
+        (beta, np.stack(g, 1), np.stack(h, 1)), None if groups is None else (
+            groups.starts, groups.group, groups.count, groups.price
+        ),
     )  # fmt: skip
     labels = connected(q.n, joins[0], joins[1])[classes]
     small = p.contract(labels)
@@ -240,11 +245,11 @@ def _cut(
     b: NDArray[np.int32],
     why: NDArray[np.integer[Any]],
 ) -> tuple[SetPartition, NDArray[np.int32], tuple[str, ...]]:
-    """The problem with what must be cut; the pairs of p that are, and why: elements of q are cut, or unattracted."""
+    """The problem q with its required cuts; the pairs of p that are cut; and the criterion for each of these pairs."""
     u, v, cost = q.pairs()
     negative = cost < 0
     component = connected(q.n, u[negative], v[negative])
-    proven, at = np.unique(_keys(a, b, q.n), return_index=True)
+    proven, at = np.unique(keys_of_pairs(a, b, q.n), return_index=True)
     keys = u.astype(np.int64) * q.n + v
     apart = (component[u] != component[v]) | np.isin(keys, proven)
     small = q
@@ -254,15 +259,10 @@ def _cut(
     a, b = labels[u], labels[v]
     criteria = np.zeros(len(u), np.uint8)
     if len(proven):
-        keys = _keys(a, b, q.n)
+        keys = keys_of_pairs(a, b, q.n)
         place = np.minimum(np.searchsorted(proven, keys), len(proven) - 1)
         criteria = np.where(proven[place] == keys, why[at][place], 0).astype(np.uint8)
     criteria[component[a] != component[b]] = COMPONENT
     criteria[cost == 0] = 0
     cut = np.flatnonzero(criteria)
     return small, np.stack([u[cut], v[cut]], 1), tuple(CRITERIA[why] for why in criteria[cut].tolist())
-
-
-def _keys(a: NDArray[np.int32], b: NDArray[np.int32], n: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-    return keys

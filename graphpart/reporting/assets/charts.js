@@ -78,22 +78,25 @@ function addControls(chart) {
   if (spec.kind === "graph") {
     spec.links.forEach((link, k) => {
       const count = link.drawn < link.count ? `${shown(link.drawn)} of ${shown(link.count)}` : shown(link.count);
-      if (link.count) choices.push([link, [`links-${k}`], link.visible, `${link.name} (${count})`]);
+      const text = spec.focus ? link.name : `${link.name} (${count})`;
+      if (link.count) choices.push([link, [`links-${k}`], link.visible, text, `kind-${k}`]);
     });
   }
   if (choices.length) {
     const group = make("fieldset", {}, make("legend", {}, spec.kind === "graph" ? "Pairs" : "Curves"));
-    for (const [style, names, visible, text] of choices) {
+    for (const [style, names, visible, text, id] of choices) {
       const act = (event) => {
         for (const each of names.flatMap((part) => rendererOf(chart, part))) each.visible = event.target.checked;
+        style.touched = true;
       };
       const dash = style.dash && style.dash !== "solid" ? "dashed" : "solid";
       const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
       swatch.style.borderTop = `3px ${dash} ${style.colour}`;
-      group.append(make("label", {}, make("input", { type: "checkbox", checked: visible, onchange: act }), swatch, text));
+      group.append(make("label", {}, make("input", { type: "checkbox", id: id ?? null, checked: visible, onchange: act }), swatch, text));
     }
     controls.append(group);
   }
+  if (spec.focus) controls.append(make("p", { class: "status shown", role: "status" }));
   if (spec.legend?.length) {
     const items = spec.legend.map(({ name: text, colour }) => {
       const swatch = make("span", { class: "swatch square", "aria-hidden": "true" });

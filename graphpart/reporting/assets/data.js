@@ -1,6 +1,7 @@
 // What the page holds, and small helpers. Text from data only ever becomes text of the page, never HTML.
 
 const data = JSON.parse(document.getElementById("data").textContent);
+const COLOURS = data.colours;
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 /** An element of the page with attributes and children; children that are no nodes become text. */
@@ -37,12 +38,15 @@ function shown(value) {
 
 const plural = (count, word) => `${shown(count)} ${word}${count === 1 ? "" : "s"}`;
 
-/** The numbers of a packed array: little-endian, gzip, base64. */
+/** A packed array: little-endian numbers, or lines of text; gzip, base64. */
 async function unpack(packed) {
   if (!packed) return null;
-  const bytes = Uint8Array.from(atob(packed.gzip), (letter) => letter.charCodeAt(0));
+  const letters = atob(packed.gzip);
+  const bytes = new Uint8Array(letters.length);
+  for (let k = 0; k < letters.length; k++) bytes[k] = letters.charCodeAt(k);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const buffer = await new Response(stream).arrayBuffer();
+  if (packed.dtype === "text") return new TextDecoder().decode(buffer).split("\n");
   const kinds = { float32: Float32Array, float64: Float64Array, int32: Int32Array, uint8: Uint8Array };
   return new kinds[packed.dtype](buffer);
 }

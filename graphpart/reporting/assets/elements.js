@@ -1,20 +1,24 @@
 // Elements (or variables): search by name, what there is to know of one, and where it is in the charts.
 
 let elements = null; // {n, names, labels, order, doubt, to, own, pairs, word, group, sizes}
-const chosen = { element: null, group: null }; // what a press on an element or a subset does
+const chosen = { element: null, group: null }; // what a press on an element or a cluster does
 const FOUND = 12;
 const MEMBERS = 200;
 
 const elementName = (i) => (elements?.names ? elements.names[i] : String(i));
 
 async function loadElements(packed) {
-  const [labels, order, doubt, to, own] = await Promise.all(
-    ["labels", "order", "doubt", "to", "own"].map((name) => unpack(packed[name])),
+  const [names, labels, order, doubt, to, own] = await Promise.all(
+    ["names", "labels", "order", "doubt", "to", "own"].map((name) => unpack(packed[name])),
   );
-  elements = { ...packed, labels, order, doubt, to, own, sizes: new Map() };
+  elements = { ...packed, names, labels, order, doubt, to, own, sizes: new Map() };
   for (const label of labels) elements.sizes.set(label, (elements.sizes.get(label) ?? 0) + 1);
   if (packed.pairs) {
     const [u, v, cost] = await Promise.all(["u", "v", "cost"].map((name) => unpack(packed.pairs[name])));
+    for (let k = 0, place = 0; k < u.length; k++) { // differences of places in the order of clusters
+      place += u[k];
+      [u[k], v[k]] = [order[place], order[place + v[k]]];
+    }
     elements.pairs = { u, v, cost };
   }
   if (packed.order) {
@@ -28,8 +32,8 @@ function aboutElement(i) {
   const label = elements.labels[i];
   const lines = [elementName(i)];
   if (elements.group === "label") lines.push(`label ${label}`);
-  else lines.push(`subset ${label}, ${plural(elements.sizes.get(label), "element")}`);
-  if (elements.own) lines.push(`costs with its subset: ${shown(elements.own[i])}`);
+  else lines.push(`cluster ${label}, ${plural(elements.sizes.get(label), "element")}`);
+  if (elements.own) lines.push(`costs with its cluster: ${shown(elements.own[i])}`);
   if (elements.doubt) lines.push(changeOf(i));
   return lines;
 }
@@ -38,7 +42,7 @@ function changeOf(i) {
   const [doubt, to] = [elements.doubt[i], elements.to[i]];
   if (!Number.isFinite(doubt)) return elements.group === "label" ? "no other label is allowed" : "no other place";
   if (elements.group === "label") return `with label ${to} it would cost ${shown(doubt)} more`;
-  return `${to < 0 ? "on its own" : `in subset ${to}`} it would cost ${shown(doubt)} more`;
+  return `${to < 0 ? "on its own" : `in cluster ${to}`} it would cost ${shown(doubt)} more`;
 }
 
 function makeSearch() {
@@ -59,24 +63,23 @@ function makeSearch() {
       if (event.key === "Enter") list.querySelector("button")?.click();
     },
   });
-  const unsure = [...(elements.doubt ?? [])]
-    .map((doubt, i) => [doubt, i])
-    .filter(([doubt]) => Number.isFinite(doubt))
-    .sort((a, b) => a[0] - b[0]);
+  const { doubt } = elements;
+  let unsure = null; // sorted once it is asked for
   let next = 0;
   const least = make(
     "button",
     {
       type: "button",
       onclick: () => {
-        choose(unsure[next % unsure.length][1]);
+        unsure ??= [...doubt.keys()].filter((i) => Number.isFinite(doubt[i])).sort((a, b) => doubt[a] - doubt[b] || a - b);
+        choose(unsure[next % unsure.length]);
         next++;
       },
     },
     `Next least sure ${word}`,
   );
   const tools = [make("label", { for: input.id }, `Search for ${word === "element" ? "an element" : "a variable"}`), input];
-  if (unsure.length) tools.push(least);
+  if (doubt?.some(Number.isFinite)) tools.push(least);
   box.append(make("div", { class: "controls", role: "search" }, ...tools, status), list, detail);
 
   function search() {
@@ -102,7 +105,7 @@ function makeSearch() {
     const label = elements.labels[i];
     const group = elements.group === "label" ? make("span", {}, `label ${label}`) : groupLink(label);
     const rows = [[elements.group, group]];
-    if (elements.own) rows.push(["costs with its subset", shown(elements.own[i])]);
+    if (elements.own) rows.push(["costs with its cluster", shown(elements.own[i])]);
     if (elements.doubt) rows.push(["cheapest change", changeOf(i)]);
     const facts = rows.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
     const near = neighbours(i);
@@ -115,13 +118,14 @@ function makeSearch() {
           { class: "found" },
           ...near.map(([j, cost]) => {
             const what = elements.labels[j] === label ? "together" : "apart";
-            return make("li", {}, elementLink(j), ` ${cost === Infinity ? "required apart" : shown(cost)}, ${what}`);
+            return make("li", {}, elementLink(j), ` ${pairText(cost)}, ${what}`);
           }),
         ),
       );
     }
-    const hidden = mark([i], !here, near);
-    if (hidden) parts.push(make("p", { class: "status" }, "It is not among those that the graph shows."));
+    if (charts.graph?.spec.focus && !sourceOf(charts.graph, "nodes").data.element.includes(i)) focus([label], [i]);
+    ring([label]);
+    mark([i], !here, near);
     detail.replaceChildren(...parts);
   }
 
@@ -131,11 +135,33 @@ function makeSearch() {
     const some = members.slice(0, MEMBERS);
     const note = members.length > MEMBERS ? `, of which ${MEMBERS} are listed` : "";
     detail.replaceChildren(
-      make("h3", {}, `Subset ${label}`),
+      make("h3", {}, `Cluster ${label}`),
       make("p", {}, `${plural(members.length, word)}${note}:`),
       make("ul", { class: "found" }, ...some.map((i) => make("li", {}, elementLink(i)))),
     );
-    mark(members, true);
+    focus([label]);
+    ring([label]);
+    if (charts.image) markImage(charts.image, members);
+    document.getElementById("chart-graph")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** A decision: its clusters in the picture, the pairs between them, and what makes up the evidence of one pair. */
+  function chooseDecision(text, labels, [a, b], bits) {
+    focus(labels, [a, b]);
+    ring(labels);
+    const both = new Set(labels);
+    const { u, v, cost } = elements.pairs;
+    const pairs = [];
+    for (let k = 0; k < u.length; k++) {
+      const [p, q] = [elements.labels[u[k]], elements.labels[v[k]]];
+      if (both.has(p) && both.has(q) && (labels.length === 1 || p !== q)) pairs.push([u[k], v[k], cost[k]]);
+    }
+    pairs.sort((p, q) => Math.abs(q[2]) - Math.abs(p[2]));
+    const what = labels.length === 1 ? "Pairs within it" : "Pairs between the two clusters";
+    const list = pairs.slice(0, FOUND).map(([i, j, c]) => make("li", {}, elementLink(i), " – ", elementLink(j), ` ${pairText(c)}`));
+    const parts = [make("h3", {}, text), make("p", {}, `${what} with a cost other than 0: ${shown(pairs.length)}.`), make("ul", { class: "found" }, ...list)];
+    if (bits?.length) parts.push(waterfall(`${elementName(a)} – ${elementName(b)}`, bits));
+    detail.replaceChildren(...parts);
     box.scrollIntoView({ block: "nearest" });
   }
 
@@ -152,32 +178,59 @@ function makeSearch() {
     if (!here) box.scrollIntoView({ block: "nearest" });
   };
   chosen.group = chooseGroup;
+  chosen.decision = chooseDecision;
+}
+
+/** A cost, and the score that it comes from. */
+function pairText(cost) {
+  if (cost === Infinity) return "required apart";
+  const scores = elements.scores;
+  if (!scores) return shown(cost);
+  const value = { weight: -cost, similarity: scores.shift - cost, probability: 1 / (1 + 2 ** (cost - scores.shift)) }[scores.kind];
+  return `${scores.name} ${Number(value.toPrecision(3))}, cost ${Number(cost.toPrecision(3))}`;
+}
+
+/** What each comparison adds to the evidence of a pair, in bits, one after the other. */
+function waterfall(name, bits) {
+  const sums = [0];
+  for (const [, value] of bits) sums.push(sums[sums.length - 1] + value);
+  const [low, high] = [Math.min(...sums), Math.max(...sums)];
+  const share = (value) => `${(100 * (value - low)) / (high - low || 1)}%`;
+  const rows = [...bits, ["in all", sums[sums.length - 1]]].map(([what, value], k) => {
+    const [from, to] = k < bits.length ? [sums[k], sums[k + 1]] : [0, value];
+    const bar = make("span", { class: value < 0 ? "bar less" : "bar" });
+    bar.style.left = share(Math.min(from, to));
+    bar.style.width = share(low + Math.abs(to - from));
+    return make("tr", {}, make("th", { scope: "row" }, what), make("td", { class: "number" }, shown(Number(value.toPrecision(3)))), make("td", { class: "track" }, bar));
+  });
+  return make("table", { class: "waterfall" }, make("caption", {}, `Evidence that ${name} belong together, in bits`), make("tbody", {}, ...rows));
 }
 
 /** The pairs of an element with the largest absolute costs. */
 function neighbours(i) {
   const found = [];
-  const matrix = charts.matrix?.spec;
   if (elements.pairs) {
     const { u, v, cost } = elements.pairs;
     for (let k = 0; k < u.length; k++) {
       if (u[k] === i) found.push([v[k], cost[k]]);
       else if (v[k] === i) found.push([u[k], cost[k]]);
     }
-  } else if (matrix && matrix.cells === elements.n) {
-    const row = elements.place[i] * matrix.cells;
-    for (let k = 0; k < matrix.cells; k++) {
-      const cost = matrix.full[row + k] * matrix.scale;
-      if (cost) found.push([elements.order[k], cost]); // NaN, where there is no cost, is false as well
-    }
   }
   return found.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 10);
 }
 
-/** Mark elements in all charts; true if none of them is in the graph. */
+/** Mark clusters on the map. */
+function ring(labels) {
+  const { map } = charts;
+  if (!map) return;
+  const { x, y, label } = sourceOf(map, "clusters").data;
+  const at = [...label.keys()].filter((k) => labels.includes(label[k]));
+  sourceOf(map, "ring").data = { x: at.map((k) => x[k]), y: at.map((k) => y[k]) };
+}
+
+/** Mark elements in all charts. */
 function mark(some, move, near = []) {
   const wanted = new Set(some);
-  let hidden = false;
   const { graph, matrix, image } = charts;
   if (graph) {
     const nodes = sourceOf(graph, "nodes").data;
@@ -189,7 +242,6 @@ function mark(some, move, near = []) {
       }
     }
     sourceOf(graph, "marker").data = { x, y };
-    hidden = x.length === 0;
     markPairs(graph, nodes, some[0], near);
     if (move && x.length) centre(graph, x[0], y[0], x.length === 1);
   }
@@ -205,8 +257,7 @@ function mark(some, move, near = []) {
       y1: [...at, ...ends],
     };
   }
-  if (image) markImage(image, wanted, some);
-  return hidden;
+  if (image) markImage(image, some);
 }
 
 /** Lines to the strongest pairs of an element, as far as they are in the graph. */
@@ -227,7 +278,7 @@ function markPairs(graph, nodes, i, near) {
   sourceOf(graph, "near").data = columns;
 }
 
-async function markImage(image, wanted, some) {
+async function markImage(image, some) {
   const { width, place } = image.spec;
   const cells = place ? (image.spec.cells ??= await unpack(place)) : null;
   const at = some.length > 500 ? [] : some.map((i) => (cells ? cells[i] : i));

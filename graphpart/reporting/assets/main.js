@@ -5,6 +5,10 @@ async function start() {
   makeSearch();
   data.tables.forEach(makeTable);
   for (const spec of data.charts) await drawChart(spec);
+  if (elements?.first) {
+    focus(elements.first);
+    ring(elements.first.length > 2 ? [] : elements.first);
+  }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => Object.values(charts).forEach(colourChart));
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") say(null);

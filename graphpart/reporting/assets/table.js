@@ -45,7 +45,11 @@ function makeTable(spec) {
       const act = () => chosen.element(column.values[row]);
       return make("td", attributes, make("button", { type: "button", class: "link", onclick: act }, text(column, row)));
     }
-    if (column.kind === "subset" && chosen.group) {
+    if (column.kind === "change" && chosen.decision) {
+      const act = () => chosen.decision(column.values[row], ...column.targets[row], column.bits?.[row]);
+      return make("td", attributes, make("button", { type: "button", class: "link", onclick: act }, text(column, row)));
+    }
+    if (column.kind === "cluster" && chosen.group) {
       const act = () => chosen.group(column.values[row]);
       return make("td", attributes, make("button", { type: "button", class: "link", onclick: act }, text(column, row)));
     }
@@ -74,7 +78,7 @@ function makeTable(spec) {
     const { values, kind } = columns[k];
     const sign = down ? -1 : 1;
     const compare =
-      kind === "number" || kind === "subset"
+      kind === "number" || kind === "cluster"
         ? (a, b) => {
             const [x, y] = [values[a], values[b]];
             if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);

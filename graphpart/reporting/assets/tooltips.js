@@ -43,8 +43,18 @@ function watch(chart) {
   chart.plot.on_event("tap", (event) => {
     const found = seek(event);
     if (found?.element !== undefined) chosen.element?.(found.element, true);
+    else if (found?.group !== undefined) chosen.group?.(found.group);
     else say(found?.lines, chart, event);
   });
+}
+
+/** Pixels from a place to a line. */
+function toLine({ x0, y0, x1, y1 }, i, x, y, width, height) {
+  const [ax, ay] = [(x0[i] - x) * width, (y0[i] - y) * height];
+  const [bx, by] = [(x1[i] - x) * width, (y1[i] - y) * height];
+  const [dx, dy] = [bx - ax, by - ay];
+  const share = Math.min(1, Math.max(0, -(ax * dx + ay * dy) / (dx * dx + dy * dy || 1)));
+  return Math.hypot(ax + share * dx, ay + share * dy);
 }
 
 const seekers = {
@@ -84,9 +94,9 @@ const seekers = {
   },
 
   graph(chart) {
-    const nodes = sourceOf(chart, "nodes").data;
     const kinds = chart.spec.links.map((link, k) => [link, rendererOf(chart, `links-${k}`)[0]]);
     return ({ x, y }) => {
+      const nodes = sourceOf(chart, "nodes").data;
       const [width, height] = scaleOf(chart);
       let [best, at] = [11, -1];
       for (let i = 0; i < nodes.x.length; i++) {
@@ -98,20 +108,45 @@ const seekers = {
       best = 5;
       for (const [link, renderer] of kinds) {
         if (!renderer.visible) continue;
-        const { x0, y0, x1, y1, u, v, cost } = renderer.data_source.data;
-        for (let i = 0; i < x0.length; i++) {
-          const [ax, ay] = [(x0[i] - x) * width, (y0[i] - y) * height];
-          const [bx, by] = [(x1[i] - x) * width, (y1[i] - y) * height];
-          const [dx, dy] = [bx - ax, by - ay];
-          const share = Math.min(1, Math.max(0, -(ax * dx + ay * dy) / (dx * dx + dy * dy || 1)));
-          const distance = Math.hypot(ax + share * dx, ay + share * dy);
+        const { u, v, cost } = renderer.data_source.data;
+        for (let i = 0; i < u.length; i++) {
+          const distance = toLine(renderer.data_source.data, i, x, y, width, height);
           if (distance < best) [best, found] = [distance, [link.name, u[i], v[i], cost[i]]];
         }
       }
       if (!found) return null;
       const [kind, a, b, cost] = found;
       const what = elements?.word === "variable" ? "above the least energy by" : "cost";
-      return { lines: [`${elementName(a)} – ${elementName(b)}`, `${what} ${shown(cost)}`, kind] };
+      const says = elements?.word === "variable" ? `${what} ${shown(cost)}` : elements?.scores ? pairText(cost) : `${what} ${shown(cost)}`;
+      return { lines: [`${elementName(a)} – ${elementName(b)}`, says, kind] };
+    };
+  },
+
+  map(chart) {
+    const points = sourceOf(chart, "clusters").data;
+    const lines = sourceOf(chart, "lines").data;
+    return ({ x, y }) => {
+      const [width, height] = scaleOf(chart);
+      let [best, at] = [0, -1];
+      for (let i = 0; i < points.x.length; i++) {
+        const reach = Math.max(points.radius[i] * width, 8);
+        const near = reach - Math.hypot((points.x[i] - x) * width, (points.y[i] - y) * height);
+        if (near > best) [best, at] = [near, i];
+      }
+      if (at >= 0) {
+        const label = points.label[at];
+        return { lines: [`cluster ${label}`, plural(points.size[at], "element"), "press to draw it"], group: label };
+      }
+      let found = -1;
+      best = 5;
+      for (let i = 0; i < lines.x0.length; i++) {
+        const distance = toLine(lines, i, x, y, width, height);
+        if (distance < best) [best, found] = [distance, i];
+      }
+      if (found < 0) return null;
+      const [a, b] = [points.label[lines.u[found]], points.label[lines.v[found]]];
+      const rest = `${plural(lines.pairs[found], "pair")} between them, ${shown(lines.attract[found])} of them attract`;
+      return { lines: [`clusters ${a} and ${b}`, `summed cost ${shown(lines.cost[found])}`, rest] };
     };
   },
 

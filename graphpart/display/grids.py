@@ -1,7 +1,11 @@
-"""Whether elements or variables lie on a grid: by their names, or by which of them are neighbours."""
+"""Whether elements or variables lie on a grid: by its shape, where it is known, or by which of them are neighbours.
+
+Names are never enough: those of records often have two numbers, too.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,10 +19,13 @@ Integers = NDArray[np.integer[Any]]
 TWO = re.compile(r"\D*(\d{1,6})\D+(\d{1,6})\D*")
 LEAST = 9  # elements that make a grid
 FILLED = 0.5  # share of the cells of a grid that have an element, at least
+CONFIRMED = 0.9  # share of the pairs of neighbours that are there, at least
 FEW_LONG = 0.5  # pairs that are not neighbours, as a share of those that are
 
 
-def grid_of(names: Sequence[Any], u: Integers, v: Integers) -> tuple[Integers, Integers] | None:
+def grid_of(
+    names: Sequence[Any], u: Integers, v: Integers, shape: tuple[int, ...] | None = None
+) -> tuple[Integers, Integers] | None:
     """Rows and columns of all elements; None if they lie on no grid.
 
     Parameters
@@ -26,20 +33,33 @@ def grid_of(names: Sequence[Any], u: Integers, v: Integers) -> tuple[Integers, I
     names : sequence of hashables
         ``(row, column)``, or text with two whole numbers in it, such as ``x_3_5``; else they count from 0, row by row.
     u, v : ndarray of int
-        Pairs of elements, as indices: on a grid counted from 0 most of them are neighbours.
+        Pairs of elements, as indices: on a grid most of them are neighbours. Names alone make no grid.
+    shape : tuple of int, optional
+        Of the grid that the problem was made from; the planes of a volume are placed side by side.
 
     Examples
     --------
-    >>> none = np.zeros(0, int)
-    >>> grid_of([(i, j) for i in range(3) for j in range(3)], none, none)[1].tolist()
+    >>> u, v = np.array([0, 1, 3, 4, 6, 7, 0, 1, 2, 3, 4, 5]), np.array([1, 2, 4, 5, 7, 8, 3, 4, 5, 6, 7, 8])
+    >>> grid_of([(i, j) for i in range(3) for j in range(3)], u, v)[1].tolist()
     [0, 1, 2, 0, 1, 2, 0, 1, 2]
+    >>> grid_of([f"record-{i}-{j}" for i in range(3) for j in range(3)], u[:2], v[:2])
     """
+    if shape is not None and len(shape) in (2, 3) and math.prod(shape) == len(names):
+        return _by_shape(shape)
     if len(names) < LEAST:
         return None
-    return _by_name(names) or _by_neighbours(len(names), u, v)
+    return _by_name(names, u, v) or _by_neighbours(len(names), u, v)
 
 
-def _by_name(names: Sequence[Any]) -> tuple[Integers, Integers] | None:
+def _by_shape(shape: tuple[int, ...]) -> tuple[Integers, Integers]:
+    depth, height, width = (1, *shape)[-3:]
+    across = max(1, min(depth, round(math.sqrt(depth * height / width))))  # planes beside each other, about a square
+    plane, rest = np.divmod(np.arange(depth * height * width), height * width)
+    return plane // across * height + rest // width, plane % across * width + rest % width
+
+
+def _by_name(names: Sequence[Any], u: Integers, v: Integers) -> tuple[Integers, Integers] | None:
+    """Names that say places which the pairs confirm."""
     if isinstance(names, range):
         return None
     places = []
@@ -58,9 +78,21 @@ def _by_name(names: Sequence[Any]) -> tuple[Integers, Integers] | None:
     height, width = int(row.max()) + 1, int(column.max()) + 1
     if min(height, width) < 2 or len(names) < FILLED * height * width:
         return None
-    if len(np.unique(row * width + column)) < len(names):
+    index = np.full(height * width, -1, np.int64)
+    index[row * width + column] = np.arange(len(names))
+    if np.count_nonzero(index >= 0) < len(names):
         return None
-    return row, column
+    index = index.reshape(height, width)
+    expected = sum(
+        int(np.count_nonzero((x >= 0) & (y >= 0))) for x, y in ((index[1:], index[:-1]), (index[:, 1:], index[:, :-1]))
+    )
+    near = int(np.count_nonzero(np.abs(row[u] - row[v]) + np.abs(column[u] - column[v]) == 1))
+    return (row, column) if _is_grid(near, len(u) - near, expected) else None
+
+
+def _is_grid(near: int, far: int, expected: int) -> bool:
+    """Whether nearly all pairs of neighbours are there, and not many others."""
+    return near >= CONFIRMED * expected and far <= FEW_LONG * expected
 
 
 def _by_neighbours(n: int, u: Integers, v: Integers) -> tuple[Integers, Integers] | None:
@@ -81,7 +113,7 @@ def _by_neighbours(n: int, u: Integers, v: Integers) -> tuple[Integers, Integers
     down = int(np.count_nonzero(distance == width))
     height = n // width
     expected = height * (width - 1) + (height - 1) * width
-    if wrong or right + down < 0.9 * expected or len(distance) - right - down > FEW_LONG * expected:
+    if wrong or not _is_grid(right + down, len(distance) - right - down, expected):
         return None
     index = np.arange(n)
     return index // width, index % width

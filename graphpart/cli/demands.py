@@ -1,0 +1,136 @@
+"""What a partition has to obey, as arguments of commands: groups, sizes, numbers, pairs together and apart."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from graphpart.cli.console import check_input
+from graphpart.errors import FormatError, GraphPartError, InvalidOption, InvalidProblem
+
+__all__ = ["add_arguments", "flag", "obeying", "wanted"]
+
+NAMES = ("elements", "id", "groups", "group_costs", "max_size", "clusters", "together", "apart")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments; `wanted` tells which are given."""
+    group = parser.add_argument_group("what the clusters of a set partition problem have to obey")
+    group.add_argument(
+        "--elements", metavar="FILE", help="table with a row for each element, CSV or Parquet; it adds those in no pair"
+    )
+    group.add_argument("--id", metavar="COLUMN", help="identifiers in --elements; default: the first column")
+    group.add_argument(
+        "--group", metavar="COLUMN", action="append", dest="groups",
+        help="column of --elements with a group of each element, such as its source; empty: none; may be repeated",
+    )  # fmt: skip
+    group.add_argument(
+        "--group-cost", type=price, metavar="COST", action="append", dest="group_costs",
+        help="of two elements of a group in one cluster; default: inf, at most one; one, or one for each --group",
+    )  # fmt: skip
+    group.add_argument("--max-size", type=positive, metavar="INTEGER", help="elements of a cluster at most")
+    group.add_argument(
+        "--clusters", type=number, metavar="K|MIN:MAX", help="number of clusters, or its limits: 5:12, :12"
+    )
+    group.add_argument("--together", metavar="FILE", help="pairs that belong together: a table, its first two columns")
+    group.add_argument("--apart", metavar="FILE", help="pairs that do not belong together")
+
+
+def price(text: str) -> float:
+    """A cost of at least 0, which may be inf."""
+    value = float(text)
+    if not value >= 0:
+        raise ValueError
+    return value
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def number(text: str) -> tuple[int, int | None]:
+    """A number of clusters, or limits of it."""
+    least, colon, most = text.partition(":")
+    try:
+        if not colon:
+            return positive(text), positive(text)
+        return positive(least) if least else 1, positive(most) if most else None
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number such as 12, or limits such as 5:12") from None
+
+
+def wanted(args: argparse.Namespace) -> dict[str, Any]:
+    """Those arguments that are given.
+
+    Raises
+    ------
+    InvalidOption
+        If some are given without those that they need.
+    """
+    given = {name: value for name in NAMES if (value := getattr(args, name)) is not None}
+    if "elements" not in given:
+        for name, flag in (("id", "--id"), ("groups", "--group")):
+            if name in given:
+                raise InvalidOption(f"{flag} is a column of --elements, which is not given: expected both")
+    if "group_costs" in given and "groups" not in given:
+        raise InvalidOption("--group-cost is without --group: expected both")
+    costs, groups = given.get("group_costs", []), given.get("groups", [])
+    if len(costs) not in (0, 1, len(groups)):
+        raise InvalidOption(
+            f"{len(costs)} times --group-cost for {len(groups)} of --group: expected one, or one for each"
+        )
+    return given
+
+
+def flag(given: Mapping[str, Any]) -> str:
+    """The first of the arguments that are given, as on the command line."""
+    name = next(iter(given))
+    return {"groups": "--group", "group_costs": "--group-cost"}.get(name, "--" + name.replace("_", "-"))
+
+
+def obeying(problem: Any, given: Mapping[str, Any], file: str) -> Any:
+    """The problem of a file with what the arguments demand.
+
+    Raises
+    ------
+    InvalidOption
+        If it is a factor graph.
+    FormatError
+        If a table does not fit.
+    """
+    from graphpart.io.elements import read_elements, read_named_pairs
+    from graphpart.partition.problem.requirements import with_elements
+    from graphpart.solve import problem_kind
+
+    if not given:
+        return problem
+    if problem_kind(problem) != "partition":
+        raise InvalidOption(f"{flag(given)} is for set partition problems: {file} is a factor graph")
+    options: dict[str, Any] = {"max_size": given.get("max_size"), "n_clusters": given.get("clusters")}
+    if "elements" in given:
+        check_input(given["elements"])
+        names, groups = read_elements(given["elements"], given.get("id"), given.get("groups", []))
+        try:
+            problem = with_elements(problem, names)
+        except InvalidProblem as error:
+            raise FormatError(given["elements"], None, str(error)) from error
+        if groups:
+            costs = given.get("group_costs", [math.inf])
+            options |= {"groups": groups, "group_cost": costs if len(costs) == len(groups) else costs * len(groups)}
+    for name in ("together", "apart"):
+        if name in given:
+            check_input(given[name])
+            options[name] = read_named_pairs(given[name])
+            for pair in options[name]:
+                for node in pair:
+                    try:
+                        problem.index(node)
+                    except GraphPartError:
+                        raise FormatError(given[name], None, f"{node!r} is no element of {file}") from None
+    return problem.require(**options)

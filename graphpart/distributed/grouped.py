@@ -1,0 +1,73 @@
+"""Groups of elements of which a subset should have at most one, for the elements of each level.
+
+The group of an element is given as a block is (see given.py): by rows ``id, group``, or by a function of identifiers.
+Memberships are kept as arrays for each level; a subset that becomes an element stands for all members in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.distributed.folder import Folder
+from graphpart.distributed.given import NOWHERE
+from graphpart.partition.problem.groups import Groups
+
+__all__ = ["NAMES", "Grouped", "contracted", "evaluated", "groups_of", "memberships"]
+
+NAMES = "id", "group"
+PARTS = "starts", "group", "count"
+
+
+class Grouped(NamedTuple):
+    """The stage that has the memberships of a level, and the price of a pair of members in one subset."""
+
+    stage: str
+    price: float
+
+
+def memberships(folder: Folder, stage: str, number: int, n: int, given: str) -> int:
+    """A task: the memberships of the first level; the number of groups with several members."""
+    group = folder.load(given, "blocks")
+    members = np.flatnonzero(group != NOWHERE)
+    codes = np.unique(group[members], return_inverse=True)[1].ravel()
+    count = int(codes.max(initial=-1)) + 1
+    return _save(folder, stage, Groups(n, members, codes, np.ones(len(members), np.int64), np.ones(count)))
+
+
+def contracted(folder: Folder, stage: str, number: int, below: str, labels: str, subsets: int) -> int:
+    """A task: the memberships of the subsets of a level."""
+    whole = _load(folder, below)
+    return _save(folder, stage, whole.contract(np.asarray(folder.load(labels, "labels")), subsets))
+
+
+def groups_of(folder: Folder, grouped: Grouped | None, elements: NDArray[np.int32]) -> Groups | None:
+    """The groups of some elements of a level; None if there are none."""
+    if grouped is None:
+        return None
+    part = _load(folder, grouped.stage).restrict(elements)
+    if not len(part):
+        return None
+    return Groups(part.n, part.element, part.group, part.count, np.full(len(part), grouped.price))
+
+
+def evaluated(folder: Folder, stage: str, number: int, of: str, price: float, labels: str) -> float:
+    """A task: what pairs of members in one subset pay."""
+    whole = _load(folder, of)
+    paid = whole.cost(np.asarray(folder.load(labels, "labels"), np.int32))  # each pair counts as 1
+    return paid * price if paid else 0.0
+
+
+def _save(folder: Folder, stage: str, groups: Groups) -> int:
+    for name in PARTS:
+        folder.save(stage, name, getattr(groups, name))
+    return len(groups)
+
+
+def _load(folder: Folder, stage: str) -> Groups:
+    starts, group, count = (np.asarray(folder.load(stage, name)) for name in PARTS)
+    n = len(starts) - 1
+    element: NDArray[Any] = np.repeat(np.arange(n), np.diff(starts))
+    return Groups(n, element, group, count, np.ones(int(group.max(initial=-1)) + 1))

@@ -1,0 +1,411 @@
+"""Many instance files: which they are, what is known of them from an earlier run, and their solution by processes.
+
+Results in a folder have a file ``results.jsonl`` beside the labels: one line for each result, with the digest of the
+instance and the options. A run that is repeated skips an instance if its digest is there, its labels are there, and
+either its result is proven or the options are the same. A line is written at once, after the labels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphpart.errors import GraphPartError, InvalidOption
+from graphpart.files.labels import write_labels
+from graphpart.result import Result, Status
+from graphpart.solve import solve
+
+__all__ = ["MANIFEST", "Records", "SolvedFile", "digest_of", "in_processes", "instances_in", "solve_files"]
+
+MANIFEST = "manifest.csv"
+RESULTS = "results.jsonl"
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class SolvedFile:
+    """What became of an instance file.
+
+    Attributes
+    ----------
+    path : str
+    result : Result or None
+        None if the file is broken, or if its result was there before.
+    error : Exception or None
+        Why there is no result.
+    record : dict
+        File, sizes, method, cost, bound, gap, status and more: a row of a table. The status of a broken file is
+        ``broken``, and its message is that of the error.
+    skipped : bool
+        Whether the result was there before, in the folder `output`.
+    """
+
+    path: str
+    result: Result | None
+    error: Exception | None
+    record: dict[str, Any]
+    skipped: bool = False
+
+
+def solve_files(
+    paths: Any,
+    method: str = "auto",
+    *,
+    output: str | os.PathLike[str] | None = None,
+    resume: bool = True,
+    jobs: int = 1,
+    format: str | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> Iterator[SolvedFile]:
+    """Solve instance files one after the other, or several at once; a broken file does not end the run.
+
+    Parameters
+    ----------
+    paths : str, path-like, or iterable of them
+        Files, and folders, of which all files with the suffix of a format are taken.
+    method : str
+        As for :func:`graphpart.solve`.
+    output : str or path-like, optional
+        A folder for the labels of each file (its name with ``.labels`` added) and for ``results.jsonl``.
+    resume : bool
+        Skip files whose results are in `output`: the same content, and either proven optimal or solved with the same
+        options.
+    jobs : int
+        Processes that solve at the same time. A script that asks for more than one has to guard its beginning by ``if
+        __name__ == "__main__":``.
+    format : str, optional
+        Of the files; default: recognised by name and content.
+    progress : bool
+        Show which file is worked on, on a terminal.
+    **options
+        Of :func:`graphpart.solve`, for each file: `time_limit`, `seed`, ...
+
+    Yields
+    ------
+    SolvedFile
+        In the order of the files, as soon as each is ready.
+
+    Raises
+    ------
+    InvalidOption
+        If a folder has no instances, or an option is wrong.
+
+    Notes
+    -----
+    Files are written whole or not at all. After an interruption, the same call continues after the last whole result.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import graphpart as gp
+    >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gp.write(p, f"{folder}/a.json")
+    ...     with open(f"{folder}/b.json", "w") as stream:
+    ...         _ = stream.write("no instance")
+    ...     for solved in gp.solve_files(folder):
+    ...         print(solved.record["status"], solved.record["cost"])
+    optimal -2.0
+    broken None
+    """
+    single = isinstance(paths, str | os.PathLike)
+    files = instances_in([os.fspath(path) for path in ([paths] if single else paths)])
+    if jobs < 1:
+        raise InvalidOption(f"jobs is {jobs}: expected at least 1")
+    return _solved(files, method, output, resume, jobs, format, progress, options)
+
+
+def _solved(
+    files: list[str],
+    method: str,
+    output: Any,
+    resume: bool,
+    jobs: int,
+    format: str | None,
+    progress: bool,
+    options: Any,
+) -> Iterator[SolvedFile]:
+    from graphpart.display.progress import Progress
+
+    key = {"method": method, "format": format, **options}
+    records = None if output is None else Records(output, key)
+    labels = [None if output is None else os.path.join(output, Path(file).name + ".labels") for file in files]
+    if output is not None and len(set(labels)) < len(labels):
+        raise InvalidOption("output: two files have the same name: expected files of different names")
+    known = [None if records is None or not resume else records.find(f, w) for f, w in zip(files, labels, strict=True)]
+    left = [(file, method, format, options) for file, old in zip(files, known, strict=True) if old is None]
+    results = in_processes(_solve_one, left, jobs)
+    shown = Progress(len(files)) if progress else None
+    with results, _maybe(shown):
+        for file, where, old in zip(files, labels, known, strict=True):
+            if shown is not None:
+                shown.start(file)
+            if old is not None:
+                yield SolvedFile(file, None, None, old, True)
+            else:
+                solved = next(results)
+                if solved.result is not None and records is not None and where is not None:
+                    write_labels(solved.result, where)
+                    if solved.result.status is not Status.INTERRUPTED:
+                        records.add(file, solved.record)
+                yield solved
+            if shown is not None:
+                shown.advance()
+
+
+def _maybe(context: Any) -> Any:
+    import contextlib
+
+    return contextlib.nullcontext() if context is None else context
+
+
+def _solve_one(
+    stop: Callable[[float, float], bool] | None, file: str, method: str, format: str | None, options: Any
+) -> Any:
+    """Read and solve one file; errors of the file are part of what is returned."""
+    from graphpart.io import read
+
+    if stop is not None:
+        options = {**options, "callback": _both(stop, options.get("callback"))}
+    try:
+        problem = read(file, format)
+        result = solve(problem, method, **options)
+    except InvalidOption:
+        raise
+    except (GraphPartError, OSError, MemoryError) as error:
+        record = {"file": file, "status": "broken", "cost": None, "message": " ".join(str(error).split())}
+        return SolvedFile(file, None, _plain(error), record)
+    return SolvedFile(file, result, None, {"elements": problem.n, "pairs": problem.m} | record_of(file, result))
+
+
+def _both(stop: Callable[[float, float], bool], callback: Any) -> Callable[[float, float], bool]:
+    def called(seconds: float, cost: float) -> bool:
+        return bool(callback is not None and callback(seconds, cost)) or stop(seconds, cost)
+
+    return called
+
+
+def _plain(error: Exception) -> Exception:
+    """The error, in a form that other processes can send."""
+    kind = type(error) if isinstance(error, OSError) else GraphPartError
+    return error if kind is type(error) else kind(str(error))
+
+
+def record_of(file: str, result: Result) -> dict[str, Any]:
+    """A row of a table."""
+    return {
+        "file": file,
+        "n": len(result.labels),
+        "method": result.method,
+        "cost": result.cost,
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "gap": result.gap,
+        "status": str(result.status),
+        "subsets": getattr(result, "subsets", None),
+        "seconds": result.seconds,
+        "message": result.message,
+    }
+
+
+# ------------------------------------------------------------------------------------------------------------- folders
+
+
+def instances_in(paths: Iterable[str]) -> list[str]:
+    """The given files, and for each given folder its files with the suffix of a format, by name.
+
+    Raises
+    ------
+    InvalidOption
+        If a folder has no instances.
+    """
+    from graphpart.files.source import bare_name
+    from graphpart.io import FORMATS
+
+    suffixes = tuple(suffix for known in FORMATS for suffix in known.suffixes)
+    files: list[str] = []
+    for path in paths:
+        if not os.path.isdir(path):
+            files.append(path)
+            continue
+        found = [
+            os.path.join(path, name)
+            for name in sorted(os.listdir(path))
+            if name != MANIFEST and bare_name(name).endswith(suffixes)
+        ]
+        if not found and any(name.endswith(".parquet") for name in os.listdir(path)):
+            raise InvalidOption(f"{path}: a folder of Parquet files is solved in parts: expected --workers with it")
+        if not found:
+            raise InvalidOption(f"{path}: no instances there: expected files with the suffixes {', '.join(suffixes)}")
+        files += found
+    return files
+
+
+def digest_of(path: str) -> str:
+    """A digest of the content of a file."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+class Records:
+    """The records of results in a folder, which is made if it is not there.
+
+    Parameters
+    ----------
+    folder : str or path-like
+    options : dict
+        With which files are solved now.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], options: dict[str, Any]) -> None:
+        os.makedirs(folder, exist_ok=True)
+        self._path = os.path.join(folder, RESULTS)
+        given = {name: repr(value) for name, value in options.items() if value is not None}
+        self._options = json.dumps(given, sort_keys=True)
+        self._known: dict[str, dict[str, Any]] = {}
+        if os.path.exists(self._path):
+            for line in Path(self._path).read_text("utf-8").splitlines():
+                try:
+                    row = json.loads(line)
+                    self._known[row["digest"]] = row
+                except (ValueError, KeyError, TypeError):
+                    continue  # the line that a process was writing when it was killed
+
+    def find(self, file: str, labels: str | None) -> dict[str, Any] | None:
+        """The record of the result of a file, if it need not be solved again and its labels are there."""
+        if not self._known or labels is None or not os.path.exists(labels) or not os.path.isfile(file):
+            return None
+        row = self._known.get(digest_of(file))
+        if row is None or (row["record"]["status"] != Status.OPTIMAL and row["options"] != self._options):
+            return None
+        return dict(_finite(row["record"], _number), file=file)
+
+    def add(self, file: str, record: dict[str, Any]) -> None:
+        """Note a result, by one write of one line."""
+        if not os.path.isfile(file):
+            return
+        row = {"digest": digest_of(file), "options": self._options, "record": _finite(record, _text)}
+        with open(self._path, "ab", buffering=0) as stream:
+            stream.write(json.dumps(row).encode() + b"\n")
+
+
+def _finite(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The same with numbers that JSON does not have as text, or back."""
+    return {name: _finite(part, change) for name, part in value.items()} if isinstance(value, dict) else change(value)
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, str) and value in ("inf", "-inf", "nan") else value
+
+
+# ----------------------------------------------------------------------------------------------------------- processes
+
+
+_asked: Any = None  # the event of a process that solves
+
+
+class in_processes:
+    """The values ``function(stop, *task)`` of tasks, in their order, as an iterator and a context.
+
+    With one job, all is done here and `stop` is None. Else processes do it, which leave Ctrl-C to this one; `stop` is a
+    callback that is true once :meth:`end` was called.
+    """
+
+    def __init__(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int) -> None:
+        self._function, self._tasks = function, list(tasks)
+        self._jobs = min(jobs, len(self._tasks))
+        self._next = 0
+        self._pool: ProcessPoolExecutor | None = None
+        self._futures: list[Future[Any]] = []
+        self._failed: Exception | None = None
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> in_processes:
+        if self._jobs > 1:
+            import multiprocessing
+
+            context = multiprocessing.get_context("spawn")
+            self._event = context.Event()
+            self._pool = ProcessPoolExecutor(self._jobs, context, _begin, (self._event,))
+            for _ in range(self._jobs):
+                self._submit()
+        return self
+
+    def _submit(self, done: Any = None) -> None:
+        """Hand the next task to the processes, which have no more of them than they work on."""
+        with self._lock:
+            if self._pool is None or self._event.is_set() or len(self._futures) == len(self._tasks):
+                return
+            try:
+                future = self._pool.submit(_call, self._function, self._tasks[len(self._futures)])
+            except RuntimeError as error:  # a process was killed
+                self._failed = error
+                return
+            self._futures.append(future)
+        future.add_done_callback(self._submit)
+
+    def __exit__(self, *error: Any) -> None:
+        if self._pool is not None:
+            self.end()
+            self._pool.shutdown(cancel_futures=True)
+
+    def end(self) -> None:
+        """Ask what runs to end with the best so far, and begin nothing more."""
+        if self._pool is not None:
+            self._event.set()
+
+    def __iter__(self) -> in_processes:
+        return self
+
+    def __next__(self) -> Any:
+        return self.next(None)
+
+    def next(self, stop: Callable[[float, float], object] | None) -> Any:
+        """The next value; `stop` is that of a task which this process does."""
+        if self._next == len(self._tasks):
+            raise StopIteration
+        k, self._next = self._next, self._next + 1
+        if self._pool is None:
+            return self._function(stop, *self._tasks[k])
+        while len(self._futures) <= k:  # a process that has become free is about to get it
+            if self._failed is not None:
+                raise self._failed
+            time.sleep(0.001)
+        return self._futures[k].result()
+
+    def begun(self, k: int) -> bool:
+        """Whether a task will be done, or was begun before the end was asked for."""
+        return self._pool is None or not self._event.is_set() or k < len(self._futures)
+
+
+def _begin(event: Any) -> None:
+    global _asked
+    _asked = event
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _call(function: Callable[..., Any], task: tuple[Any, ...]) -> Any:
+    return function(_stop, *task)
+
+
+def _stop(seconds: float, cost: float) -> bool:
+    return bool(_asked is not None and _asked.is_set())

@@ -1,0 +1,80 @@
+"""CSV tables through pyarrow where it is installed: three columns of a plain table, some times as fast.
+
+A plain table has no quotes below its header, the same number of fields in each line, and no spaces before identifiers.
+Whatever is not plain, or not as expected in any way, is left to :class:`~graphpart.io.table.TableReader`, whose
+messages name the line.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from graphpart.files.text import INTEGER
+
+__all__ = ["plain_columns"]
+
+LEAST = 1 << 16  # bytes of a table for which pyarrow is imported
+BLOCK = 1 << 24  # bytes that it reads at a time
+
+
+def plain_columns(data: bytes, columns: list[str], ends: list[str], value: str, probability: bool) -> Any | None:
+    """A frame with the two columns of identifiers and that of values; None if the table has to be read otherwise.
+
+    Parameters
+    ----------
+    data : bytes
+        All of the table, decompressed.
+    columns : list of str
+        The names in its header.
+    ends : list of two str
+        The columns of identifiers. Those written like integers are integers.
+    value : str
+    probability : bool
+        Values have to be from 0 to 1.
+    """
+    if len(data) < LEAST or data.find(b'"', data.find(b"\n")) >= 0 or data.count(b"\r") != data.count(b"\r\n"):
+        return None
+    try:
+        import pyarrow
+        from pyarrow import compute, csv
+    except ImportError:
+        return None
+    text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    options = csv.ConvertOptions(
+        column_types={**dict.fromkeys(ends, text), value: pyarrow.float64()},
+        include_columns=[*ends, value],
+        null_values=[],
+    )
+    lines = csv.ReadOptions(column_names=columns, skip_rows=1, block_size=BLOCK)
+    try:
+        table = csv.read_csv(io.BytesIO(data), lines, convert_options=options)
+    except pyarrow.ArrowException:
+        return None
+    sides = [table.column(name).unify_dictionaries().combine_chunks() for name in ends]
+    values = table.column(value).to_numpy()
+    fit = (values >= 0) & (values <= 1) if probability else ~np.isnan(values)
+    codes = [side.indices.to_numpy() for side in sides]
+    texts = [side.dictionary for side in sides]
+    bad = [
+        compute.any(compute.match_substring_regex(x, "^( |$)")).as_py() for x in texts
+    ]  # Python's reader skips spaces
+    if not len(values) or not fit.all() or any(bad):
+        return None
+    same = compute.index_in(texts[1], texts[0]).fill_null(-1).to_numpy()
+    if (codes[0] == same[codes[1]]).any():  # an element with itself
+        return None
+    whole = [compute.match_substring_regex(x, f"^({INTEGER.pattern})$") for x in texts]
+    if not any(compute.any(x).as_py() for x in whole):
+        return table
+    try:
+        if not all(compute.all(x).as_py() for x in whole):
+            raise pyarrow.ArrowInvalid
+        names = [x.cast(pyarrow.int64()).to_numpy() for x in texts]
+    except pyarrow.ArrowInvalid:  # texts beside integers, or integers of more than 64 bits
+        names = [np.empty(len(x), object) for x in texts]
+        for array, x in zip(names, texts, strict=True):
+            array[:] = [int(name) if INTEGER.fullmatch(name) else name for name in x.to_pylist()]
+    return {ends[0]: names[0][codes[0]], ends[1]: names[1][codes[1]], value: values}

@@ -1,0 +1,87 @@
+"""Tables about the elements of a problem: their groups, and pairs of elements that belong together or apart.
+
+A table is CSV or Parquet. In CSV, an identifier that is written like an integer is an integer, as in tables of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from graphpart.errors import InvalidProblem
+from graphpart.files.source import PathOrStream, opened
+from graphpart.files.text import INTEGER
+from graphpart.io.parquet import MAGIC, ParquetColumns
+from graphpart.io.table import TableReader
+from graphpart.partition.problem.frames import elements_of, table_of
+
+__all__ = ["read_elements", "read_named_pairs"]
+
+
+def read_elements(path: PathOrStream, id: str | None, columns: Sequence[str]) -> tuple[list[Hashable], list[Any]]:
+    """The identifiers of elements, and the values of some columns, which may be empty in CSV.
+
+    Parameters
+    ----------
+    path : str, path-like or binary stream
+    id : str, optional
+        The column of identifiers; default: the first.
+    columns : sequence of str
+
+    Raises
+    ------
+    FormatError
+        If there is no such column, or an identifier is missing or occurs twice.
+    """
+    with opened(path) as source:
+        if source.head(len(MAGIC)) == MAGIC:
+            table = ParquetColumns(source)
+            id = table.columns[0] if id is None else id
+            for name in (id, *columns):
+                table.place(name)
+            frame = table.table([id, *columns])
+        else:
+            reader = TableReader(source)
+            id = reader.columns[0] if id is None else id
+            for name in columns:
+                reader.place(name)
+            frame = _texts(reader, [id], list(columns))
+            frame[id] = [identifier(text) for text in frame[id]]
+        try:
+            names, values_of = elements_of(frame, id)
+            return names, [values_of(name) for name in columns]
+        except InvalidProblem as error:
+            raise source.error(None, str(error)) from error
+
+
+def read_named_pairs(path: PathOrStream) -> list[tuple[Hashable, Hashable]]:
+    """Pairs of elements from the first two columns of a table, such as one of doubtful pairs.
+
+    Raises
+    ------
+    FormatError
+        If there are no two columns, or an identifier is missing.
+    """
+    with opened(path) as source:
+        table: Any = ParquetColumns(source) if source.head(len(MAGIC)) == MAGIC else TableReader(source)
+        if len(table.columns) < 2:
+            raise source.error(1, f"found the column {table.columns[0]}: expected two columns of identifiers")
+        names = table.columns[:2]
+        if isinstance(table, ParquetColumns):
+            read = table_of(table.table(names))
+            return list(zip(*(list(read.values(name)) for name in names), strict=True))
+        columns = _texts(table, names, [])
+        return list(zip(*(map(identifier, columns[name]) for name in names), strict=True))
+
+
+def identifier(text: str) -> Hashable:
+    """An identifier as tables of pairs have it."""
+    return int(text) if len(text) <= 4000 and INTEGER.fullmatch(text) else text
+
+
+def _texts(table: TableReader, ids: list[str], blank: list[str]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {name: [] for name in (*ids, *blank)}
+    for _, _, fields in table.blocks([], [*ids, *blank], blank=blank):
+        for name, values in zip((*ids, *blank), zip(*fields, strict=True), strict=True):
+            found[name] += values
+    return found

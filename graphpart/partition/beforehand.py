@@ -1,0 +1,108 @@
+"""What is done to a problem with groups before any search: matchings, joins of some optimum, and pairs that are listed.
+
+1. Components in which two groups at price inf have all elements are solved as matchings (see `assignment`).
+2. Elements that some optimum joins are contracted (see `persistency`), if there are too many pairs of one group to list
+   them. Mostly, small components are left.
+3. The pairs of one group within the components that are left are listed, unless they are too many.
+4. A first bound is proven by a packing, or by group stars where pairs are not listed, before local search begins.
+
+All of it leaves problems without groups as they are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphpart.partition.bounds.assignment import Assignment, assign
+from graphpart.partition.bounds.cycle_packing import pack
+from graphpart.partition.bounds.group_stars import GroupStars
+from graphpart.partition.bounds.trivial_bound import lowered
+from graphpart.partition.certificates.certificate import proven_bound
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.contraction import Contraction
+from graphpart.partition.problem.explicit import explicit
+from graphpart.partition.reduction.persistency import reduced
+from graphpart.stopping import Stopping
+
+__all__ = ["Beforehand", "has_groups"]
+
+SHARE = 0.5  # of the time that is left, for joins of some optimum,
+BOUND = 0.1  # and for a first bound
+
+
+def has_groups(p: SetPartition) -> bool:
+    """Whether a problem has groups whose pairs are not listed."""
+    return p.background is not None and p.background.groups is not None
+
+
+class Beforehand:
+    """A problem without required joins, with the same optimum up to a constant.
+
+    Parameters
+    ----------
+    p : SetPartition
+    stopping : Stopping
+
+    Attributes
+    ----------
+    problem : SetPartition
+    constant : float
+        What a partition of `p` costs more than the partition of `problem` that it is lifted from.
+    assigned : Assignment or None
+        The optimum of some of the components of `problem`.
+    bound : float
+        No partition of `p` costs less; -inf without groups.
+    """
+
+    def __init__(self, p: SetPartition, stopping: Stopping) -> None:
+        self._contraction = Contraction(p)
+        self.problem, self.bound = self._contraction.problem, -math.inf
+        self.assigned: Assignment | None = None
+        grouped = has_groups(self.problem)
+        if grouped:
+            self._look(p, stopping)
+        self.constant = self._contraction.constant
+        if grouped:
+            self.bound = self.constant + self._first_bound(stopping)
+            stopping.raise_bound(self.bound)
+
+    def _look(self, p: SetPartition, stopping: Stopping) -> None:
+        self.assigned = assign(self.problem, stopping)
+        background = p.background
+        if background is None or not background.repels or (self.assigned is not None and self.assigned.is_all):
+            return
+        left = stopping.remaining
+        small = reduced(p, stopping.child(seconds=None if left is None else SHARE * left, plus=math.inf))
+        self._contraction = Contraction(p, small.persistency.labels)
+        self.problem = self._contraction.problem
+        found = explicit(self.problem)
+        if found is not None:
+            self.problem, self.assigned = found, None
+        elif self.assigned is not None:
+            self.assigned = assign(self.problem, stopping)
+
+    def _first_bound(self, stopping: Stopping) -> float:
+        q, left = self.problem, stopping.remaining
+        if self.assigned is not None and self.assigned.is_all:
+            return self.assigned.bound
+        inner = stopping.child(seconds=None if left is None else BOUND * left, plus=math.inf)
+        if q.background is None:
+            return lowered(q, proven_bound(q, *pack(q, inner)))
+        assert q.background.groups is not None
+        u, v, cost = q.listed()
+        stars = GroupStars(q.n, u, v, cost, q.background.groups)
+        stars.improve(np.maximum(-cost, 0.0), inner)
+        return proven_bound(q, *stars.found())
+
+    def project(self, labels: Labels) -> Labels:
+        """Canonical labels of `problem` from labels of all elements; all alone if those cannot be."""
+        found = self._contraction.project(labels)
+        if np.isfinite(self.problem.evaluate_labels(found)):
+            return found
+        return np.arange(self.problem.n, dtype=np.int32)
+
+    def lift(self, labels: Labels) -> Labels:
+        """Labels of all elements from labels of `problem`."""
+        return self._contraction.lift(labels)

@@ -1,0 +1,149 @@
+"""Kernel of bipartite matching of greatest weight, with dual prices.
+
+Weights, distances and prices are whole numbers in float64, far below 2**53, so that all sums are exact.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+
+from graphpart.kernels.heap cimport Keyed, Nearest, nearest_offer, nearest_pop
+from graphpart.kernels.types cimport element_t, offset_t
+from graphpart.stopping cimport Stopping
+
+cdef enum:
+    TURNS = 2                   # in which elements bid for each other,
+    BIDS = 20                   # with at most so many bids per element
+
+
+def matching(const offset_t[::1] starts, const element_t[::1] to, const double[::1] weights, Py_ssize_t right,
+             Stopping stopping):
+    """(mate of each left element or -1, prices of left elements, prices of right elements), or None if stopped.
+
+    Left element i has the pairs from ``starts[i]`` to ``starts[i + 1]``, with right elements ``to`` and positive
+    weights. Prices are at least 0, and those of the two elements of a pair are together at least its weight; exactly
+    its weight if the pair is matched. What is not matched has the price 0.
+    """
+    cdef Py_ssize_t left = starts.shape[0] - 1, bids = BIDS * left
+    cdef Py_ssize_t i, at, free_count, reached, left_reached, turn
+    cdef offset_t e
+    cdef element_t a, b, c, best, end_right, end_left
+    cdef double first, second, gain, far, base, x
+    mate_array, u_array, v_array = np.full(left, -1, np.int32), np.zeros(left), np.zeros(right)
+    cdef element_t[::1] mate = mate_array                       # of left elements
+    cdef element_t[::1] owner = np.full(right + 1, -1, np.int32)     # of right ones
+    cdef double[::1] u = u_array, v = v_array
+    cdef element_t[::1] queue = np.arange(left + 1, dtype=np.int32), later = np.empty(left + 1, np.int32)
+    cdef double[::1] distance = np.full(right + 1, INFINITY)
+    cdef element_t[::1] parent = np.empty(right + 1, np.int32)       # the left element from which it was reached
+    cdef element_t[::1] seen = np.empty(right + 1, np.int32), tree = np.empty(left + 1, np.int32)
+    cdef double[::1] depth = np.empty(left + 1)                      # distance of the left elements of the tree
+    cdef unsigned char[::1] settled = np.zeros(right + 1, np.uint8)
+    records = np.empty(right + 1, np.dtype([("key", "f8"), ("element", "i4"), ("pad", "i4")]))
+    cdef unsigned char[::1] room = records.view(np.uint8)
+    cdef element_t[::1] place = np.full(right + 1, -1, np.int32)
+    cdef Nearest heap = Nearest(<Keyed*>&room[0], &place[0], 0)
+    with nogil:
+        # 1. Each left element in turn bids for the right one of which it gains most, and pays what makes this as good
+        # as the second best. Who is outbid bids again, if the price has risen.
+        free_count = left
+        for turn in range(TURNS):
+            at = 0
+            i = 0
+            while i < free_count:
+                if stopping.poll(INFINITY):
+                    break
+                a = queue[i]
+                i += 1
+                best, first, second = -1, 0.0, 0.0
+                for e in range(starts[a], starts[a + 1]):
+                    gain = weights[e] - v[to[e]]
+                    if gain > first:
+                        second, first, best = first, gain, to[e]
+                    elif gain > second:
+                        second = gain
+                u[a] = second
+                if best < 0:
+                    continue
+                c = owner[best]
+                bids -= 1
+                if c >= 0 and (first == second or bids < 0):    # a tie, which paths have to break, or a war of prices
+                    u[a] = first
+                    later[at] = a
+                    at += 1
+                    continue
+                v[best] += first - second
+                owner[best], mate[a] = a, best
+                if c >= 0:
+                    mate[c] = -1
+                    i -= 1
+                    queue[i] = c
+            if stopping.poll(INFINITY):
+                break
+            for i in range(at):
+                queue[i] = later[i]
+            free_count = at
+        # 2. From each one that is left, a shortest path to a right element that is free, or to a left one that had
+        # better be (Dijkstra 1959, with the prices as potentials).
+        for i in range(free_count):
+            if stopping.poll(INFINITY):
+                break
+            a = queue[i]
+            if mate[a] >= 0:
+                continue
+            u[a] = 0.0
+            for e in range(starts[a], starts[a + 1]):
+                u[a] = max(u[a], weights[e] - v[to[e]])
+            if u[a] == 0.0:
+                continue
+            reached = 0
+            tree[0], depth[0], left_reached = a, 0.0, 1
+            far, end_left, end_right = u[a], a, -1
+            c, base = a, 0.0
+            while True:
+                for e in range(starts[c], starts[c + 1]):
+                    b = to[e]
+                    if settled[b]:
+                        continue
+                    x = base + (u[c] + v[b] - weights[e])
+                    if x < distance[b] and x < far:
+                        if distance[b] == INFINITY:
+                            seen[reached] = b
+                            reached += 1
+                        distance[b], parent[b] = x, c
+                        if owner[b] < 0:
+                            far, end_right, end_left = x, b, -1
+                        else:
+                            nearest_offer(&heap, x, b)
+                while heap.size and heap.first.key >= far:      # no shorter way leads through these
+                    nearest_pop(&heap)
+                if not heap.size:
+                    break
+                b = nearest_pop(&heap)
+                settled[b] = 1
+                c, base = owner[b], distance[b]
+                tree[left_reached], depth[left_reached] = c, base
+                left_reached += 1
+                if base + u[c] < far:
+                    far, end_left, end_right = base + u[c], c, -1
+            for at in range(left_reached):
+                if depth[at] < far:
+                    u[tree[at]] -= far - depth[at]
+            for at in range(reached):
+                b = seen[at]
+                if settled[b] and distance[b] < far:
+                    v[b] += far - distance[b]
+            if end_right < 0 and end_left != a:       # which gives its partner to the one before
+                end_right = mate[end_left]
+                mate[end_left] = -1
+            while end_right >= 0:
+                c = parent[end_right]
+                b = mate[c]
+                mate[c], owner[end_right] = end_right, c
+                end_right = b if c != a else -1
+            for at in range(reached):
+                b = seen[at]
+                distance[b], settled[b], place[b] = INFINITY, 0, -1
+    if stopping.reason is not None:
+        return None
+    return mate_array, u_array, v_array

@@ -1,0 +1,138 @@
+"""The decisions that doubtful pairs stand for: several pairs are often decided otherwise by one and the same change.
+
+A pair that is apart and has the doubt of joining its two clusters stands for this join. One that has the doubt of
+moving one of its elements to the cluster of the other stands for this move. A pair that is together stands for the move
+of one of its elements, or for the best split of its cluster. Other pairs of the same clusters and the same doubt stand
+for one change that is not named further. Of each decision the pair that speaks most for the change is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.common.columns import Columns, named
+from graphpart.partition.confidence.changes import Changes
+from graphpart.partition.problem import Labels
+from graphpart.partition.problem.origin import chance_of
+
+__all__ = ["decisions_of"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+CHANGES = np.array(["join", "split", "move"])
+SCOPES = np.array(["clusters", "clusters", "element", "pair"])  # by the kinds below
+JOIN, SPLIT, MOVE, OTHER = range(4)
+RELATIVE = 1e-9  # doubts that differ by less are equal
+
+
+def decisions_of(
+    u: Labels,
+    v: Labels,
+    cost: Floats,
+    doubt: Floats,
+    exactly: NDArray[np.bool_],
+    labels: Labels,
+    classes: Labels,
+    found: Changes,
+    slack: float,
+    names: Sequence[Hashable],
+    shown: Integers,
+    origin: Any,
+) -> Columns:
+    """The table of decisions, the least doubt first; O(m log m).
+
+    Parameters
+    ----------
+    u, v : ndarray of int, shape (m,)
+        Pairs in ascending order of doubt.
+    cost, doubt, exactly : ndarray of shape (m,)
+    labels, classes : ndarray of int32, shape (n,)
+        The cluster of each element, and its must-join class.
+    found : Changes
+        Of must-join classes and clusters.
+    slack : float
+        Doubts that differ by less are equal.
+    names, shown : sequence
+        Of elements; the labels that the result gives to clusters.
+    origin : Origin or None
+        Of the costs.
+    """
+    finite = np.isfinite(doubt) & (classes[u] != classes[v])
+    u, v, cost, doubt, exactly = (array[finite] for array in (u, v, cost, doubt, exactly))
+    a, b = labels[u].astype(np.int64), labels[v].astype(np.int64)
+    ca, cb = classes[u].astype(np.int64), classes[v].astype(np.int64)
+    apart = a != b
+    alone = np.bincount(labels[np.unique(classes, return_index=True)[1]], minlength=len(shown)) == 1
+
+    def equal(rise: Floats) -> NDArray[np.bool_]:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.abs(rise - doubt) <= slack + RELATIVE * np.abs(doubt))
+
+    joins = (found.with_[a] == b) & equal(found.joins[a]) | (found.with_[b] == a) & equal(found.joins[b])
+    first = equal(found.elements[ca]) & (~apart | (found.to[ca] == b))
+    second = equal(found.elements[cb]) & (~apart | (found.to[cb] == a))
+    pair = ~apart & (np.bincount(labels, minlength=len(shown)) == 2)[a]  # either element may leave: it is one split
+    kind = np.full(len(u), OTHER)
+    kind[~apart & equal(found.splits[a])] = SPLIT
+    kind[(first | second) & ~pair] = MOVE
+    kind[apart & joins] = JOIN
+    swap = (kind == MOVE) & second & ~first  # the element that moves is the left one
+    u, v, a, b, ca, cb = (np.where(swap, x, y) for x, y in ((v, u), (u, v), (b, a), (a, b), (cb, ca), (ca, cb)))
+    to = found.to[ca].astype(np.int64)
+    step = np.diff(doubt, prepend=doubt[:1]) > slack + RELATIVE * np.abs(doubt)
+    same = np.cumsum(step)  # equal numbers for equal doubts
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    keys = np.stack(
+        [
+            np.where(kind == OTHER, OTHER + apart, kind),
+            np.where(kind == MOVE, ca, low),
+            np.where(kind == MOVE, to, high),
+            np.where(kind == OTHER, same, 0),
+        ]
+    )
+    number = _numbered(keys)
+    speaks = np.where(apart, cost, -cost)  # the less, the more the pair speaks for the change
+    order = np.lexsort((np.arange(len(u)), speaks, number))
+    best = order[np.flatnonzero(np.diff(number[order], prepend=-1))]
+    count = np.bincount(number, minlength=len(best))
+    least = np.full(len(best), np.inf)
+    np.minimum.at(least, number, doubt)
+    exact = np.zeros(len(best), bool)
+    exact[number[exactly]] = True
+    rows = np.argsort(least, kind="stable")
+    best, count, least, exact = best[rows], count[rows], least[rows], exact[rows]
+    moving = kind[best] == MOVE
+    other = np.where(moving, to[best], np.where(apart[best], b[best], -1))
+    change = np.where(apart[best], JOIN, SPLIT)
+    change = np.where(moving, np.where(other < 0, SPLIT, np.where(alone[a[best]], JOIN, MOVE)), change)
+    columns: dict[str, NDArray[Any]] = {
+        "change": CHANGES[change],
+        "scope": SCOPES[kind[best]],
+        "left": named(names, u[best]),
+        "right": named(names, v[best]),
+        "cost": cost[best],
+    }
+    if origin is not None and (scores := origin.scores(cost[best])) is not None:
+        columns["score"] = scores
+    columns |= {"cluster": shown[a[best]], "other": np.append(shown, -1)[other], "pairs": count, "doubt": least}
+    if (chance := chance_of(origin, least)) is not None:
+        columns["chance"] = chance
+    return Columns(columns | {"method": np.where(exact, "exact", "local search")})
+
+
+def _numbered(keys: NDArray[np.int64]) -> Integers:
+    """0, 1, ... for different columns, in the order of their first appearance."""
+    order = np.lexsort(keys[::-1])
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(keys[:, order], axis=1) != 0).any(axis=0)
+    group = np.empty(len(order), np.int64)
+    group[order] = np.cumsum(new) - 1
+    first = np.full(int(new.sum()), len(order))
+    np.minimum.at(first, group, np.arange(len(order)))
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return np.asarray(rank[group])

@@ -1,0 +1,199 @@
+"""Local search for problems that limit the sizes or the number of clusters.
+
+The kernels for listed pairs obey limits (kernels/groups.pxd), those for matrices do not; so a matrix becomes a list of
+all pairs. Greedy joining leaves at least the least number of subsets. If it ends with more than the largest number, it
+goes on with the joins that cost least, then with those of subsets that no listed pair links. Where sizes, groups or
+required cuts forbid all of these, elements are packed anew: the largest first, each into the subset in which it costs
+least of those that are open to it. If none is, elements that are in the way leave a subset, and wait for another one.
+That ends after EVICTIONS times as many elements have left as there are: it need not find a partition, which may be as
+hard as to colour a graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InfeasibleProblem
+from graphpart.partition.local_search._sparse_joining import join_sparse
+from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.stopping import Stopping
+
+__all__ = ["few_enough", "has_room", "listed", "packed"]
+
+EVICTIONS = 100  # for each element
+
+
+def listed(p: SetPartition) -> SetPartition:
+    """The same problem with pairs in place of a matrix, if it limits clusters."""
+    if p.matrix is None or p.limits is None:
+        return p
+    if p._implicit is not None and p._implicit.matrix is None:
+        return p._implicit  # type: ignore[return-value]
+    joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
+    q = SetPartition.of_pairs(
+        p.nodes, *p.pairs(), joins, dense=False, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes
+    )
+    q._implicit = p  # which evaluates labels, to the last digit
+    return q
+
+
+def has_room(p: SetPartition, labels: Labels) -> bool:
+    """Whether canonical labels have no more subsets than a problem allows."""
+    return p.limits is None or p.limits.most is None or int(labels.max(initial=-1)) < p.limits.most
+
+
+def few_enough(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
+    """Canonical labels with few enough subsets, made by joins of the subsets of canonical labels if there are more."""
+    if has_room(p, labels):
+        return labels
+    assert p.limits is not None and p.limits.most is not None
+    q = p.contract(labels)
+    apart = stopping.child(plus=math.inf)
+    joined = canonical(
+        join_sparse(q.n, *q.pairs(), terms_of(q), -math.inf, 0.0, apart, fewest=p.limits.most)  # any finite cost
+    )
+    if not has_room(p, joined):
+        found = _packed(q.contract(joined))
+        if found is None:
+            return packed(p)
+        joined = found[joined]
+    return canonical(joined[labels])
+
+
+def packed(p: SetPartition) -> Labels:
+    """Canonical labels with as few subsets as a problem allows, in which all limits, groups and cuts are obeyed.
+
+    Raises
+    ------
+    InfeasibleProblem
+        If none are found.
+    """
+    found = _packed(p)
+    if found is None:
+        raise InfeasibleProblem(
+            f"no partition with {p.limits} was found that obeys all required cuts and groups: expected wider limits, "
+            "or a partition that obeys them as initial="
+        )
+    return canonical(found)
+
+
+def _packed(p: SetPartition) -> Labels | None:
+    """Labels for a problem without required joins; None if an element finds no place."""
+    assert p.limits is not None
+    packing = _Packing(p)
+    sizes, cuts = packing.sizes, packing.cuts_of_each
+    waiting = deque(np.lexsort((-cuts, -sizes)).tolist())
+    patience = EVICTIONS * p.n
+    while waiting:
+        a = waiting.popleft()
+        U = packing.best(a)
+        if U < 0:
+            U, evicted = packing.made_open(a)
+            patience -= 1 + len(evicted)
+            if U < 0 or patience < 0:
+                return None
+            waiting.extend(evicted)
+        packing.put(a, U)
+    return packing.spread()
+
+
+class _Packing:
+    """Subsets that are filled with elements one by one. A step takes O(degree + groups + most)."""
+
+    def __init__(self, p: SetPartition) -> None:
+        limits = p.limits
+        assert limits is not None
+        self.most = p.n if limits.most is None else min(limits.most, p.n)
+        self.least, self.room = limits.least, math.inf if limits.max_size is None else limits.max_size
+        self.sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
+        self.rows = p.rows()
+        starts, _, costs = self.rows
+        self.cuts_of_each = np.bincount(np.repeat(np.arange(p.n), np.diff(starts))[costs == np.inf], minlength=p.n)
+        groups = None if p.background is None else p.background.groups
+        self.hard: list[list[int]] = [[] for _ in range(p.n)]
+        if groups is not None:
+            for a, g in zip(groups.element.tolist(), groups.group.tolist(), strict=True):
+                if groups.hard[g]:
+                    self.hard[a].append(g)
+        self.labels = np.full(p.n, -1, np.int64)
+        self.load = np.zeros(self.most)
+        self.members: list[set[int]] = [set() for _ in range(self.most)]
+        self.holder: dict[int, dict[int, int]] = {}  # of each hard group, the member in each subset
+        self.left = np.full(p.n, -1, np.int64)  # the subset that an element had to leave last
+        self.rng = np.random.default_rng(p.n)
+
+    def _pairs(self, a: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        starts, neighbours, costs = self.rows
+        mine = slice(starts[a], starts[a + 1])
+        placed = self.labels[neighbours[mine]] >= 0
+        return neighbours[mine][placed], costs[mine][placed]
+
+    def best(self, a: int) -> int:
+        """The subset in which an element costs least; -1 if none is open to it."""
+        others, costs = self._pairs(a)
+        price = np.zeros(self.most)
+        np.add.at(price, self.labels[others], costs)
+        price[self.load + self.sizes[a] > self.room] = np.inf
+        for g in self.hard[a]:
+            price[list(self.holder.get(g, ()))] = np.inf
+        U = int(np.lexsort((self.load, price))[0])
+        return U if price[U] < np.inf else -1
+
+    def made_open(self, a: int) -> tuple[int, list[int]]:
+        """A subset from which few elements had to be taken so that another one fits, and these; -1 if none can be."""
+        others, costs = self._pairs(a)
+        conflicts: list[set[int]] = [set() for _ in range(self.most)]
+        for b in others[costs == np.inf].tolist():
+            conflicts[self.labels[b]].add(b)
+        for g in self.hard[a]:
+            for U, b in self.holder.get(g, {}).items():
+                conflicts[U].add(b)
+        chosen, fewest = -1, (math.inf, math.inf)
+        for U, gone in enumerate(conflicts):
+            over = self.load[U] + self.sizes[a] - sum(self.sizes[b] for b in gone) - self.room
+            for b in sorted(self.members[U] - gone, key=lambda b: self.sizes[b]) if over > 0 else ():
+                gone.add(b)
+                over -= self.sizes[b]
+                if over <= 0:
+                    break
+            rank = (len(gone) + 2 * (self.left[a] == U), float(self.rng.random()))
+            if over <= 0 and rank < fewest:
+                chosen, fewest = U, rank
+        if chosen < 0:
+            return -1, []
+        evicted = sorted(conflicts[chosen])
+        for b in evicted:
+            self.take(b)
+        return chosen, evicted
+
+    def put(self, a: int, U: int) -> None:
+        self.labels[a] = U
+        self.load[U] += self.sizes[a]
+        self.members[U].add(a)
+        for g in self.hard[a]:
+            self.holder.setdefault(g, {})[U] = a
+
+    def take(self, a: int) -> None:
+        U = int(self.labels[a])
+        self.labels[a], self.left[a] = -1, U
+        self.load[U] -= self.sizes[a]
+        self.members[U].remove(a)
+        for g in self.hard[a]:
+            del self.holder[g][U]
+
+    def spread(self) -> Labels:
+        """The labels, with elements in subsets of their own as long as there are too few subsets."""
+        empty = [U for U in range(self.most) if not self.members[U]]
+        full = [U for U in range(self.most) if len(self.members[U]) > 1]
+        while full and empty and self.most - len(empty) < self.least:
+            a = max(self.members[full[-1]])
+            self.take(a)
+            self.put(a, empty.pop())
+            if len(self.members[full[-1]]) == 1:
+                full.pop()
+        return self.labels.astype(np.int32)

@@ -1,0 +1,62 @@
+"""Pairs that a table lists more than once, in either order: an error, a warning, or one value in place of several."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidProblem, unknown, warn
+from graphpart.kernels import _pairs
+
+__all__ = ["check_choice", "once"]
+
+HOW = ("error", "sum", "mean", "max")
+
+Rows = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
+
+
+def check_choice(how: str | None) -> None:
+    """Raise InvalidOption if it is no choice for `once`."""
+    if how is not None and how not in HOW:
+        raise unknown("duplicates", how, HOW)
+
+
+def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: Any, how: str | None) -> Rows:
+    """The rows ``(u, v, value)``, with one value for each pair if `how` is "mean" or "max".
+
+    With "error" and with None, the first row that lists a pair again is named: in an error, or in a warning that the
+    costs are added up. O(rows) if no pair is listed twice, else O(rows log rows).
+    """
+    if how == "sum" or not len(u):
+        return u, v, values
+    u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
+    low, high, count, _ = _pairs.sort_pairs(len(names), u, v, np.ones(len(u)))
+    if len(low) == len(u):
+        return u, v, values
+    keys = np.minimum(u, v).astype(np.int64) * len(names) + np.maximum(u, v)
+    if how in ("mean", "max"):
+        _, place = np.unique(keys, return_inverse=True)  # in the same order as the sorted pairs
+        if how == "mean":
+            with np.errstate(invalid="ignore"):
+                found = np.bincount(place, weights=values) / count
+        else:
+            found = np.full(len(low), -np.inf)
+            np.maximum.at(found, place, values)
+        return low, high, found
+    _, first = np.unique(keys, return_index=True)
+    again = np.ones(len(keys), bool)
+    again[first] = False
+    row = int(np.argmax(again))
+    before = int(np.flatnonzero(keys == keys[row])[0])
+    a, b = names[int(u[row])], names[int(v[row])]
+    order = "" if u[row] == u[before] else ", the other way round,"
+    what = f"{len(u) - len(low)} rows repeat a pair: row {row} lists {a!r} and {b!r} as row {before} does{order}"
+    what += f" with {values[row]:g} and {values[before]:g}"
+    choices = 'duplicates="mean" or "max" takes one value for each pair, "sum" adds up the costs'
+    if how == "error":
+        raise InvalidProblem(f"{what}: expected each pair once; {choices}")
+    warn(f"{what}; their costs are added up, so that a pair counts as often as it is listed: {choices}")
+    return u, v, values

@@ -1,0 +1,169 @@
+"""Constructors of problems from points and from the predictions of splink, and costs for SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from graphpart.errors import InvalidProblem, no_column
+from graphpart.partition.problem.embeddings import costs_of_points
+from graphpart.partition.problem.frames import Table, table_of
+from graphpart.partition.problem.from_data import FromData
+from graphpart.partition.problem.inputs import names_of
+from graphpart.partition.problem.pair_costs import Pairs
+
+__all__ = ["FromOthers"]
+
+
+class FromOthers(FromData):
+    """Constructors of :class:`SetPartition` from points and from other programs."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_embeddings(
+        cls,
+        X: Any,
+        threshold: float | None = None,
+        n_neighbors: int | None = None,
+        metric: str = "cosine",
+        nodes: Iterable[Hashable] | None = None,
+        *,
+        must_join: Pairs = (),
+        must_cut: Pairs = (),
+    ) -> Self:
+        """Build a problem from points, such as embeddings: pairs nearer than a threshold attract, others repel.
+
+        The cost of a pair is its distance - `threshold`.
+
+        Parameters
+        ----------
+        X : array_like or data frame, shape (n, d)
+            A row for each element.
+        threshold : float, optional
+            The distance below which a pair attracts. If you know which distance counts as near in your data, give it.
+            Default: chosen from the distances of at most 500 elements, such that near pairs are separated from far
+            pairs best (:func:`graphpart.estimators.path_threshold`); ``repr`` of the problem tells it.
+        n_neighbors : int, optional
+            List only pairs in which one element is among so many nearest neighbours of the other, and as many pairs
+            that are drawn from all pairs. Default: all pairs of up to 3000 elements, and 10 neighbours of more.
+        metric : {"cosine", "euclidean"}
+            The cosine distance is 1 - the cosine of the angle, from 0 to 2.
+        nodes : iterable of n hashables, optional
+            Names of the elements; default: the index of a data frame of pandas, else 0, ..., n - 1.
+        must_join, must_cut
+            As in the constructor.
+
+        Raises
+        ------
+        InvalidProblem
+            If X has not the shape (n, d), or a number is not finite, or a row is 0 and the metric is the cosine
+            distance; the message names the row.
+        InvalidOption
+            If the metric is unknown, or `threshold` or `n_neighbors` has no meaning.
+
+        Notes
+        -----
+        All pairs take O(n^2 d) time and one matrix. Neighbours are found by a tree in up to 12 dimensions; in more, by
+        all distances, a block at a time, or approximately by pynndescent, if it is installed, from 50,000 elements on.
+        The pairs that are drawn, always the same ones, stand for those that are not listed: they keep apart what only
+        a few neighbours connect, and do not break large clusters into pieces, as a constant cost of all other pairs
+        does.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> X = [[0.0, 1.0], [0.1, 1.0], [1.0, 0.0], [1.0, 0.1], [1.0, 0.05]]
+        >>> gp.solve(gp.SetPartition.from_embeddings(X)).labels.tolist()
+        [0, 0, 1, 1, 1]
+        """
+        if nodes is None and hasattr(X, "index") and hasattr(X, "columns"):
+            nodes = X.index.tolist()
+        matrix, listed, limit = costs_of_points(X, threshold, n_neighbors, metric)
+        if matrix is not None:
+            p = cls.of_matrix(names_of(nodes, len(matrix)), matrix, must_join, must_cut)
+        else:
+            p = cls.of_pairs(names_of(nodes, len(X)), *listed, must_join, must_cut, False)
+        p._told = {"threshold": f"{limit:.4g}" + ("" if threshold is not None else " (from the data)")}
+        return p
+
+    @classmethod
+    def from_splink(cls, predictions: Any, *, missing: float = 0.0, **options: Any) -> Self:
+        """Build a problem from the predictions of splink: the cost of a pair is the negative match weight.
+
+        Parameters
+        ----------
+        predictions : SplinkDataFrame, or data frame of any library
+            What ``linker.inference.predict()`` returns. If there are columns of source datasets, an element is the
+            tuple of the name of its dataset and its identifier.
+        missing : float
+            The cost of a pair without a prediction. By default it is 0.
+        **options
+            Further options of :meth:`from_frame`, such as `nodes`, `must_join` and `must_cut`.
+
+        Raises
+        ------
+        InvalidProblem
+            If a column is missing.
+
+        Notes
+        -----
+        The match weight is the base-2 logarithm of the odds of a match, as are the costs of
+        :func:`graphpart.costs_from_probabilities`, up to the sign. Predict with a low threshold, such as
+        ``threshold_match_weight=-10``: pairs that probably do not match keep clusters apart.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> scored = {"unique_id_l": [1, 1, 2], "unique_id_r": [2, 3, 3], "match_weight": [5.0, 1.0, -4.0]}
+        >>> gp.solve(gp.SetPartition.from_splink(scored)).labels.tolist()
+        [0, 0, 1]
+        """
+        if hasattr(predictions, "as_pyarrow_table"):
+            predictions = predictions.as_pyarrow_table()
+        table = table_of(predictions)
+        ends = [next((x for x in table.columns if str(x).endswith(side)), "") for side in ("id_l", "id_r")]
+        for name in ("match_weight", "unique_id_l" if not all(ends) else "match_weight"):
+            if name not in table.columns:
+                raise InvalidProblem(f"{no_column(name, table.columns)}; predictions of splink have it")
+        if "source_dataset_l" not in table.columns:
+            return cls.from_frame(predictions, *ends, weight="match_weight", missing=missing, **options)
+        left, right = (
+            list(zip(*(_values(table, column) for column in (f"source_dataset_{side}", end)), strict=True))
+            for side, end in zip("lr", ends, strict=True)
+        )
+        rows = {"left": left, "right": right, "match_weight": table.numbers("match_weight")}
+        return cls.from_frame(rows, "left", "right", weight="match_weight", missing=missing, **options)
+
+    def to_scipy(self) -> Any:
+        """The costs of the listed pairs as a symmetric ``scipy.sparse`` array in rows, of shape (n, n).
+
+        Required pairs have the cost ``inf`` (apart) or ``-inf`` (together). The costs of a background are in listed
+        pairs only. ``SetPartition.from_scipy`` takes it back.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0])
+        >>> p.to_scipy().toarray().tolist()
+        [[0.0, -2.0, 0.0], [-2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+        """
+        from scipy.sparse import coo_array
+
+        u, v, cost = self.listed()
+        joins = self.must_join
+        if len(joins):
+            required = np.isin(u * np.int64(self.n) + v, joins[:, 0] * np.int64(self.n) + joins[:, 1])
+            u, v, cost = u[~required], v[~required], cost[~required]
+            u, v = np.concatenate([u, joins[:, 0]]), np.concatenate([v, joins[:, 1]])
+            cost = np.concatenate([cost, np.full(len(joins), -np.inf)])
+        rows, columns = np.concatenate([u, v]), np.concatenate([v, u])
+        return coo_array((np.concatenate([cost, cost]), (rows, columns)), shape=(self.n, self.n)).tocsr()
+
+
+def _values(table: Table, column: Hashable) -> list[Hashable]:
+    """The values of a column."""
+    codes, _, names = table.encode(column, column)
+    return [names[k] for k in codes.tolist()]

@@ -1,0 +1,194 @@
+"""Limits of clusters: the number of elements in each, and how many clusters there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.display import plural
+from graphpart.errors import InfeasibleProblem, InvalidOption
+from graphpart.partition.problem.groups import Groups, groups_of
+
+__all__ = ["Limits", "check_limits", "limits_of", "obeyed", "violation"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What clusters have to obey besides the requirements of pairs.
+
+    Attributes
+    ----------
+    max_size : int or None
+        No cluster has more elements.
+    least, most : int, int or None
+        There are no fewer clusters, and no more.
+    """
+
+    max_size: int | None = None
+    least: int = 1
+    most: int | None = None
+
+    @property
+    def number(self) -> bool:
+        """Whether the number of clusters is limited, so that components cannot be solved apart."""
+        return self.least > 1 or self.most is not None
+
+    def without_number(self) -> Limits | None:
+        """The limit of sizes alone; None if there is none."""
+        return Limits(self.max_size) if self.max_size is not None else None
+
+    def __str__(self) -> str:
+        parts = [] if self.max_size is None else [f"at most {plural(self.max_size, 'element')} in a cluster"]
+        if self.most is not None and self.most == self.least:
+            parts.append(f"exactly {plural(self.most, 'cluster')}")
+        elif self.most is not None and self.least > 1:
+            parts.append(f"{self.least} to {self.most} clusters")
+        elif self.most is not None:
+            parts.append(f"at most {plural(self.most, 'cluster')}")
+        elif self.least > 1:
+            parts.append(f"at least {self.least} clusters")
+        return ", ".join(parts)
+
+
+def limits_of(max_size: Any, n_clusters: Any) -> Limits | None:
+    """The Limits from the arguments of a constructor; None if nothing is limited.
+
+    Parameters
+    ----------
+    max_size : None or int
+    n_clusters : None, int, or pair of ints or None
+        A number of clusters, or the least and the most.
+
+    Raises
+    ------
+    InvalidOption
+        If a number is no whole number of at least 1, or the least is more than the most.
+    """
+    least: Any = 1
+    most: Any = None
+    if isinstance(n_clusters, tuple | list):
+        if len(n_clusters) != 2:
+            raise InvalidOption(f"n_clusters is {n_clusters!r}: expected a number, or (least, most)")
+        least, most = n_clusters
+        least = 1 if least is None else least
+    elif n_clusters is not None:
+        least = most = n_clusters
+    for name, value in (("max_size", max_size), ("n_clusters", least), ("n_clusters", most)):
+        if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 1):
+            given = max_size if name == "max_size" else n_clusters
+            more = "" if name == "max_size" else ", or (least, most)"
+            raise InvalidOption(f"{name} is {given!r}: expected a whole number of at least 1{more}")
+    if most is not None and least > most:
+        raise InvalidOption(f"n_clusters is ({least}, {most}): expected the least number first")
+    if max_size is None and most is None and least <= 1:
+        return None
+    return Limits(None if max_size is None else int(max_size), int(least), None if most is None else int(most))
+
+
+def obeyed(
+    nodes: Sequence[Hashable],
+    groups: Any = None,
+    group_cost: Any = math.inf,
+    max_size: Any = None,
+    n_clusters: Any = None,
+    attribute: Callable[[str], Any] | None = None,
+) -> dict[str, Any]:
+    """The arguments `groups` and `limits` of `PairCosts.of_pairs` from those of a constructor, see `groups_of`.
+
+    Raises
+    ------
+    InvalidProblem, InvalidOption
+        If an argument does not fit.
+    """
+    if groups is None and not _is_infinite(group_cost):
+        raise InvalidOption("group_cost is given without groups: expected both")
+    return {"groups": groups_of(nodes, groups, group_cost, attribute), "limits": limits_of(max_size, n_clusters)}
+
+
+def _is_infinite(price: Any) -> bool:
+    return isinstance(price, int | float) and math.isinf(price)
+
+
+def sizes_of(labels: NDArray[np.int32], sizes: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """The number of elements in each subset, from labels of any non-negative integers, in ascending order of these."""
+    if len(labels) and not 0 <= labels.min() <= labels.max() < len(labels):
+        labels = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int32)
+    counts = np.bincount(labels)
+    if sizes is None:
+        return counts[counts > 0]
+    return np.bincount(labels, sizes)[counts > 0].astype(np.int64)
+
+
+def violation(limits: Limits, labels: NDArray[np.int32], sizes: NDArray[np.int64] | None) -> str | None:
+    """How labels violate limits, for a message; None if they do not.
+
+    `sizes`: for how many elements each one stands, in a contracted problem.
+    """
+    found = sizes_of(labels, sizes)
+    largest = int(found.max(initial=0))
+    if limits.max_size is not None and largest > limits.max_size:
+        return f"a cluster has {largest} elements: expected at most {limits.max_size} (max_size)"
+    if limits.number and not limits.least <= len(found) <= (len(found) if limits.most is None else limits.most):
+        return f"there are {plural(len(found), 'cluster')}: expected {limits_of_number(limits)}"
+    return None
+
+
+def limits_of_number(limits: Limits) -> str:
+    """The limit of the number of clusters alone, in words."""
+    return str(Limits(None, limits.least, limits.most))
+
+
+def check_limits(
+    limits: Limits,
+    nodes: Sequence[Hashable],
+    classes: NDArray[np.int32],
+    groups: Groups | None,
+    has_cuts: bool,
+) -> None:
+    """Raise InfeasibleProblem if simple counts show that no partition obeys limits together with requirements.
+
+    Parameters
+    ----------
+    limits : Limits
+    nodes : sequence of n hashables
+    classes : ndarray of int32, shape (n,)
+        Must-join classes.
+    groups : Groups or None
+    has_cuts : bool
+        Whether a pair must be cut.
+    """
+    n = len(nodes)
+    found = np.bincount(classes)
+    if limits.max_size is not None and found.max(initial=0) > limits.max_size:
+        k = int(np.argmax(found))
+        node = nodes[int(np.argmax(classes == k))]
+        raise InfeasibleProblem(
+            f"max_size is {limits.max_size}, but required joins connect {node!r} and {int(found[k]) - 1} other elements"
+        )
+    if limits.least > len(found):
+        left = (
+            plural(n, "element") if len(found) == n else f"{plural(len(found), 'set')} of elements that must be joined"
+        )
+        raise InfeasibleProblem(f"n_clusters is at least {limits.least}, but there are {left}")
+    if limits.most is None:
+        return
+    if limits.max_size is not None and n > limits.max_size * limits.most:
+        raise InfeasibleProblem(
+            f"{limits.most} clusters of at most {limits.max_size} elements hold {limits.max_size * limits.most} of "
+            f"{n} elements: expected a larger max_size or n_clusters"
+        )
+    if groups is not None and groups.is_hard:
+        members = np.where(groups.hard, np.bincount(groups.group, minlength=len(groups)), 0)
+        g = int(np.argmax(members))
+        if members[g] > limits.most:
+            raise InfeasibleProblem(
+                f"n_clusters is at most {limits.most}, but {groups.name(g)} has {members[g]} elements, of which a "
+                "cluster has at most one"
+            )
+    if has_cuts and limits.most < 2:
+        raise InfeasibleProblem("n_clusters is at most 1, but some elements must be cut")

@@ -1,0 +1,80 @@
+"""What the costs of a problem were made from: a column of scores, or a grid of affinities.
+
+Costs are monotone functions of scores, so that a score is computed from its cost and takes no memory. Reports and
+doubts show it beside the cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Origin", "chance_of"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where costs come from.
+
+    Attributes
+    ----------
+    kind : {"cost", "weight", "similarity", "probability"}
+        What was given for each pair.
+    column, left, right : hashable or None
+        The columns of the frame: of the values, and of the two elements.
+    threshold, prior : float
+        Of similarities and probabilities.
+    shape : tuple of int or None
+        Of the grid of pixels or voxels.
+    """
+
+    kind: str = "cost"
+    column: Hashable = None
+    left: Hashable = None
+    right: Hashable = None
+    threshold: float = 0.5
+    prior: float = 0.5
+    shape: tuple[int, ...] | None = None
+
+    def scores(self, costs: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """The scores with these costs, None where costs were given; of pairs in several rows, that of the sum.
+
+        Examples
+        --------
+        >>> Origin("probability").scores(np.array([-2.0, 0.0])).round(9).tolist()
+        [0.8, 0.5]
+        """
+        if self.kind == "weight":
+            return 0.0 - costs
+        if self.kind == "similarity":
+            return self.threshold - costs
+        if self.kind != "probability":
+            return None
+        return _sigmoid(costs - self.shift)
+
+    @property
+    def shift(self) -> float:
+        """What threshold and prior add to the cost of a probability, in bits."""
+        return math.log2(self.threshold / (1 - self.threshold)) - math.log2(self.prior / (1 - self.prior))
+
+
+def chance_of(origin: Any, doubt: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The probability of a decision otherwise, if it is this or that; None unless costs are bits of evidence.
+
+    A rise of the cost by d bits is a partition that is 2**d times less probable. With a threshold other than 1/2, costs
+    are no longer bits of evidence alone.
+    """
+    if origin is None or origin.kind != "probability" or origin.threshold != 0.5:
+        return None
+    return _sigmoid(np.maximum(doubt, 0.0))
+
+
+def _sigmoid(bits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / (1 + 2**bits)."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1.0 / (1.0 + np.exp2(bits)), np.float64)

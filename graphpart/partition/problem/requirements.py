@@ -1,0 +1,106 @@
+"""A problem with further requirements: pairs together or apart, groups, limits; and with further elements.
+
+Arrays are shared with the problem that they come from, except for costs if pairs are required apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.partition.problem.background import Background
+from graphpart.partition.problem.groups import Groups, joined
+from graphpart.partition.problem.inputs import frozen
+from graphpart.partition.problem.limits import Limits
+from graphpart.partition.problem.pair_costs import PairCosts, Pairs
+
+__all__ = ["merged_limits", "requiring", "with_elements"]
+
+Problem = TypeVar("Problem", bound=PairCosts)
+
+
+def requiring(
+    p: Problem, together: Pairs = (), apart: Pairs = (), groups: Groups | None = None, limits: Limits | None = None
+) -> Problem:
+    """The same problem with more pairs required, more groups, and limits in place of those that it has.
+
+    Raises
+    ------
+    InvalidProblem, InfeasibleProblem
+        If a pair is no pair of elements, or no partition satisfies what is required.
+    """
+    joins, cuts = p._indices(together, "together"), p._indices(apart, "apart")
+    limits = p.limits if limits is None else limits
+    if groups is not None and p.matrix is not None and p.groups is None:
+        u, v, cost = p.listed()
+        names = [(p.nodes[a], p.nodes[b]) for a, b in np.concatenate([p.must_join, joins]).tolist()]
+        return p.of_pairs(
+            p.nodes, u, v, cost, names, apart, True, p.offset, p.sense, groups=groups, limits=limits, sizes=p.sizes
+        )
+    q = type(p).__new__(type(p))
+    q._start(p.nodes, p.offset, p.sense, limits, p.sizes)
+    q._index, q._zeros = p._index, p._zeros
+    if p.matrix is not None:
+        q.matrix = p.matrix
+        if len(cuts) or groups is not None:
+            matrix = p.matrix.copy()
+            matrix[cuts[:, 0], cuts[:, 1]] = matrix[cuts[:, 1], cuts[:, 0]] = np.inf
+            if groups is not None:
+                groups.add_to(matrix)
+                matrix[np.diag_indices(p.n)] = 0.0
+            q.matrix = frozen(matrix)
+        if p._implicit is not None:
+            q._implicit = requiring(p._implicit, together, apart, groups, limits)
+    else:
+        assert p.u is not None and p.v is not None and p.cost is not None
+        terms, known = (p.background.terms, p.background.groups) if p.background is not None else ([], None)
+        q.background = p.background
+        if groups is not None:
+            q.background = Background(terms, joined([known, groups] if known is not None else [groups]))
+        q.u, q.v, q.cost = p.u, p.v, p.cost
+        if len(cuts):
+            stored = p.u.astype(np.int64) * p.n + p.v
+            wanted = np.unique(cuts[:, 0].astype(np.int64) * p.n + cuts[:, 1])
+            at = np.searchsorted(stored, wanted)
+            listed = stored[np.minimum(at, len(stored) - 1)] == wanted if len(stored) else np.zeros(len(wanted), bool)
+            cost = p.cost.copy()
+            cost[at[listed]] = np.inf
+            new, at = wanted[~listed], at[~listed]
+            if len(new):
+                q.u = frozen(np.insert(p.u, at, (new // p.n).astype(np.int32)))
+                q.v = frozen(np.insert(p.v, at, (new % p.n).astype(np.int32)))
+                cost = np.insert(cost, at, np.inf)
+            q.cost = frozen(cost)
+    q._require(np.concatenate([p.must_join, joins]))
+    return q
+
+
+def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
+    """The same problem over all these elements in this order, some of which may be new.
+
+    Raises
+    ------
+    InvalidProblem
+        If an element of the problem is not among them.
+    """
+    place = {name: i for i, name in enumerate(names)}
+    for node in p.nodes:
+        if node not in place:
+            raise InvalidProblem(f"{node!r} is in a pair but not among the elements")
+    if p.background is not None or p.groups is not None or p.limits is not None:
+        raise InvalidOption("elements cannot be added to a problem with a background, groups or limits")
+    to = np.fromiter((place[node] for node in p.nodes), np.int64, p.n)
+    u, v, cost = p.listed()
+    joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
+    return p.of_pairs(names, to[u], to[v], cost, joins, (), None, p.offset, p.sense)
+
+
+def merged_limits(old: Limits | None, new: Limits | None) -> Limits | None:
+    """New limits, with those of old ones that the new ones do not give."""
+    if old is None or new is None:
+        return old if new is None else new
+    number = new if new.number else old
+    return Limits(old.max_size if new.max_size is None else new.max_size, number.least, number.most)

@@ -1,0 +1,141 @@
+"""Thresholds between attraction and repulsion, chosen from the values of pairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidProblem
+
+__all__ = ["drawn", "otsu_threshold", "path_threshold"]
+
+ELEMENTS = 500  # of which the path is walked, at most
+SHORTEST = 0.01  # share of the mean distance below which distances count as equal
+
+
+def drawn(n: int) -> NDArray[np.int64]:
+    """Indices of at most 500 of n elements, in ascending order, always the same ones."""
+    if n <= ELEMENTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, ELEMENTS, replace=False))
+
+
+def otsu_threshold(values: NDArray[np.float64], bins: int = 1024) -> float:
+    """The threshold that splits values into two groups with the largest variance between their means (Otsu 1979).
+
+    Parameters
+    ----------
+    values : ndarray of float64
+        Finite.
+    bins : int
+        Of the histogram on which the split is sought.
+
+    Returns
+    -------
+    float
+        The middle of the bin at the threshold, or of the empty bins between the groups. If all values are equal, this
+        value; 0 if there are no values.
+
+    Examples
+    --------
+    >>> round(otsu_threshold(np.array([1.0, 1.1, 1.2, 8.9, 9.0])), 1)
+    5.1
+    """
+    if not values.size:
+        return 0.0
+    low, high = float(values.min()), float(values.max())
+    if not np.isfinite(high - low):
+        raise InvalidProblem(f"values from {low} to {high}: expected finite ones for a threshold")
+    if low == high:
+        return low
+    counts, edges = np.histogram(values, bins, range=(low, high))
+    centers = 0.5 * (edges[:-1] + edges[1:])
+    below = np.cumsum(counts)[:-1]
+    above = values.size - below
+    sums = np.cumsum(counts * (centers - low))
+    split = np.square(sums[:-1] / below - (sums[-1] - sums[:-1]) / above) * below * above
+    best = np.flatnonzero(split >= split.max() * (1 - 1e-12))
+    return float(0.5 * (edges[best[0] + 1] + edges[best[-1] + 1]))
+
+
+def path_threshold(values: NDArray[np.float64], *, similarity: bool = False) -> float:
+    """The threshold whose partition separates near pairs from far pairs best.
+
+    Average linkage joins the two clusters of the smallest mean distance, again and again. If it stops at a distance t,
+    the mean distance of any two clusters is at least t: between them, the costs distance - t add up to at least 0, as
+    in a partition of least cost. So the steps of average linkage stand for the partitions for all thresholds. For each
+    of them, the share of the variance of the logarithm of the distance that lies between joined pairs and cut pairs is
+    computed. The threshold is between the step with the largest share and the next one. This is Otsu's
+    criterion (1979), applied to the decisions of a partition and to logarithms, so that only ratios of distances count.
+    Similarities s become distances max(s) - s.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n, n)
+        Distances or similarities of all pairs; the diagonal is ignored.
+    similarity : bool
+
+    Returns
+    -------
+    float
+        The threshold. If all values are equal, this value; 0 if there are no values.
+
+    Notes
+    -----
+    O(n^2). If there are more than 500 elements, 500 of them are drawn, always the same ones; so clusters that are so
+    small that these hardly contain two elements of one are not found.
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 0.1, 0.2, 2.0, 2.2, 9.0, 9.1, 9.2])
+    >>> threshold = path_threshold(np.abs(x[:, None] - x))
+    >>> bool(0.2 < threshold < 1.8)
+    True
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    some = drawn(len(values))
+    if len(some) < len(values):
+        values = values[np.ix_(some, some)]
+    n = len(values)
+    among = values[np.triu_indices(n, 1)]
+    if not among.size:
+        return 0.0
+    if not np.isfinite(among).all():
+        raise InvalidProblem("a value is not finite: expected finite ones for a threshold")
+    distances = float(among.max()) - among if similarity else among
+    if distances.min() == distances.max():
+        return float(among[0])
+    low = min(0.0, float(distances.min()))  # linkage takes no negative ones
+    steps = linkage(distances - low, "average")
+    logs = np.zeros((n, n))
+    least = SHORTEST * float(np.abs(distances).mean())
+    logs[np.triu_indices(n, 1)] = np.log(np.maximum(distances, least))
+    logs += logs.T
+    best = float(_middle(steps, logs)) + low
+    return float(among.max()) - best if similarity else best
+
+
+def _middle(steps: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
+    """A value between the step of average linkage after which the share of the variance is largest, and the next one.
+
+    It is a third of the way in logarithms, since other elements may have clusters that are nearer to each other.
+    """
+    n = len(logs)
+    members = {a: np.array([a]) for a in range(n)}
+    pairs, total, variance = n * (n - 1) // 2, float(logs.sum()) / 2, float(logs[np.triu_indices(n, 1)].var())
+    joined, inside = 0, 0.0
+    best, middle = -1.0, 0.5 * float(steps[0, 2])  # if nothing is better: nothing is joined
+    for k in range(n - 2):
+        a, b = (members.pop(int(x)) for x in steps[k, :2])
+        inside += float(logs[np.ix_(a, b)].sum())
+        joined += len(a) * len(b)
+        members[n + k] = np.concatenate([a, b])
+        between = inside / joined - (total - inside) / (pairs - joined)
+        share = joined / pairs * (1 - joined / pairs) * between**2 / variance if between < 0 < variance else -1.0
+        if share > best and steps[k + 1, 2] > steps[k, 2]:
+            low, high = steps[k : k + 2, 2].tolist()
+            best, middle = share, math.cbrt(low) ** 2 * math.cbrt(high) or 0.5 * high
+    return middle

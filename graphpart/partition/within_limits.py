@@ -1,0 +1,178 @@
+"""Problems that limit the sizes or the number of clusters: what `auto` and `exact` do with them.
+
+1. A few elements are enumerated.
+2. Else there is a race (see `graphpart.common.race`) of the search, which obeys the limits, and a prover that leaves
+   them out: branch and cut, or quicker bounds where there are too many pairs. Whatever it proves is a lower bound
+   within the limits, too. If the optimum without the limits obeys them, it is the optimum.
+3. If it does not, `exact` goes on with the integer program, for at most some number of elements.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from graphpart.common.finishing import MESSAGES
+from graphpart.common.race import Race
+from graphpart.machine import processors
+from graphpart.methods import ENUMERATED_ELEMENTS
+from graphpart.partition.anytime_search.search import start_within
+from graphpart.partition.anytime_search.searcher import Searcher
+from graphpart.partition.bounds.bounding import Bounding
+from graphpart.partition.bounds.trivial_bound import trivial_bound
+from graphpart.partition.enumeration.brute_force import enumerated
+from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
+from graphpart.partition.exact_solvers.ilp import ilp
+from graphpart.partition.local_search.limited import listed
+from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem.contraction import Contraction
+from graphpart.partition.problem.derived import pairs_with_cost
+from graphpart.partition.problem.explicit import explicit
+from graphpart.partition.problem.finish import finish
+from graphpart.result import PartitionResult, Status
+from graphpart.stopping import Stopping
+
+__all__ = ["LARGEST_PROVEN", "solve_within_limits"]
+
+LARGEST_PROVEN = 100  # elements of a problem within limits that `exact` gives to the integer program
+WORTH = 400_000  # pairs with a cost, up to which the prover is branch and cut
+PATIENCE = 5.0  # seconds of the race, if time is not limited
+EXACT_SHARE = 0.5  # of the time, for the race, where the integer program may follow
+
+
+@dataclass
+class _Unlimited:
+    """A prover of the problem without its limits, as a contestant for the problem with them."""
+
+    p: SetPartition
+    inner: BranchAndCut | Bounding
+    name: str = "the optimum without limits"
+    proves: bool = True
+
+    @property
+    def labels(self) -> Labels:
+        return self.inner.labels
+
+    @property
+    def cost(self) -> float:
+        return self.p.evaluate_labels(self.inner.labels)
+
+    @property
+    def bound(self) -> float:
+        return self.inner.bound
+
+    @property
+    def done(self) -> bool:
+        return self.inner.done
+
+    @property
+    def needs(self) -> float:
+        return self.inner.needs
+
+    def offer(self, labels: Labels, cost: float) -> None:
+        """What obeys limits is a partition without them, too."""
+        if cost < self.inner.cost:
+            self.inner.offer(labels, cost)
+
+    def run(self, stopping: Stopping, until: float | None) -> None:
+        """Go on; costs of partitions that violate limits are told nobody."""
+        self.inner.run(stopping.child(plus=math.inf), until)
+
+
+def solve_within_limits(
+    p: SetPartition, start: Labels | None, method: str, stopping: Stopping, seed: int = 0, threads: int | None = None
+) -> PartitionResult:
+    """Solve a problem with limits.
+
+    Parameters
+    ----------
+    p : SetPartition
+    start : ndarray of int32, shape (n,), optional
+        Feasible labels.
+    method : "auto" or "exact"
+    stopping : Stopping
+    seed, threads : int
+    """
+    assert p.limits is not None
+    p = listed(p)
+    contraction = Contraction(p)
+    q, constant = contraction.problem, contraction.constant
+    if q.n <= ENUMERATED_ELEMENTS:
+        inner = stopping.child(plus=constant)
+        labels = contraction.lift(enumerated(q if q.is_dense else q.to_dense(), inner))
+        if inner.reason is not None:
+            stopping.stop(inner.reason)
+        bound = trivial_bound(_without_limits(p)) if inner.reason else math.inf
+        return _finished(p, labels, method, bound, stopping, start, "brute force")
+    labels = start_within(p, contraction, start, stopping)
+    free = _without_limits(q)
+    limit = stopping.remaining
+    exactly = method == "exact" and q.n <= LARGEST_PROVEN
+    seconds = PATIENCE if limit is None else limit
+    share = EXACT_SHARE * seconds if exactly else seconds
+    inner = stopping.child(seconds=None if method == "exact" and limit is None else share, plus=constant)
+    first = contraction.project(labels)
+    cost = q.evaluate_labels(first)
+    inner.record(cost)
+    prover = _Unlimited(q, _prover(free, first, stopping, constant, threads or processors(), limit))
+    searcher = Searcher(q, first, False, seed, threads or processors())
+    race = Race([searcher, prover], first, cost, tolerance=q.tolerance * q.n)
+    race.run(inner, None if limit is None else share)
+    bound = math.inf if race.proven else constant + race.bound
+    found, how = contraction.lift(race.labels), race.prover or "search"
+    if exactly and not race.proven and not stopping.check(constant + race.cost):
+        last = ilp(p, initial=found, time_limit=stopping.remaining, callback=_passed_on(stopping))
+        found, how = last.labels, "integer program"
+        bound = math.inf if last.status == Status.OPTIMAL else max(bound, last.lower_bound)
+    return _finished(p, found, method, bound, stopping, labels, how)
+
+
+def _prover(
+    free: SetPartition, labels: Labels, stopping: Stopping, constant: float, threads: int, limit: float | None
+) -> BranchAndCut | Bounding:
+    """Who proves a bound of a problem without limits."""
+    found = explicit(free) or free
+
+    def raised(bound: float) -> None:
+        stopping.raise_bound(constant + bound)
+
+    worth = found.background is None and pairs_with_cost(found) <= WORTH
+    if worth and (limit is None or 2 * BranchAndCut.needed(found) <= limit):
+        return BranchAndCut(found, labels, threads=threads, raised=raised)
+    return Bounding(found, labels, raised=raised)
+
+
+def _without_limits(p: SetPartition) -> SetPartition:
+    free = copy.copy(p)
+    free.limits, free.sizes, free._implicit = None, None, None
+    return free
+
+
+def _passed_on(stopping: Stopping) -> Any:
+    """A callback for a method inside that ends with the run outside, and tells it better costs."""
+
+    def callback(seconds: float, cost: float) -> bool:
+        if math.isfinite(cost):
+            stopping.record(cost)
+        return stopping.check(cost)
+
+    return callback
+
+
+def _finished(
+    p: SetPartition,
+    labels: Labels,
+    method: str,
+    bound: float,
+    stopping: Stopping,
+    start: Labels | None,
+    how: str,
+) -> PartitionResult:
+    proven = bound == math.inf
+    known = None if start is None else (start, p.evaluate_labels(start))
+    status = Status.OPTIMAL if proven else Status.LOCAL_OPTIMUM if method == "auto" else Status.FEASIBLE
+    result = finish(p, labels, stopping, method, status, lower_bound=bound, start=known)
+    status = status if proven else result.status  # whatever the reason was that the run ended for
+    return replace(result, status=status, message=f"{MESSAGES[status]} ({how if proven else 'search'}; {p.limits})")

@@ -1,0 +1,12 @@
+"""From records, embeddings and other labelings to clusters: one call each.
+
+`match` compares records by splink and partitions them; `near_duplicates` groups vectors or MinHash signatures;
+`consensus` makes one partition of several. `results` has what they return. All of them make a `SetPartition` and solve
+it; nothing of the package calls them but the command line.
+"""
+
+from graphpart.records.consensus import consensus
+from graphpart.records.near_duplicates import near_duplicates
+from graphpart.records.results import Consensus, Matches, NearDuplicates
+
+__all__ = ["Consensus", "Matches", "NearDuplicates", "consensus", "near_duplicates"]

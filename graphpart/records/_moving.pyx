@@ -1,0 +1,65 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Rows of labels that move between clusters, one after another, each to the cluster in which it costs least."""
+
+from libc.stdint cimport int64_t
+
+
+def move_rows(
+    const int64_t[:, ::1] keys, const double[::1] size, const double[::1] weights, const int64_t[::1] order,
+    int64_t[::1] labels, double[:, ::1] counts, double[::1] total, double[::1] costs, double tolerance, Py_ssize_t start,
+):
+    """One pass over the rows, in place, from a position of the order on; O(n m clusters).
+
+    Parameters
+    ----------
+    keys : shape (n, m)
+        The number of each label of a row.
+    counts : shape (labels, clusters)
+        How many elements of each cluster have each label; `total` is the size of each cluster.
+    costs : shape (clusters,)
+        Room for the costs of one row.
+
+    Returns
+    -------
+    (moved, position)
+        How many rows have moved, and where the pass ended: before all rows if no cluster is empty any more.
+    """
+    cdef Py_ssize_t n = keys.shape[0], m = keys.shape[1], clusters = total.shape[0], at, a, k, c, old, best
+    cdef Py_ssize_t empty = 0, moved = 0
+    cdef double weight = 0.0, s, w
+    cdef const double* row
+    with nogil:
+        for k in range(m):
+            weight += weights[k]
+        for c in range(clusters):
+            empty += total[c] == 0.0
+        at = start
+        while at < n and empty > 0:
+            a = order[at]
+            at += 1
+            s = size[a]
+            old = labels[a]
+            for c in range(clusters):
+                costs[c] = weight * total[c]
+            for k in range(m):
+                w = 2.0 * weights[k]
+                row = &counts[keys[a, k], 0]
+                for c in range(clusters):
+                    costs[c] -= w * row[c]
+            costs[old] += weight * s  # without itself
+            best = old
+            for c in range(clusters):
+                if costs[c] < costs[best] - tolerance:
+                    best = c
+            if best == old:
+                continue
+            moved += 1
+            empty -= total[best] == 0.0
+            for k in range(m):
+                counts[keys[a, k], old] -= s
+                counts[keys[a, k], best] += s
+            total[old] -= s
+            total[best] += s
+            empty += total[old] == 0.0
+            labels[a] = best
+    return moved, at

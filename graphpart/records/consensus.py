@@ -1,0 +1,333 @@
+"""One partition from several labelings of the same elements: least summed pair disagreement.
+
+Labeling l has the weight w_l. With W the sum of weights, the cost of having a and b in one cluster is
+
+    c[a, b] = sum_l w_l (1 - 2 [l joins a, b]) = W - 2 sum_l w_l [l joins a, b],
+
+the difference of the disagreements with them together and apart (Mirkin 1979; the median partition of Régnier 1965).
+
+1. Elements with equal labels in all labelings attract each other by W, and every other element equally: some optimum
+   has them in one cluster. They become one element with a size, and costs are multiplied by sizes.
+2. Up to `DENSE` different rows of labels, the costs of all pairs are a matrix. Of more, if few pairs share a label, only
+   these are listed, and W times the product of sizes is a background. Both are solved as any set partition problem.
+3. Else rows move between clusters. For each cluster and label, the number of its elements with this label is kept, in
+   n m time and memory and that of the table; the cost of a row in a cluster is a sum of m of these numbers. Clusters of
+   the best labeling are the start, and then pairs of clusters are joined by a set partition problem over clusters.
+
+A lower bound on the disagreement of every partition comes from pairs of labelings: by the triangle inequality, the
+disagreements of a partition with l and l' add up to at least that of l with l'.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphpart.errors import InvalidOption, InvalidPartition
+from graphpart.partition.problem import SetPartition, canonical
+from graphpart.records._moving import move_rows
+from graphpart.records.results import Consensus, extended
+from graphpart.result import PartitionResult, Status
+from graphpart.solve import run
+
+__all__ = ["consensus"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+DENSE = 3000  # rows of labels of which all pairs are listed
+LISTED = 20_000_000  # pairs that share a label, up to which these are listed
+PASSES = 50
+SPARE = 64  # empty clusters beside those of a start
+BLOCK = 1 << 22  # numbers that are held at a time
+
+
+def consensus(
+    labelings: Any,
+    weights: ArrayLike | None = None,
+    nodes: Iterable[Hashable] | None = None,
+    *,
+    method: str = "auto",
+    time_limit: float | None = None,
+) -> Consensus:
+    """One partition from several labelings of the same elements, and how stable its clusters are.
+
+    Parameters
+    ----------
+    labelings : sequence of m labelings, data frame, or array_like of shape (m, n)
+        Each labeling has a label for each element, of any type; the same number in two labelings means nothing. None,
+        NaN and -1 stand for clusters of one element. In a data frame, each column is a labeling.
+    weights : array_like of float, shape (m,), optional
+        How much each labeling counts; default: 1 each.
+    nodes : iterable of n hashables, optional
+        Names of the elements; default: the index of a data frame of pandas, else 0, ..., n - 1.
+    method, time_limit
+        As for :func:`graphpart.solve`.
+
+    Returns
+    -------
+    Consensus
+        A result with `disagreement`, a lower bound on it, the `stability` of each cluster and the `agreement` of each
+        element.
+
+    Raises
+    ------
+    InvalidPartition
+        If the labelings have different lengths.
+    InvalidOption
+        If a weight is not positive, or there is not one for each labeling.
+
+    Examples
+    --------
+    >>> r = consensus([[0, 0, 0, 1, 1], [5, 5, 5, 7, 7], [0, 0, 1, 1, 1]])
+    >>> r.labels.tolist(), r.disagreement, str(r.status)
+    ([0, 0, 0, 1, 1], 4.0, 'optimal')
+    >>> r.agreement.round(2).tolist()
+    [0.83, 0.83, 0.67, 1.0, 1.0]
+    """
+    begin = time.perf_counter()
+    table, names = _table(labelings, nodes)
+    n, m = table.shape
+    w = np.ones(m) if weights is None else np.asarray(weights, np.float64)
+    if w.shape != (m,) or not (np.isfinite(w).all() and (w > 0).all()):
+        raise InvalidOption(f"weights are {w.tolist()[:5]}: expected a positive number for each of {m} labelings")
+    rows, place, size = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+    rows, place = _renumbered(rows), place.ravel()
+    inside = -float(w.sum()) * float((size * (size - 1.0) / 2).sum())  # of the pairs of equal rows
+    problem = _problem(rows, size, w)
+    if problem is None:
+        labels, iterations = _moved(rows, size.astype(np.float64), w, begin, time_limit)
+        limited = time_limit is not None and time.perf_counter() - begin > time_limit
+        status = Status.TIME_LIMIT if limited else Status.LOCAL_OPTIMUM
+        found = (labels, -np.inf, status, "no row of labels moves to another cluster at a lower cost", iterations)
+    else:
+        result = run(problem, method, time_limit=time_limit)
+        found = (result.labels, result.lower_bound + inside, result.status, result.message, result.iterations)
+    labels = canonical(np.asarray(found[0])[place].astype(np.int64))
+    joined = np.array([_pairs_within(table[:, k]) for k in range(m)])
+    counts = _Counts(table, labels)
+    cost = float(w.sum() * _pairs_within(labels) - 2 * (w * counts.pairs).sum())
+    constant = float((w * joined).sum())  # the disagreement of the partition into single elements
+    bound = max(found[1], _bound(table, w, joined) - constant)
+    bound = cost if found[2] is Status.OPTIMAL else min(bound, cost)
+    status = Status.OPTIMAL if bound >= cost - 1e-9 * max(1.0, abs(constant)) else found[2]
+    seconds = time.perf_counter() - begin
+    result = PartitionResult(
+        labels=labels, cost=cost, objective=cost + constant, lower_bound=bound, status=status, message=found[3],
+        iterations=found[4], seconds=seconds, method=method, nodes=names, history=((seconds, cost),),
+        bounds=((seconds, bound),), problem=None,
+    )  # fmt: skip
+    return extended(
+        Consensus, result, disagreement=cost + constant, disagreement_bound=bound + constant,
+        stability=counts.stability(w), agreement=counts.agreement(w),
+    )  # fmt: skip
+
+
+def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
+    """Labels 0, 1, ... of each labeling, as the columns of an array, and names of the elements."""
+    if hasattr(labelings, "columns"):
+        if nodes is None and hasattr(labelings, "index"):
+            nodes = labelings.index.tolist()
+        labelings = [labelings[name].to_numpy() for name in labelings.columns]
+    elif isinstance(labelings, Mapping):
+        labelings = list(labelings.values())
+    columns = [_codes(np.asarray(getattr(one, "labels", one), dtype=None)) for one in labelings]
+    if not columns:
+        raise InvalidPartition("no labelings: expected at least one")
+    for k, column in enumerate(columns):
+        if len(column) != len(columns[0]):
+            raise InvalidPartition(f"labeling {k} has {len(column)} labels, labeling 0 has {len(columns[0])}")
+    table = np.stack(columns, axis=1)
+    names = range(len(table)) if nodes is None else list(nodes)
+    if len(names) != len(table):
+        raise InvalidPartition(f"{len(names)} nodes for {len(table)} elements: expected one name for each")
+    return table, names
+
+
+def _codes(labels: NDArray[Any]) -> Ints:
+    if labels.ndim != 1:
+        raise InvalidPartition(f"a labeling has shape {labels.shape}: expected a label for each element")
+    if labels.dtype.kind in "iu":
+        alone = labels == -1
+    elif labels.dtype.kind == "f":
+        alone = np.isnan(labels) | (labels == -1)
+    else:
+        alone = np.array([x is None or bool(x != x) for x in labels.tolist()], bool)
+        labels = labels.astype(str)
+    codes = np.unique(labels, return_inverse=True)[1].astype(np.int64).ravel()
+    codes[alone] = len(labels) + np.arange(int(alone.sum()))
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64).ravel()
+
+
+def _renumbered(rows: Ints) -> Ints:
+    return np.stack([np.unique(column, return_inverse=True)[1].ravel() for column in rows.T], axis=1)
+
+
+# --------------------------------------------------------------------------------------------------------- as a problem
+
+
+def _problem(rows: Ints, size: Ints, w: Floats) -> SetPartition | None:
+    """The problem over different rows; None if too many pairs would have to be listed."""
+    n, m = rows.shape
+    if n <= DENSE:
+        matrix = np.zeros((n, n))
+        for k in range(m):
+            matrix += np.where(rows[:, k, None] == rows[:, k], -w[k], w[k])
+        matrix *= size.astype(np.float64)[:, None] * size
+        np.fill_diagonal(matrix, 0.0)
+        return SetPartition.of_matrix(range(n), matrix)
+    shared = [np.bincount(column) for column in rows.T]
+    if sum(float((count * (count - 1.0)).sum()) / 2 for count in shared) > LISTED:
+        return None
+    u, v, costs = [], [], []
+    for k in range(m):
+        order = np.argsort(rows[:, k], kind="stable")
+        last = np.searchsorted(rows[order, k], rows[order, k], side="right")
+        count = last - np.arange(n) - 1
+        first = np.repeat(np.arange(n), count)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)
+        u.append(order[first])
+        v.append(order[second])
+        costs.append(-2.0 * w[k] * size[u[-1]] * size[v[-1]])
+    return SetPartition.of_pairs(
+        range(n), np.concatenate(u), np.concatenate(v), np.concatenate(costs), dense=False,
+        background=(float(w.sum()), size.astype(np.float64)),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------------------ by moving
+
+
+def _moved(rows: Ints, size: Floats, w: Floats, begin: float, time_limit: float | None) -> tuple[Ints, int]:
+    """Labels of rows: from the best labeling on, rows move while that lowers the cost, and clusters are joined."""
+    n, m = rows.shape
+    first = np.cumsum([0, *(int(column.max()) + 1 for column in rows.T)])
+    keys = rows + first[:-1]  # one number for each label of each labeling
+    order = np.argsort(keys[:, 0], kind="stable")
+    best, labels = np.inf, np.zeros(n, np.int64)
+    for k in range(m):
+        cost = _cost(rows, size, w, rows[:, k])
+        if cost < best:
+            best, labels = cost, rows[:, k].copy()
+    iterations = 0
+    while True:
+        iterations += 1
+        labels = np.unique(labels, return_inverse=True)[1].ravel()
+        labels = _passes(keys, size, w, labels, order, int(first[-1]), begin, time_limit)
+        labels = _joined_clusters(keys, size, w, np.unique(labels, return_inverse=True)[1].ravel(), int(first[-1]))
+        cost = _cost(rows, size, w, labels)
+        if cost >= best - 1e-9 * max(1.0, abs(best)) or _late(begin, time_limit):
+            return labels, iterations
+        best = cost
+
+
+def _late(begin: float, time_limit: float | None) -> bool:
+    return time_limit is not None and time.perf_counter() - begin > time_limit
+
+
+def _members(keys: Ints, size: Floats, labels: Ints, clusters: int, values: int) -> tuple[Floats, Floats]:
+    """The number of elements of each label in each cluster, shape (values, clusters), and in each cluster."""
+    flat = (keys * clusters + labels[:, None]).ravel()
+    counts = np.bincount(flat, np.repeat(size, keys.shape[1]), values * clusters).reshape(values, clusters)
+    return counts, np.bincount(labels, size, clusters)
+
+
+def _passes(
+    keys: Ints, size: Floats, w: Floats, labels: Ints, order: Ints, values: int, begin: float, time_limit: float | None
+) -> Ints:
+    """Each row in turn moves to the cluster in which it costs least, or to a new one, until none does."""
+    for _ in range(PASSES):
+        moved = start = 0
+        while start < len(order):
+            clusters = int(labels.max()) + 1 + SPARE
+            counts, total = _members(keys, size, labels, clusters, values)
+            room = np.empty(clusters)
+            more, start = move_rows(keys, size, w, order, labels, counts, total, room, 1e-9 * float(w.sum()), start)
+            moved += more
+        if not moved or _late(begin, time_limit):
+            break
+        labels = np.unique(labels, return_inverse=True)[1].ravel()
+    return labels
+
+
+def _joined_clusters(keys: Ints, size: Floats, w: Floats, labels: Ints, values: int) -> Ints:
+    """Clusters joined where that lowers the cost."""
+    clusters = int(labels.max()) + 1
+    counts, total = _members(keys, size, labels, clusters, values)
+    per_key = np.zeros(values)
+    per_key[keys] = w  # each label belongs to one labeling
+    costs = float(w.sum()) * np.outer(total, total) - 2.0 * (counts * per_key[:, None]).T @ counts
+    costs = np.triu(costs, 1) + np.triu(costs, 1).T
+    found: Ints = run(SetPartition.of_matrix(range(clusters), costs), "kernighan-lin").labels.astype(np.int64)[labels]
+    return found
+
+
+def _cost(rows: Ints, size: Floats, w: Floats, labels: Ints) -> float:
+    """The cost of labels of rows, up to a constant."""
+    together = np.bincount(labels, size)
+    cost = 0.5 * float(w.sum()) * float(np.square(together).sum())
+    for k in range(rows.shape[1]):
+        key = _both(labels, rows[:, k])
+        cost -= float(w[k]) * float(np.square(np.bincount(key, size)).sum())
+    return cost
+
+
+def _both(one: NDArray[Any], other: NDArray[Any]) -> Ints:
+    """Numbers that are equal where two labelings are, not much larger than there are elements."""
+    most = int(other.max(initial=0)) + 1
+    key = one.astype(np.int64) * most + other
+    if (int(one.max(initial=0)) + 1) * most > 8 * len(one) + 1_000_000:
+        key = np.unique(key, return_inverse=True)[1].ravel()
+    return key
+
+
+# -------------------------------------------------------------------------------------------------- bounds and stability
+
+
+def _pairs_within(labels: NDArray[Any]) -> float:
+    """The number of pairs of elements with equal labels."""
+    count = np.bincount(labels).astype(np.float64)
+    return float((count * (count - 1) / 2).sum())
+
+
+def _bound(table: Ints, w: Floats, joined: Floats) -> float:
+    """A lower bound on the disagreement, from the disagreements of all pairs of labelings."""
+    m = len(w)
+    if m < 2:
+        return 0.0
+    share = w / (w.sum() - w.min())  # so that the weights of the pairs with l add up to at most w_l
+    total = 0.0
+    for k in range(m):
+        for other in range(k):
+            apart = joined[k] + joined[other] - 2 * _pairs_within(_both(table[:, k], table[:, other]))
+            total += float(share[k] * w[other]) * apart
+    return total
+
+
+class _Counts:
+    """How many elements of the cluster of each element share its label, for each labeling."""
+
+    def __init__(self, table: Ints, labels: NDArray[np.int32]) -> None:
+        n, m = table.shape
+        self.labels = labels
+        self.size = np.bincount(labels, minlength=1)
+        self.shared = np.empty((n, m))
+        self.pairs = np.empty(m)
+        for k in range(m):
+            key = _both(labels, table[:, k])
+            count = np.bincount(key)
+            self.shared[:, k] = count[key] - 1
+            self.pairs[k] = (count * (count - 1.0) / 2).sum()
+
+    def agreement(self, w: Floats) -> Floats:
+        others = self.size[self.labels] - 1
+        mean = self.shared @ w / float(w.sum()) / np.maximum(others, 1)
+        return np.where(others > 0, mean, 1.0)
+
+    def stability(self, w: Floats) -> Floats:
+        total = np.bincount(self.labels, self.shared @ w, len(self.size)) / float(w.sum())
+        pairs = self.size * (self.size - 1.0)
+        return np.where(pairs > 0, total / np.maximum(pairs, 1.0), 1.0)

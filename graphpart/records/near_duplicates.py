@@ -1,0 +1,179 @@
+"""Near duplicates among vectors or MinHash signatures: clusters in which all are near each other, and their medoids.
+
+1. The pairs within the threshold are found: of vectors as `partition/problem/neighbors.py` says; of signatures, those
+   that are equal in one of several bands of hash values, where a pair at the threshold is found with probability 0.995.
+2. The cost of such a pair is its distance - threshold. In each connected component of up to `WHOLE` elements, all
+   other pairs are listed, too, with their own costs; elsewhere they cost as much as the threshold, as at twice the
+   distance. So a chain of pairs, each of them near, does not make one cluster of elements that are far apart.
+3. The set partition problem is solved, and the medoid of each cluster represents it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidOption, InvalidProblem, unknown
+from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.derived import connected
+from graphpart.partition.problem.embeddings import METRICS, points, scaled
+from graphpart.partition.problem.inputs import names_of
+from graphpart.partition.problem.neighbors import MIX, distances_of, equal_keys, near_pairs
+from graphpart.records.results import NearDuplicates, extended
+from graphpart.solve import run
+
+__all__ = ["near_duplicates"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+WHOLE = 300  # elements of a component of which all pairs are listed
+LARGEST = 500  # elements of a cluster whose medoid is found by all distances
+FOUND = 0.995  # of the pairs of signatures at the threshold
+
+
+def near_duplicates(
+    X: Any,
+    threshold: float,
+    metric: str = "cosine",
+    nodes: Iterable[Hashable] | None = None,
+    *,
+    method: str = "auto",
+    time_limit: float | None = None,
+) -> NearDuplicates:
+    """Clusters of near duplicates, and a representative of each.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Vectors, such as embeddings of texts or pictures; or the hash values of MinHash signatures.
+    threshold : float
+        The distance up to which two elements count as near duplicates.
+    metric : {"cosine", "euclidean", "minhash"}
+        With ``"minhash"``, rows of X are signatures, and the distance is the share of different hash values: an
+        estimate of 1 - the Jaccard similarity of the hashed sets.
+    nodes : iterable of n hashables, optional
+        Names of the elements; default: the index of a data frame of pandas, else 0, ..., n - 1.
+    method, time_limit
+        As for :func:`graphpart.solve`.
+
+    Returns
+    -------
+    NearDuplicates
+        A result with `representatives`, `kept` and a data frame with the representative of each element.
+
+    Raises
+    ------
+    InvalidProblem
+        If X has not the shape (n, d), or a number is not finite; the message names the row.
+    InvalidOption
+        If the metric is unknown, or the threshold is not positive.
+
+    Notes
+    -----
+    A cluster contains no chain of near pairs whose ends are far apart, unless most of its pairs are near: that is what
+    connected components do. All near pairs of vectors are found in up to 12 dimensions and of up to 20,000 elements; of
+    more, each pair at the threshold with a probability of 0.995, and nearer ones more probably, in O(n d) time for each
+    of some tens of passes if most pairs are several times as far apart as the threshold.
+
+    Examples
+    --------
+    >>> X = [[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [1.0, 0.02]]
+    >>> r = near_duplicates(X, 0.001)
+    >>> r.labels.tolist(), r.kept
+    ([0, 0, 1, 0], [1, 2])
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold < np.inf:
+        raise InvalidOption(f"threshold is {threshold!r}: expected a distance above 0")
+    if nodes is None and hasattr(X, "index") and hasattr(X, "columns"):
+        nodes = X.index.tolist()
+    if metric == "minhash":
+        P = _signatures(X)
+        u, v = _equal_bands(P, 1 - threshold)
+        distance = _differing
+    elif metric in METRICS:
+        P = points(X, metric)
+        u, v, _ = near_pairs(P, float(np.sqrt(2 * threshold)) if metric == "cosine" else threshold)
+
+        def distance(P: Any, u: Ints, v: Ints) -> Floats:
+            return scaled(distances_of(P, u, v), metric)
+
+    else:
+        raise unknown("metric", metric, (*METRICS, "minhash"))
+    n = len(P)
+    names = names_of(nodes, n)
+    costs = distance(P, u, v) - threshold
+    u, v, costs = u[costs <= 0], v[costs <= 0], costs[costs <= 0]
+    a, b = _others(n, u, v)
+    pairs = np.concatenate([u, a]), np.concatenate([v, b])
+    costs = np.concatenate([costs, np.minimum(distance(P, a, b) - threshold, threshold)])
+    problem = SetPartition.of_pairs(names, *pairs, costs, dense=False, missing=threshold)
+    result = run(problem, method, time_limit=time_limit)
+    return extended(NearDuplicates, result, representatives=_medoids(P, result.labels, distance))  # type: ignore[arg-type]
+
+
+def _others(n: int, u: Ints, v: Ints) -> tuple[Ints, Ints]:
+    """The pairs of components of up to `WHOLE` elements that are not among the given ones."""
+    labels = connected(n, u.astype(np.int32), v.astype(np.int32))
+    size = np.bincount(labels, minlength=1)
+    order = np.argsort(labels, kind="stable")
+    order = order[(size[labels[order]] > 2) & (size[labels[order]] <= WHOLE)]
+    last = np.searchsorted(labels[order], labels[order], side="right")
+    count = last - np.arange(len(order)) - 1
+    first = np.repeat(np.arange(len(order)), count)
+    offset = np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)
+    a, b = order[first], order[first + 1 + offset]
+    keys = np.setdiff1d(np.minimum(a, b) * n + np.maximum(a, b), u * n + v)
+    return keys // max(n, 1), keys % max(n, 1)
+
+
+def _medoids(P: Any, labels: NDArray[np.int32], distance: Any) -> Ints:
+    """The element of each cluster with the smallest sum of distances to the others; of large ones, to some others."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    medoids = order[starts]
+    sizes = np.diff(np.append(starts, len(labels)))
+    for k in np.flatnonzero(sizes > 2).tolist():
+        members = order[starts[k] : starts[k] + sizes[k]]
+        others = members[:: -(-len(members) // LARGEST)]
+        u, v = np.repeat(members, len(others)), np.tile(others, len(members))
+        medoids[k] = members[int(distance(P, u, v).reshape(len(members), -1).sum(axis=1).argmin())]
+    return medoids
+
+
+# ----------------------------------------------------------------------------------------------------------- signatures
+
+
+def _signatures(X: Any) -> NDArray[np.uint64]:
+    array = np.asarray(X)
+    if array.ndim != 2 or not array.shape[1] or array.dtype.kind not in "iu":
+        raise InvalidProblem(f"X has shape {array.shape} and dtype {array.dtype}: expected integers, (n, hash values)")
+    return array.astype(np.uint64)
+
+
+def _differing(P: NDArray[np.uint64], u: Ints, v: Ints) -> Floats:
+    """The shares of hash values that differ."""
+    out = np.empty(len(u))
+    step = max(1, (1 << 22) // P.shape[1])
+    for start in range(0, len(u), step):
+        part = slice(start, start + step)
+        out[part] = (P[u[part]] != P[v[part]]).mean(axis=1)
+    return out
+
+
+def _equal_bands(P: NDArray[np.uint64], similarity: float) -> tuple[Ints, Ints]:
+    """Pairs that are equal in one of the bands; as few and wide bands as find nearly all pairs of a similarity."""
+    n, values = P.shape
+    width = 1
+    for wider in range(2, values + 1):
+        if 1 - (1 - max(similarity, 0.0) ** wider) ** (values // wider) >= FOUND:
+            width = wider
+    keys: Ints = np.zeros(0, np.int64)
+    for first in range(0, values - width + 1, width):
+        key = P[:, first].copy()
+        for column in range(first + 1, first + width):
+            key = key * MIX + P[:, column]
+        keys = np.union1d(keys, equal_keys(key))
+    return keys // max(n, 1), keys % max(n, 1)

@@ -1,0 +1,94 @@
+"""Results of this room: partitions with one more table column or two, and what they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.display import frame_of
+from graphpart.result import PartitionResult
+
+__all__ = ["Consensus", "Matches", "NearDuplicates", "extended"]
+
+Kind = TypeVar("Kind", bound=PartitionResult)
+
+
+def extended(kind: type[Kind], result: PartitionResult, **more: Any) -> Kind:
+    """A result of another class, with more fields."""
+    return kind(**{one.name: getattr(result, one.name) for one in fields(result)} | more)
+
+
+@dataclass(frozen=True, repr=False)
+class NearDuplicates(PartitionResult):
+    """A :class:`graphpart.PartitionResult` with a representative of each cluster.
+
+    Attributes
+    ----------
+    representatives : ndarray of int64, shape (k,)
+        The index of the medoid of each cluster: the element with the smallest sum of distances to the others.
+    """
+
+    representatives: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
+
+    @property
+    def kept(self) -> list[Hashable]:
+        """The names of the representatives, in the order of the elements: all elements but their near duplicates."""
+        return [self.nodes[a] for a in np.sort(self.representatives).tolist()]
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A data frame with a row for each element: `element`, `cluster`, its `size` and its `representative`."""
+        names = [self.nodes[a] for a in self.representatives[self.labels].tolist()]
+        return frame_of(_columns(self) | {"representative": names}, library)
+
+
+@dataclass(frozen=True, repr=False)
+class Consensus(PartitionResult):
+    """A :class:`graphpart.PartitionResult` of several labelings, with how far these agree.
+
+    Attributes
+    ----------
+    disagreement : float
+        The sum over labelings, times their weights, of the number of pairs on which the labeling and the result
+        disagree: one has them in one cluster, the other has not. Its lower bound is `disagreement_bound`.
+    disagreement_bound : float
+    stability : ndarray of float64, shape (k,)
+        For each cluster, the mean over its pairs of the share of the labelings, by weight, that have the pair in one
+        cluster; 1 for clusters of one element.
+    agreement : ndarray of float64, shape (n,)
+        For each element, the same mean over its pairs with the other elements of its cluster.
+    """
+
+    disagreement: float = 0.0
+    disagreement_bound: float = 0.0
+    stability: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
+    agreement: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A data frame with a row for each element: `element`, `cluster`, `size`, and its `agreement`."""
+        return frame_of(_columns(self) | {"agreement": self.agreement}, library)
+
+
+@dataclass(frozen=True, repr=False)
+class Matches(PartitionResult):
+    """A :class:`graphpart.PartitionResult` of records, with the scores of the pairs that were compared.
+
+    Attributes
+    ----------
+    scores : Table of Arrow
+        A row for each pair that was compared: `left`, `right`, `match_weight`, the base-2 logarithm of the odds that
+        both are of one entity, `match_probability`, and for each column the level of its comparison.
+    settings : dict
+        What was compared and how, by name.
+    """
+
+    scores: Any = field(default=None, repr=False)
+    settings: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+def _columns(result: PartitionResult) -> dict[str, Sequence[Any]]:
+    _, place, sizes = np.unique(result.labels, return_inverse=True, return_counts=True)
+    return {"element": result.nodes, "cluster": result.labels, "size": sizes[place]}

@@ -1,0 +1,97 @@
+"""The map of clusters: a point for each, as large as it has members, and lines between those that pairs link.
+
+Clusters that lines link are placed near each other: each connected part by springs (Fruchterman & Reingold 1991), and
+the parts in rows, the largest first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.display import number, plural
+from graphpart.display.layout import parts_in_rows
+from graphpart.reporting.charts import COLOURS, Chart, figure, source
+from graphpart.reporting.pair_totals import PairTotals
+from graphpart.reporting.pictures import ATTRACT, REPEL, box_of
+
+__all__ = ["chosen_clusters", "map_chart"]
+
+Integers = NDArray[np.int64]
+CLUSTERS = 400  # on the map
+DOUBTFUL = 150  # of them, those that take part in the most doubtful decisions
+LINES = 1000
+WIDEST = 6.0  # pixels
+
+
+def chosen_clusters(sizes: Integers, doubtful: Integers) -> Integers:
+    """The clusters on the map, in ascending order: the largest, and those of the most doubtful decisions."""
+    if len(sizes) <= CLUSTERS:
+        return np.arange(len(sizes))
+    unsure = np.array(list(dict.fromkeys(doubtful.tolist()))[:DOUBTFUL], np.int64)
+    largest = np.argsort(-sizes, kind="stable")
+    largest = largest[~np.isin(largest, unsure)][: CLUSTERS - len(unsure)]
+    return np.sort(np.concatenate([unsure, largest]))
+
+
+def map_chart(chosen: Integers, shown: Integers, sizes: Integers, totals: PairTotals, remarks: list[str]) -> Chart:
+    """The map.
+
+    Parameters
+    ----------
+    chosen : ndarray of int64, shape (s,)
+        Codes of clusters.
+    shown, sizes : ndarray of int64, shape (k,)
+        The label and the number of members of each cluster.
+    totals : PairTotals
+        With sums between the chosen clusters.
+    remarks : list of str
+    """
+    cost, pairs, attract = totals.between
+    a, b = np.nonzero(np.triu(pairs, 1))
+    if len(a) > LINES:  # those that some pair would join first
+        kept = np.sort(np.lexsort((-np.abs(cost[a, b]), -attract[a, b]))[:LINES])
+        a, b = a[kept], b[kept]
+    radius = np.maximum(np.sqrt(sizes[chosen] / sizes.max()), 0.06)
+    x, y = parts_in_rows(radius, a, b)
+    left, right, top, bottom = box_of(x, y, float(radius.max(initial=0.0)))
+    aspect = min(2.4, max(1.7, (right - left) / (bottom - top)))
+    wide, high = max(right - left, aspect * (bottom - top)), max(bottom - top, (right - left) / aspect)
+    middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
+    drawn = figure(
+        (middle_x - wide / 2, middle_x + wide / 2),
+        (middle_y + high / 2, middle_y - high / 2),
+        aspect=aspect,
+        axes=False,
+    )
+    between = cost[a, b]
+    largest = float(np.abs(between).max(initial=0.0)) or 1.0
+    lines = source(
+        "lines", x0=x[a], y0=y[a], x1=x[b], y1=y[b], u=a.astype(np.int32), v=b.astype(np.int32), cost=between,
+        pairs=pairs[a, b].astype(np.int32), attract=attract[a, b].astype(np.int32),
+        width=np.maximum(1.0, WIDEST * np.sqrt(np.abs(between) / largest)),
+        colour=[ATTRACT if some else REPEL for some in attract[a, b].tolist()],
+    )  # fmt: skip
+    drawn.segment(
+        "x0", "y0", "x1", "y1", source=lines, color="colour", line_width="width", line_alpha=0.45, name="lines"
+    )
+    labels = shown[chosen]
+    points = source(
+        "clusters", x=x, y=y, radius=radius, label=labels.astype(np.int32), size=sizes[chosen].astype(np.int32),
+        colour=[COLOURS[k % len(COLOURS)] for k in labels.tolist()],
+    )  # fmt: skip
+    drawn.circle("x", "y", radius="radius", source=points, color="colour", line_width=0, alpha=0.9, name="clusters")
+    ring = source("ring", x=[], y=[])
+    drawn.scatter("x", "y", source=ring, size=24, fill_color=None, line_color="#e0007a", line_width=3, name="ring")
+    some = ""
+    if len(chosen) < len(sizes):
+        inside = int(sizes[chosen].sum())
+        some = f" These are {number(len(chosen))} of {plural(len(sizes), 'cluster')}, with {plural(inside, 'element')}."
+        remarks.append(
+            f"The map has {number(len(chosen))} of {plural(len(sizes), 'cluster')}: the largest and the least sure."
+        )
+    caption = (
+        "Each point is a cluster, as large as it has members; press it to see its elements. Lines are sums of the "
+        f"costs of the pairs between two clusters: blue if some of these pairs attract, red if all repel.{some}"
+    )
+    return Chart("map", "Map of clusters", caption, drawn, {"kind": "map"}, wide=True)

@@ -1,0 +1,154 @@
+"""The tables of what is doubtful in a partition: decisions in words, and elements."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from graphpart.display import number, plural
+from graphpart.errors import InvalidOption
+from graphpart.partition.confidence.doubts import Doubts
+from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.frames import table_of
+from graphpart.reporting.page import Table, column
+from graphpart.reporting.payload import short
+
+__all__ = ["PairRows", "decisions_table", "elements_table"]
+
+LEAST_SURE = 200  # rows of each table
+COLUMNS = 6  # of a frame of pairs that are shown
+WATERFALL = ("bf_", "mw_", "bits_")  # beginnings of names of columns: Bayes factors; weights in bits
+
+
+class PairRows:
+    """The columns of a frame of pairs, found by the two elements of a row.
+
+    Parameters
+    ----------
+    frame : data frame
+        With a row for each pair.
+    origin : Origin or None
+        Names the columns of the two elements.
+    """
+
+    def __init__(self, frame: Any, origin: Any) -> None:
+        if origin is None or origin.left is None:
+            raise InvalidOption(
+                "pairs is given, but the problem is not made from a frame: expected one from SetPartition.from_frame"
+            )
+        self._frame = frame
+        columns = table_of(frame).columns
+        for name in (origin.left, origin.right):
+            if name not in columns:
+                raise InvalidOption(f"pairs has no column {name!r}: expected the frame that the problem is made from")
+        others = [c for c in columns if c not in (origin.left, origin.right, origin.column)]
+        self.waterfall = [c for c in others if str(c).startswith(WATERFALL)]
+        self.columns = [c for c in others if c not in self.waterfall][:COLUMNS]
+        left, right = (np.asarray(frame[name]).tolist() for name in (origin.left, origin.right))
+        self._row: dict[tuple[Hashable, Hashable], int] = {}
+        for k, (a, b) in enumerate(zip(left, right, strict=True)):
+            self._row.setdefault((a, b), k)
+            self._row.setdefault((b, a), k)
+
+    def values(self, name: Any, pairs: list[tuple[Hashable, Hashable]]) -> list[Any]:
+        """The values of a column in the rows of these pairs; None where there is no row."""
+        values = np.asarray(self._frame[name])
+        found = [self._row.get(pair) for pair in pairs]
+        return [None if k is None else values[k] for k in found]
+
+    def bits(self, pairs: list[tuple[Hashable, Hashable]]) -> list[list[tuple[str, float]]]:
+        """For each pair what each comparison adds to the evidence, in bits."""
+        found: list[list[tuple[str, float]]] = [[] for _ in pairs]
+        for name in self.waterfall:
+            text = str(name)
+            factor = text.startswith("bf_")
+            for k, value in enumerate(self.values(name, pairs)):
+                if value is not None and np.isfinite(value) and (value > 0 or not factor):
+                    found[k].append((text.partition("_")[2], float(np.log2(value) if factor else value)))
+        return found
+
+
+def decisions_table(p: SetPartition, doubts: Doubts, rows: PairRows | None) -> Table:
+    """The decisions, in words, with the pair that speaks most for each change."""
+    head = doubts.decisions.head(LEAST_SURE)
+    index = (lambda name: int(name)) if isinstance(p.nodes, range) else p.index
+    left, right = ([index(name) for name in head[side].tolist()] for side in ("left", "right"))
+    clusters = list(zip(head["cluster"].tolist(), head["other"].tolist(), strict=True))
+    pairs = list(zip(head["left"].tolist(), head["right"].tolist(), strict=True))
+    kinds = zip(head["change"].tolist(), head["scope"].tolist(), strict=True)
+    texts = [_words(*kind, *both, *pair) for kind, both, pair in zip(kinds, clusters, pairs, strict=True)]
+    targets = [[[k for k in both if k >= 0], [i, j]] for both, i, j in zip(clusters, left, right, strict=True)]
+    shown = [
+        column("change", head["change"].tolist(), "text"),
+        column("what would change", texts, "change") | {"targets": targets},
+        column("it would cost", head["doubt"].tolist()),
+    ]
+    if "chance" in head:
+        shown.append(column("chance", [f"{100 * float(x):.2g}%" for x in head["chance"]], "text"))
+    shown += [column("most for it: element", left, "element"), column("and", right, "element")]
+    if "score" in head:
+        shown.append(column("score", [float(f"{x:.6g}") for x in head["score"]]))
+    else:
+        shown.append(column("cost of the pair", head["cost"].tolist()))
+    if rows is not None:
+        shown += [_plain(str(name), rows.values(name, pairs)) for name in rows.columns]
+        if rows.waterfall:
+            shown[1]["bits"] = rows.bits(pairs)
+    shown += [column("pairs", head["pairs"].tolist()), column("method", head["method"].tolist(), "text")]
+    chance = (
+        " The chance is that of the change, if it is this or that: each bit of cost halves the odds."
+        if "chance" in head
+        else ""
+    )
+    gain = (
+        f" A change lowers the cost by {number(float(f'{doubts.gain:.6g}'))}: solve again from here."
+        if doubts.gain > 0
+        else ""
+    )
+    caption = (
+        f"The {plural(head.rows, 'decision')} that would cost least otherwise, of {number(doubts.decisions.rows)}, "
+        f"with the pair that speaks most for the change. Press one to draw its clusters.{chance} Exact costs are the "
+        f"least possible; with more search, those by local search may turn out lower.{gain}"
+    )
+    return Table("decisions", "Decisions", caption, shown)
+
+
+def _words(change: str, scope: str, own: int, other: int, left: Hashable, right: Hashable) -> str:
+    """A change in words."""
+    a, b = short(left)[:40], short(right)[:40]
+    if scope == "pair":
+        return f"{a} and {b} {'together' if change == 'join' else 'apart'}"
+    if scope == "element":
+        ways = {"split": f"{a} leaves cluster {own}", "join": f"{a} joins cluster {other}"}
+        return ways.get(change, f"{a} moves from cluster {own} to {other}")
+    return f"clusters {own} and {other} joined" if change == "join" else f"cluster {own} split, {a} from {b}"
+
+
+def _plain(name: str, values: list[Any]) -> dict[str, Any]:
+    """A column of numbers, or of text."""
+    numbers = [value for value in values if value is not None]
+    if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in numbers):
+        return column(name, [np.nan if value is None else float(f"{value:.6g}") for value in values])
+    return column(name, ["" if value is None else short(value)[:60] for value in values], "text")
+
+
+def elements_table(p: SetPartition, doubts: Doubts) -> Table:
+    """The elements that are least sure."""
+    index = (lambda name: int(name)) if isinstance(p.nodes, range) else p.index
+    elements = doubts.elements.head(LEAST_SURE)
+    moves = ["on its own" if to == -1 else f"to {to}" for to in elements["to"].tolist()]
+    moves = ["" if d == np.inf else move for d, move in zip(elements["doubt"], moves, strict=True)]
+    return Table(
+        "elements",
+        "Elements",
+        f"What it would cost to move each of them, all others staying: the {len(moves)} least sure of "
+        f"{plural(doubts.elements.rows, 'element')}.",
+        [
+            column("element", [index(name) for name in elements["element"].tolist()], "element"),
+            column("cluster", elements["cluster"].tolist(), "cluster"),
+            column("cheapest move", moves, "text"),
+            column("it would cost", elements["doubt"].tolist()),
+        ],
+    )

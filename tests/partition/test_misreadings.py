@@ -1,0 +1,78 @@
+"""Data that is valid, but says probably something else than was meant: pairs listed twice, kinds of names, signs."""
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+
+ROWS = {"a": ["x", "y", "x"], "b": ["y", "x", "z"], "s": [0.75, 0.25, 0.5]}
+
+
+class TestDuplicates:
+    def test_the_first_repetition_is_named(self):
+        message = (
+            r"1 rows repeat a pair: row 1 lists 'y' and 'x' as row 0 does, the other way round, with 0.25 and 0.75; "
+            r'their costs are added up.*duplicates="mean"'
+        )
+        with pytest.warns(gp.GraphPartWarning, match=message):
+            gp.SetPartition.from_frame(ROWS, "a", "b", weight="s")
+        with pytest.raises(gp.InvalidProblem, match=r"row 1 lists 'y' and 'x' as row 0 does.*expected each pair once"):
+            gp.SetPartition.from_frame(ROWS, "a", "b", weight="s", duplicates="error")
+        with pytest.raises(gp.InvalidOption, match=r"duplicates is 'men': expected one of .*did you mean 'mean'"):
+            gp.SetPartition.from_frame(ROWS, "a", "b", weight="s", duplicates="men")
+
+    @pytest.mark.parametrize(("how", "cost"), [("sum", -1.0), ("mean", -0.5), ("max", -0.75)])
+    def test_choices(self, how, cost):
+        p = gp.SetPartition.from_frame(ROWS, "a", "b", weight="s", duplicates=how)
+        assert p.evaluate([{"x", "y"}, {"z"}]) == cost
+
+    def test_random_rows_against_a_dictionary(self):
+        for seed in range(30):
+            rng = np.random.default_rng(seed)
+            m = int(rng.integers(1, 40))
+            u = rng.integers(0, 6, m)
+            v = (u + rng.integers(1, 6, m)) % 6
+            frame = {"a": u, "b": v, "p": rng.integers(1, 8, m) / 8}
+            groups = {}
+            for a, b, x in zip(u.tolist(), v.tolist(), frame["p"].tolist(), strict=True):
+                groups.setdefault(frozenset((a, b)), []).append(x)
+            for how, one in (("mean", np.mean), ("max", max)):
+                p = gp.SetPartition.from_frame(frame, "a", "b", similarity="p", threshold=0.0, duplicates=how)
+                names = list(p.nodes)
+                found = {frozenset((names[a], names[b])): -c for a, b, c in zip(*p.listed(), strict=True)}
+                assert found == pytest.approx({pair: one(x) for pair, x in groups.items()}), f"seed {seed}, {how}"
+
+    @pytest.mark.filterwarnings("error")
+    def test_each_pair_once_is_no_reason_for_a_warning(self):
+        gp.SetPartition.from_frame({"a": [1, 1, 2], "b": [2, 3, 3], "s": [1.0, 2.0, -3.0]}, "a", "b", cost="s")
+
+
+def test_numbers_on_the_left_and_text_on_the_right():
+    rows = {"a": [1, 2], "b": ["2", "1"], "s": [0.5, 0.7]}
+    with pytest.warns(gp.GraphPartWarning, match="both the number 1 and the text '1', which are two elements"):
+        gp.SetPartition.from_frame(rows, "a", "b", weight="s", duplicates="sum")
+
+
+class TestSigns:
+    def network(self, seed, sign, clusters=3, wrong=0.05):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(0, clusters, 60)
+        u, v = np.triu_indices(60, 1)
+        kept = rng.random(len(u)) < 0.4
+        u, v = u[kept], v[kept]
+        friends = (labels[u] == labels[v]) ^ (rng.random(len(u)) < wrong)
+        return gp.SetPartition.from_pairs(60, (u, v), sign * np.where(friends, -1.0, 1.0), dense=bool(seed % 2))
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_friends_that_repel(self, seed):
+        with pytest.warns(gp.GraphPartWarning, match="as if all signs were turned"):
+            gp.solve(self.network(seed, -1), "greedy-joining")
+
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize("seed", range(4))
+    def test_what_is_no_reason_for_a_warning(self, seed):
+        gp.solve(self.network(seed, 1), "greedy-joining")
+        gp.solve(self.network(seed, 1, wrong=0.5), "greedy-joining")  # signs by chance
+        gp.solve(self.network(seed, 1, clusters=1), "greedy-joining")
+        costs = np.random.default_rng(seed).normal(size=(40, 40))
+        gp.solve(gp.SetPartition.from_matrix(costs + costs.T), "greedy-joining")

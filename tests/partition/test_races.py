@@ -1,0 +1,146 @@
+"""Races of components: what their bounds and proofs are worth together, and what stopped steps do not prove."""
+
+import math
+from fractions import Fraction
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.partition import default, proving
+from graphpart.partition.anytime_search.parameters import SearchParameters
+from graphpart.partition.anytime_search.searcher import Searcher
+from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut, Rest, Smaller, _start_of
+from graphpart.partition.problem import canonical
+from graphpart.partition.races import Races
+from graphpart.partition.reduction.persistency import reduced
+from graphpart.stopping import Stopping
+
+RACES = import_module("graphpart.partition.races")
+BRUTE_FORCE = import_module("graphpart.partition.enumeration.brute_force")
+PORTFOLIO = import_module("graphpart.partition.anytime_search.portfolio")
+SEARCHER = import_module("graphpart.partition.anytime_search.searcher")
+
+
+def noisy(n, seed, subsets=3):
+    """A planted problem whose costs have no common step."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, subsets, n)
+    C = np.triu(np.where(labels[:, None] == labels, -1.0, 1.0) + rng.normal(0, 0.7, (n, n)), 1)
+    return C + C.T
+
+
+def apart(*matrices):
+    """A problem with one component for each matrix."""
+    n = sum(map(len, matrices))
+    C, at = np.zeros((n, n)), 0
+    for one in matrices:
+        C[at : at + len(one), at : at + len(one)] = one
+        at += len(one)
+    return gp.SetPartition.from_matrix(C, dense=False)
+
+
+def stopped_enumeration(p, stopping):
+    """Stands for an enumeration that its own limit ends."""
+    stopping.stop(gp.Status.TIME_LIMIT)
+    return np.arange(p.n, dtype=np.int32)
+
+
+def test_what_a_proven_part_may_miss_is_subtracted_from_the_bound_of_all():
+    p = apart(noisy(32, 1), noisy(36, 2))
+    races = Races(p, np.arange(p.n, dtype=np.int32), False, 0.0, Stopping(), default.PARAMETERS)
+    one, other = races._parts
+    races._solve(one, None)
+    assert one.race.proven and one.prover.allowance > 0 and other.race is None
+    least = gp.partition.exact(one.problem).cost
+    assert one.bound <= one.race.cost - one.prover.allowance <= least
+    assert races.bound <= one.race.cost - one.prover.allowance + other.bound
+
+
+def test_what_is_left_may_miss_its_allowance_too():
+    rest = Rest(None, None, None, None, None)
+    rest._search = SimpleNamespace(bound=-5.0, allowance=0.5)
+    assert rest.bound == -5.5
+
+
+def test_an_enumeration_that_was_stopped_is_no_proof(monkeypatch):
+    p = gp.SetPartition.from_matrix(noisy(9, 3))
+    for module in (RACES, BRUTE_FORCE, PORTFOLIO):
+        monkeypatch.setattr(module, "enumerated", stopped_enumeration)
+    r = gp.partition.brute_force(p)
+    assert r.status == gp.Status.TIME_LIMIT and r.lower_bound < r.cost == 0.0
+    start = np.arange(p.n, dtype=np.int32)
+    races = Races(p, start, True, 0.0, Stopping(), default.PARAMETERS)
+    (part,) = races._parts
+    races._solve(part, None)
+    assert not part.enumerated and not races.proven and races.bound < races.cost
+    search = PORTFOLIO.Portfolio(p, start, 0.0, 0, 1, Stopping(), SearchParameters())
+    assert search.run(patience=1, improved=True) is gp.Status.FEASIBLE
+
+
+def test_the_search_begins_with_labels_that_obey_known_cuts(monkeypatch):
+    C = noisy(40, 4)
+    p, known = gp.SetPartition.from_matrix(C), C.copy()
+    joined, obeying = np.zeros(p.n, np.int32), np.arange(p.n, dtype=np.int32)
+    known[0, 1] = known[1, 0] = math.inf
+    left = Smaller(gp.SetPartition.from_matrix(known), 0.0, obeying, lambda labels: labels)
+    starts, taken = [], []
+
+    class Portfolio(SEARCHER.Portfolio):
+        def __init__(self, q, labels, *more):
+            starts.append(q.evaluate_labels(labels))
+            super().__init__(q, labels, *more)
+
+        def take(self, labels):
+            taken.append(self.p.evaluate_labels(labels))
+            super().take(labels)
+
+    monkeypatch.setattr(SEARCHER, "Portfolio", Portfolio)
+    searcher = Searcher(p, joined, True, 0, 1, lambda: left)
+    searcher.run(Stopping(max_iterations=1), None)
+    searcher.offer(joined, p.evaluate_labels(joined))
+    searcher.offer(obeying, 0.0)
+    assert starts == [0.0] and taken == [0.0]
+    assert math.isfinite(left.problem.evaluate_labels(searcher._portfolio.labels))
+
+
+def test_branch_and_cut_begins_with_labels_that_obey_required_cuts():
+    C = noisy(20, 5)
+    C[0, 1] = C[1, 0] = math.inf
+    p = gp.SetPartition.from_matrix(C)
+    small = reduced(p, Stopping())
+    joined = np.zeros(p.n, np.int32)
+    start = _start_of(small.problem, joined, small, p.evaluate_labels(joined), Stopping())
+    assert math.isfinite(small.problem.evaluate_labels(start))
+    prover = BranchAndCut(p, joined, improved=True)
+    prover.run(Stopping(), None)
+    assert prover.cost == pytest.approx(gp.partition.exact(p).cost)
+
+
+@pytest.mark.parametrize("method", [default.auto, proving.exact])
+def test_the_constant_and_the_bound_add_up_to_no_more_than_in_exact_arithmetic(method, monkeypatch):
+    """Required joins cost a sum of many numbers, which rounding may have made larger."""
+    monkeypatch.setattr(Races, "proven", False)
+    monkeypatch.setattr(Races, "run", lambda *_: None)
+    monkeypatch.setattr(Races, "report", lambda _: "")
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        C = np.triu(rng.random((8, 8)) - 0.3, 1)
+        C[:4, 4:] = C[4:, :4] = 0.0
+        p = gp.SetPartition.from_matrix(C + C.T, must_join=[(0, 1), (1, 2), (2, 3)])
+        least = -10 - rng.random()
+        monkeypatch.setattr(Races, "bound", least)
+        constant = sum(Fraction(C[i, j]) for j in range(4) for i in range(j))
+        lower = method(p).lower_bound
+        assert Fraction(lower) <= constant + Fraction(least), seed
+        assert lower == pytest.approx(float(constant) + least)
+
+
+def test_labels_of_parts_become_labels_of_the_whole():
+    p = apart(noisy(12, 6), noisy(31, 7))
+    races = Races(p, np.zeros(p.n, np.int32), False, 0.0, Stopping(), default.PARAMETERS)
+    races.run(None)
+    assert races.cost == pytest.approx(p.evaluate_labels(races.labels))
+    assert races.labels.tolist() == canonical(races.labels).tolist() and races.proven

@@ -1,0 +1,124 @@
+"""Folders of instances: solved, resumed, by several processes, interrupted; from Python and from the shell."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.cli import main
+from graphpart.generate import planted_partition
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "in"
+    made.mkdir()
+    for k in range(3):
+        gp.write(planted_partition(12, 3, 1.0, seed=k).problem, made / f"p{k}.json")
+    (made / "broken.csv").write_text("no header\n")
+    return made
+
+
+def statuses(solved):
+    return {os.path.basename(one.path): (one.record["status"], one.skipped) for one in solved}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_folder_is_solved_and_resumed(folder, tmp_path, jobs):
+    out = tmp_path / "out"
+    first = list(gp.solve_files(folder, output=out, jobs=jobs))
+    assert statuses(first) == {"broken.csv": ("broken", False)} | {f"p{k}.json": ("optimal", False) for k in range(3)}
+    for solved in first:
+        if solved.result is None:
+            assert isinstance(solved.error, gp.GraphPartError) and "broken.csv:1: " in solved.record["message"]
+        else:
+            problem = gp.read(solved.path)
+            labels = gp.read_labels(out / (os.path.basename(solved.path) + ".labels"), problem)
+            assert problem.evaluate(labels) == solved.record["cost"] == gp.solve(problem).cost
+    names = sorted(os.listdir(out))
+    assert names == ["p0.json.labels", "p1.json.labels", "p2.json.labels", "results.jsonl"]
+    # proven ones are skipped, whatever the options; what has changed or lost its labels is not
+    gp.write(planted_partition(13, 3, 1.0, seed=9).problem, folder / "p1.json")
+    os.remove(out / "p2.json.labels")
+    with open(out / "results.jsonl", "ab") as stream:
+        stream.write(b'{"digest": "a line that was cut')
+    again = list(gp.solve_files(folder, output=out, jobs=jobs, time_limit=3))
+    assert statuses(again) == {
+        "broken.csv": ("broken", False), "p0.json": ("optimal", True), "p1.json": ("optimal", False),
+        "p2.json": ("optimal", False),
+    }  # fmt: skip
+    costs = {one.path: one.record["cost"] for one in first}
+    assert again[1].record["cost"] == costs[again[1].path] and again[1].record["file"] == again[1].path
+    assert not any(one.skipped for one in gp.solve_files(folder, output=out, resume=False))
+
+
+def test_what_is_not_proven_is_solved_again_with_other_options(folder, tmp_path):
+    out = tmp_path / "out"
+    files = sorted(folder.glob("p*.json"))
+    assert not any(one.skipped for one in gp.solve_files(files, "greedy-joining", output=out))
+    assert all(one.skipped for one in gp.solve_files(files, "greedy-joining", output=out))
+    assert not any(one.skipped for one in gp.solve_files(files, "greedy-moving", output=out))
+
+
+def test_wrong_calls(folder, tmp_path):
+    with pytest.raises(gp.InvalidOption, match="jobs is 0"):
+        gp.solve_files(folder, jobs=0)
+    with pytest.raises(gp.InvalidOption, match="no instances there"):
+        gp.solve_files(tmp_path)
+    with pytest.raises(gp.InvalidOption, match="two files have the same name"):
+        list(gp.solve_files([folder / "p0.json", folder / "p0.json"], output=tmp_path / "out"))
+    with pytest.raises(gp.InvalidOption, match="takes no nonsense"):
+        list(gp.solve_files(folder, nonsense=1))
+
+
+def test_the_command_line_does_the_same(folder, tmp_path, capsys):
+    out, table = tmp_path / "out", tmp_path / "table.csv"
+    assert main(["solve", str(folder), "-o", str(out) + os.sep, "--csv", str(table)]) == 1
+    printed = capsys.readouterr()
+    assert "broken.csv:1: " in printed.err and re.search(r"broken.csv .* broken", printed.out)
+    with open(table, newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["status"] for row in rows] == ["broken", "optimal", "optimal", "optimal"]
+    costs = [float(row["cost"]) for row in rows[1:]]
+    assert np.allclose(costs, [gp.solve(gp.read(folder / f"p{k}.json")).cost for k in range(3)])
+    assert main(["solve", str(folder), "-o", str(out), "--csv", str(table), "--json"]) == 1
+    printed = capsys.readouterr()
+    assert "3 files have results" in printed.err
+    records = [json.loads(line) for line in printed.out.splitlines()]
+    assert [record["cost"] for record in records] == costs
+    assert main(["solve", str(folder), "-o", str(out), "--no-resume", "--jobs", "2"]) == 1
+    assert "skipped" not in capsys.readouterr().err
+    assert main(["solve", str(folder / "p0.json"), "--resume"]) == 2
+    assert "--resume is without -o FOLDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("number", "jobs"), [(signal.SIGTERM, 1), (signal.SIGTERM, 2), (signal.SIGINT, 2)])
+def test_an_end_keeps_the_best_and_whole_files_only(tmp_path, number, jobs):
+    folder, out, marks = (tmp_path / name for name in ("in", "out", "marks"))
+    folder.mkdir()
+    for k in range(3):
+        gp.write(planted_partition(300, 20, 3.0, seed=k).problem, folder / f"p{k}.npz")
+    argv = [sys.executable, "-m", "graphpart", "solve", folder, "-o", out, "--jobs", jobs, "--checkpoint", marks]
+    argv += ["--method", "search", "--seed", 1, "--time-limit", 300]
+    process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 120
+    while not marks.exists() or len([name for name in os.listdir(marks) if name.endswith(".labels")]) < jobs:
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    printed, said = process.communicate(timeout=100)
+    assert process.returncode == 130 and "Traceback" not in said and "not begun" in said, said
+    made = sorted(name for name in os.listdir(out) if name.endswith(".labels"))
+    assert made == [f"p{k}.npz.labels" for k in range(jobs)] and printed.count("interrupted") == jobs
+    assert not any(name.endswith(".tmp") for name in (*os.listdir(out), *os.listdir(marks)))
+    for name in made:
+        problem = gp.read(folder / name.removesuffix(".labels"))
+        assert problem.evaluate(gp.read_labels(out / name, problem)) < 0

@@ -1,0 +1,82 @@
+"""The API pages of the site: what is public is listed, and is found in the inventory of the built site.
+
+The second needs the site: GRAPHPART_SITE=FOLDER, which .ci/run sets after it has built it.
+"""
+
+import importlib
+import inspect
+import os
+import re
+import zlib
+from pathlib import Path
+
+import pytest
+
+API = Path(__file__).resolve().parents[1] / "docs" / "reference" / "api"
+ROOMS = ("", "partition", "crf", "learn", "estimators", "metrics", "plotting", "distributed", "images", "records")
+
+
+def listed():
+    """The names that the pages list, by module."""
+    found = {}
+    for page in API.glob("*.rst"):
+        module = None
+        for line in page.read_text("utf-8").splitlines():
+            if given := re.match(r"\.\. currentmodule:: ([\w.]+)", line):
+                module = given[1]
+            elif (given := re.match(r"   (\w[\w.]*)$", line)) and module:
+                found.setdefault(module, set()).add(given[1])
+    return found
+
+
+def public():
+    """Public functions and classes, each with all the names that it has."""
+    found = {}
+    for room in ROOMS:
+        name = f"graphpart.{room}".rstrip(".")
+        try:
+            module = importlib.import_module(name)
+        except ImportError:  # a part that is not there, or needs what is not installed
+            continue
+        for member in module.__all__:
+            value = getattr(module, member)
+            if callable(value) and not inspect.ismodule(value):
+                found.setdefault(id(value), (value, []))[1].append((name, member))
+    return list(found.values())
+
+
+def members(value):
+    """The public members of a class that have docstrings and come from this package."""
+    for name, member in inspect.getmembers(value):
+        found = getattr(member, "fget", None) or getattr(member, "__func__", None) or member
+        is_member = inspect.isfunction(found) or isinstance(member, property) or inspect.ismethod(member)
+        if name.startswith("_") or not is_member or not inspect.getdoc(member):
+            continue
+        if (getattr(found, "__module__", "") or "").startswith("graphpart"):
+            yield name
+
+
+def test_all_that_is_public_is_on_a_page():
+    pages = listed()
+    missing = [names for _, names in public() if not any(name in pages.get(module, ()) for module, name in names)]
+    assert missing == []
+
+
+def test_the_inventory_has_the_public_names():
+    site = os.environ.get("GRAPHPART_SITE")
+    if not site:
+        pytest.skip("the site is not built here: GRAPHPART_SITE")
+    head, _, packed = (Path(site) / "objects.inv").read_bytes().partition(b"using zlib.\n")
+    assert b"Sphinx inventory version 2" in head
+    inventory = {line.split(" ")[0] for line in zlib.decompress(packed).decode().splitlines()}
+    missing, seen = [], set()
+    for value, names in public():
+        wanted = set()
+        if inspect.isclass(value) and not issubclass(value, Exception):
+            wanted = {f".{member}" for member in members(value)}
+        ways = [{f"{module}.{name}{member}" for member in {"", *wanted}} for module, name in names]
+        least = min((way - inventory for way in ways), key=len)
+        missing += sorted(least)
+        seen |= set.union(*ways)
+    assert {"graphpart.SetPartition.from_frame", "graphpart.PartitionResult.plot"} <= seen & inventory
+    assert missing == []
