@@ -22,14 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "check_picture",
-    "picture",
     "plot_changes",
     "plot_factor_graph",
     "plot_history",
     "plot_partition",
     "plot_segments",
-    "save_history",
 ]
 
 KINDS = ("auto", "graph", "map", "image", "matrix")

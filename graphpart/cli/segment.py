@@ -70,7 +70,12 @@ def run(args: argparse.Namespace) -> int:
         if mask is not None and not (is_zarr(mask) or mask.endswith(".npy")):
             mask = read_array(mask) > 0
         s = segment_blocks(source, mask=mask, output=args.output, **options, **given)
-        facts = {"regions": s.n_regions, "segments": s.n_segments, "cost": s.cost, "lower_bound": s.lower_bound}
+        facts: dict[str, Any] = {
+            "regions": s.n_regions,
+            "segments": s.n_segments,
+            "cost": s.cost,
+            "lower_bound": s.lower_bound,
+        }
         facts |= {"seconds": s.seconds}
     else:
         from graphpart.images import segment

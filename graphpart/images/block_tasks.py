@@ -7,6 +7,7 @@ Each writes arrays into the work folder, or a block of the output, and returns a
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,8 @@ def flood(folder: Folder, stage: str, number: int, volume: Volume, mask: Any, bo
 
 def _pieces(regions: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
     """Regions 1, 2, ... of a block: each connected piece of a region is one."""
-    from skimage.measure import label
-
-    pieces: NDArray[np.int32] = label(regions, background=0, connectivity=1).astype(np.int32)
+    measure = import_module("skimage.measure")
+    pieces: NDArray[np.int32] = measure.label(regions, background=0, connectivity=1).astype(np.int32)
     return pieces, int(pieces.max(initial=0))
 
 

@@ -46,6 +46,8 @@ def regions_of(regions: Any, name: str = "regions") -> tuple[Regions, NDArray[An
         raise InvalidProblem(f"{name} is {array[at]} at {place(at)}: expected numbers from 1, and 0 for no region")
     largest = int(array.max())
     if largest <= min(LARGEST, SPARSE * array.size + 1000):
+        if array.dtype == np.uint32:
+            array = array.view(np.int32)  # no copy
         return np.ascontiguousarray(array, np.int32), np.arange(largest + 1, dtype=np.int64)
     labels, inverse = np.unique(array, return_inverse=True)
     if labels[0] != 0:
@@ -158,7 +160,7 @@ def spacing_of(spacing: Any, axes: int) -> tuple[float, ...]:
 
 def check_threshold(threshold: Any) -> None:
     """Raise InvalidOption if a threshold is no probability between 0 and 1."""
-    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < threshold < 1:
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) < 1:
         raise InvalidOption(f"threshold is {threshold!r}: expected a probability between 0 and 1")
 
 

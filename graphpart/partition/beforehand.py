@@ -23,6 +23,7 @@ from graphpart.partition.certificates.certificate import proven_bound
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.explicit import explicit
+from graphpart.partition.problem.labels import agreement
 from graphpart.partition.reduction.persistency import reduced
 from graphpart.stopping import Stopping
 
@@ -57,6 +58,7 @@ class Beforehand:
     """
 
     def __init__(self, p: SetPartition, stopping: Stopping) -> None:
+        self._apart = p._implicit is not None  # so that pairs between components are not listed
         self._contraction = Contraction(p)
         self.problem, self.bound = self._contraction.problem, -math.inf
         self.assigned: Assignment | None = None
@@ -79,7 +81,7 @@ class Beforehand:
         self.problem = self._contraction.problem
         found = explicit(self.problem)
         if found is not None:
-            self.problem, self.assigned = found, None
+            self.problem, self.assigned, self._apart = found, None, True
         elif self.assigned is not None:
             self.assigned = assign(self.problem, stopping)
 
@@ -97,8 +99,13 @@ class Beforehand:
         return proven_bound(q, *stars.found())
 
     def project(self, labels: Labels) -> Labels:
-        """Canonical labels of `problem` from labels of all elements; all alone if those cannot be."""
+        """Canonical labels of `problem` from labels of all elements; all alone if those cannot be.
+
+        No subset has elements of two components, where pairs between components are not listed.
+        """
         found = self._contraction.project(labels)
+        if self._apart:
+            found = agreement(found, self.problem.components())
         if np.isfinite(self.problem.evaluate_labels(found)):
             return found
         return np.arange(self.problem.n, dtype=np.int32)

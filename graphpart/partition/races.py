@@ -41,6 +41,7 @@ from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
 from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.partition.problem.explicit import ELEMENTS, PAIRS, listed_within
+from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
 __all__ = ["Races", "RacesParameters"]
@@ -132,6 +133,8 @@ class Races:
         self.p, self.improved, self.constant, self.stopping = p, improved, constant, stopping
         self.parameters, self.seed, self.threads = parameters, seed, threads or processors()
         self.checkpoint, self.save = checkpoint, save
+        self._component = p.components()
+        labels = agreement(labels, self._component)  # no optimum joins components, and parts know their own costs only
         self.cost = p.evaluate_labels(labels)
         self._labels = labels.astype(np.int64)
         self._slack: float | None = None  # what rounding may have added to a sum of bounds
@@ -143,7 +146,6 @@ class Races:
             self._labels = canonical(self._labels).astype(np.int64)
             self.cost = p.evaluate_labels(self.labels)
             self._closed = assigned.cost - assigned.allowance
-        self._component = p.components()
         self._parts = sorted(self._open_parts(), key=lambda part: part.problem.n)
         self._tell()
 

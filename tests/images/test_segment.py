@@ -56,8 +56,8 @@ def test_mask_and_spacing(volume):
     assert np.array_equal(gp.images.segment(boundary, regions=regions).labels > 0, mask)
 
 
-def test_affinities_at_long_offsets_that_know_only_both_ends(volume):
-    boundary, truth = volume
+def test_affinities_at_long_offsets_that_know_only_both_ends():
+    boundary, truth = gp.images.cells((20, 48, 56), noise=0.0)
     offsets = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 6, 0), (0, 0, 6)]
     A = np.stack([1 - (boundary + np.roll(boundary, [-x for x in o], (0, 1, 2))) / 2 for o in offsets])
     s = gp.images.segment(affinities=A, offsets=offsets)
@@ -69,7 +69,7 @@ def test_affinities_at_long_offsets_that_know_only_both_ends(volume):
         q = gp.SetPartition.from_affinities(A, offsets, clip=0.001)
     by = [gp.partition.greedy_joining(x).labels for x in (p, q)]
     assert gp.metrics.adjusted_rand_index(truth.ravel(), by[0]) < 0.3
-    assert gp.metrics.adjusted_rand_index(truth.ravel(), by[1]) > 0.3
+    assert gp.metrics.adjusted_rand_index(truth.ravel(), by[1]) > 0.7
 
 
 def test_a_photograph():

@@ -301,3 +301,47 @@ def test_frozen_clusters_with_a_clash_are_named():
     with pytest.raises(gp.InvalidPartition, match="'a' and 'c' must be cut but are in one frozen cluster"):
         gp.partition.extend(p, {"a": 0, "c": 0})
     assert len(gp.partition.extend(p, {"a": 0, "b": 0, "c": 0}, freeze=False).partition) == 2
+
+
+# --------------------------------------------------------------------------------- pairs of components are not listed
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "ilp"])
+def test_required_cuts_do_not_connect_components(method):
+    """Pairs between components of attracting pairs are not listed, so nothing may be proven for their union."""
+    pairs = [(0, 3), (1, 4), (1, 5), (2, 3), (4, 5), (4, 6), (5, 6)]
+    costs, groups, cuts = [-4.0, 5.0, -0.5, 3.0, -1.0, -0.6, 5.0], [-1, -1, -1, 2, 2, -1, -1], [(2, 4), (0, 1)]
+    p = gp.SetPartition.from_pairs(7, pairs, costs, groups=groups, group_cost=2.0, must_cut=cuts, dense=False)
+    for initial in (None, [0] * 7, [0, 1, 2, 3, 2, 1, 0]):  # the last ones join pairs that must be cut
+        r = gp.solve(p, method, initial=initial)
+        assert r.status == "optimal"
+        assert close(r.cost, -5.1) and close(r.lower_bound, -5.1) and close(p.evaluate(r), -5.1)
+
+
+@pytest.mark.parametrize(("method", "limit"), [("auto", None), ("auto", 1e-9), ("exact", None), ("ilp", 1e-9)])
+def test_cost_of_pieces_of_a_start(method, limit):
+    """Pieces of a cluster that no listed pair connects may cost less than the cluster."""
+    p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [3.0, 2.0], groups=[0, 1, 0], dense=False)
+    r = gp.solve(p, method, initial=[0, 1, 1], time_limit=limit)
+    assert r.cost == p.evaluate(r)
+    assert r.lower_bound <= 0.0
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_starts_and_cuts_against_brute_force(chunk):
+    for seed in range(1000 + 30 * chunk, 1030 + 30 * chunk):
+        p = grouped_problem(seed)
+        if p is None:
+            continue
+        rng = np.random.default_rng(seed)
+        cuts = [(a, b) for a, b in rng.integers(0, p.n, (3, 2)).tolist() if a != b]
+        try:
+            p = p.require(apart=cuts)
+        except gp.InfeasibleProblem:
+            continue
+        best = gp.partition.brute_force(p).cost
+        for method in ("auto", "exact"):
+            r = gp.solve(p, method, initial=rng.integers(0, p.n, p.n))
+            assert close(r.cost, p.evaluate(r)), (seed, method)
+            assert close(r.cost, best), (seed, method)
+            assert r.lower_bound <= best + 1e-9 * max(1.0, abs(best)), (seed, method)

@@ -131,3 +131,34 @@ def test_limits_are_evaluated_and_kept(seed):
         assert small.sizes.tolist() == np.bincount(labels).tolist() and small.limits == limits
     assert q.restrict(np.arange(p.n - 1)).limits == limits_of(3, None)
     assert (q.components() == 0).all()
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_graphs_name_their_elements(dense):
+    nx = pytest.importorskip("networkx")
+    pairs, weights = [(0, 1), (1, 2), (2, 3)], [1.0, 2.0, 3.0, 4.0]
+    p = SetPartition.from_pairs(
+        4, pairs, [-1.0] * 3, "abcd", groups=[0, 0, -1, -1], background=(0.1, weights), dense=dense
+    )
+    other = nx.Graph()
+    other.graph.update(p.graph.graph)
+    other.add_nodes_from("cdab")
+    other.add_edges_from(p.graph.edges(data=True))
+    q = SetPartition(other)
+    for labels in ([{"a"}, {"b", "c", "d"}], [{"a", "b"}, {"c", "d"}]):
+        assert q.evaluate(labels) == p.evaluate(labels)
+    part = SetPartition(p.graph.subgraph(["c", "d"]))
+    assert part.groups is None
+    assert part.evaluate([0, 0]) == pytest.approx(-1.0 + 0.1 * 3.0 * 4.0)
+    other = nx.Graph()
+    other.graph["groups"] = p.graph.graph["groups"]
+    other.add_nodes_from("abx")
+    with pytest.raises(gp.InvalidProblem, match="groups does not name the node 'x'"):
+        SetPartition(other)
+
+
+def test_listed_zeros_that_a_background_changes():
+    p = SetPartition.from_pairs(3, [(0, 1), (1, 2)], [0.0, -1.0], background=(1.0, np.ones(3)))
+    assert [x.tolist() for x in p.listed()] == [[0, 0], [1, 2], [1.0, 1.0]]  # each pair once
+    q = p.require(groups=[0, -1, 0], group_cost=5.0)
+    assert p.evaluate([0, 0, 1]) == q.evaluate([0, 0, 1]) == 1.0

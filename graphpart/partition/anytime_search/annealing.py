@@ -187,8 +187,8 @@ def prices_with(groups: Groups, labels: Labels, a: NDArray[np.int64], U: NDArray
     members = np.bincount(place[met], groups.count[met], len(known))[np.searchsorted(known, wanted)]
     members -= np.where(labels[a[row]] == U[row], groups.count[at], 0)
     price = np.where(members > 0, groups.price[groups.group[at]], 0.0)
-    paid = (price * np.maximum(members, 1) * groups.count[at]).astype(np.float64)
-    return np.bincount(row, paid, len(a))
+    total: NDArray[Any] = np.bincount(row, price * np.maximum(members, 1) * groups.count[at], len(a))
+    return total
 
 
 def _unit(costs: NDArray[np.float64]) -> float:

@@ -189,8 +189,8 @@ def doubts(
     origin = getattr(problem, "origin", None)
     if method not in METHODS:
         raise InvalidOption(f"method is {method!r}: expected one of {', '.join(METHODS)}")
-    names, labels = p.nodes, p.labels(result)
-    p.check_feasible(labels)
+    names, labels = p.nodes, given.labels(result)
+    given.check_feasible(labels)
     asked = None if pairs is None else _asked(p, pairs)
     if asked is not None or p.matrix is not None:
         p = _listed(p, np.zeros((0, 2), np.int32) if asked is None else asked)

@@ -26,10 +26,11 @@ LARGEST_EXPLICIT = 5000  # elements of a problem that becomes a matrix where one
 
 
 def explicit(p: SetPartition) -> SetPartition | None:
-    """A problem with the same elements, requirements and optima that has no background; None if it would be too large.
+    """A problem with the same elements and optima that has no background; None if it would be too large.
 
     Partitions that join no elements of different components of attracting pairs cost the same in both problems, and all
-    others are evaluated as in the given problem, too. O(n + m + pairs within components)
+    others are evaluated as in the given problem, too. Pairs between components are not listed, even if they must be
+    cut. O(n + m + pairs within components)
     """
     background = p.background
     if background is None:
@@ -48,6 +49,9 @@ def listed_within(p: SetPartition, component: Labels | None = None, most: int | 
 
     `component`: canonical labels of sets that consist of such components, within which all pairs are listed. `most`:
     how many pairs may be listed in addition; None is returned if there are more.
+
+    No pair between components is listed, not even one that must be cut. Otherwise it would connect elements whose
+    other pairs, which repel, are not listed, and a proof for these elements would be wrong.
     """
     background = p.background
     assert background is not None and p.u is not None and p.v is not None and p.cost is not None
@@ -59,9 +63,6 @@ def listed_within(p: SetPartition, component: Labels | None = None, most: int | 
     inner = component[p.u] == component[p.v]
     low, high = np.concatenate([p.u[inner], made[0]]), np.concatenate([p.v[inner], made[1]])
     costs = np.concatenate([p.cost[inner], background.of_pairs(*made)])
-    cuts = p.must_cut[component[p.must_cut[:, 0]] != component[p.must_cut[:, 1]]]
-    low, high = np.concatenate([low, cuts[:, 0]]), np.concatenate([high, cuts[:, 1]])
-    costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
     q = SetPartition.of_pairs(
         p.nodes, low, high, costs, joins, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes

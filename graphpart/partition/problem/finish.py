@@ -1,7 +1,7 @@
 """From the final labels of a method to its Result: subsets are made connected, and the cost is recomputed.
 
 A subset may consist of pieces without a stored non-zero pair or a required join between them. It is then divided into
-these pieces, for all methods: the cost is the same, and users get connected clusters. After this, a local search may
+these pieces, for all methods: the cost does not rise, and users get connected clusters. After this, a local search may
 find another improvement: an element that one piece attracts and another repels can now move to the first. So local
 searches continue from the pieces until nothing changes, see `settled`.
 """
@@ -51,6 +51,8 @@ def finish(
     pieces = connected_subsets(p, np.ascontiguousarray(labels, np.int32))
     if pieces.max(initial=0) > labels.max(initial=0):
         labels = pieces
+        if p._implicit is not None:  # may have pairs with a cost that this problem does not list
+            cost = p.evaluate_labels(labels)
     return result_of(
         PartitionResult, p, labels, cost, stopping, method, stopping.reason or status, message, lower_bound, info
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +28,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.partition.problem import _groups
 from graphpart.partition.problem.inputs import frozen
 
-__all__ = ["Groups", "groups_of"]
+__all__ = ["Groups", "NamedGroups", "groups_of"]
 
 Integers = NDArray[np.int64]
 
@@ -198,6 +199,13 @@ class Groups:
 
     # ------------------------------------------------------------------------------------------------------ deriving
 
+    def named(self, nodes: Sequence[Hashable]) -> NamedGroups:
+        """The groups by the names of elements."""
+        rows = list(zip(self.group.tolist(), self.count.tolist(), strict=True))
+        starts = self.starts.tolist()
+        members = {node: rows[starts[a] : starts[a + 1]] for a, node in enumerate(nodes)}
+        return NamedGroups(members, self.price, self.names)
+
     def contract(self, labels: NDArray[np.int32], k: int) -> Groups:
         """The groups of subsets, which stand for all members in them."""
         return Groups(k, labels[self.element], self.group, self.count, self.price)
@@ -209,6 +217,42 @@ class Groups:
         element = place[self.element]
         inside = element >= 0
         return Groups(len(elements), element[inside], self.group[inside], self.count[inside], self.price, self.names)
+
+
+@dataclass(frozen=True)
+class NamedGroups:
+    """Groups by the names of elements, whatever the order of these: what a graph stores.
+
+    Attributes
+    ----------
+    members : mapping
+        For each element its groups and counts, as tuples ``(group, count)``.
+    price : ndarray of float64
+    names : list of hashables, or None
+    """
+
+    members: Mapping[Hashable, Sequence[tuple[int, int]]]
+    price: NDArray[np.float64]
+    names: Sequence[Hashable] | None
+
+    def of(self, nodes: Sequence[Hashable]) -> Groups | None:
+        """The groups of some elements; None if none of these share a group.
+
+        Raises
+        ------
+        InvalidProblem
+            If an element is not named.
+        """
+        unknown = next((node for node in nodes if node not in self.members), None)
+        if unknown is not None:
+            raise InvalidProblem(
+                f"the graph attribute groups does not name the node {unknown!r}: expected nodes of the problem that "
+                "wrote the graph; delete it from G.graph and give groups= instead"
+            )
+        rows = [(a, g, count) for a, node in enumerate(nodes) for g, count in self.members[node]]
+        element, group, count = np.array(rows, np.int64).reshape(-1, 3).T
+        found = Groups(len(nodes), element, group, count, self.price, self.names)
+        return found if len(found) else None
 
 
 def joined(parts: Sequence[Groups]) -> Groups | None:

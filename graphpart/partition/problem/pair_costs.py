@@ -373,7 +373,8 @@ class PairCosts(Shown):
             u, v, cost = self.pairs()
             return u, v, cost if self.background is None else cost + self.background.of_pairs(u, v)
         found = np.nonzero(np.triu(self.matrix, 1))
-        u, v = (np.concatenate([a, b]).astype(np.int32) for a, b in zip(found, self._zeros.T, strict=True))
+        zeros = self._zeros[self.matrix[self._zeros[:, 0], self._zeros[:, 1]] == 0]  # a background may add to them
+        u, v = (np.concatenate([a, b]).astype(np.int32) for a, b in zip(found, zeros.T, strict=True))
         order = np.lexsort((v, u))
         u, v = u[order], v[order]
         return u, v, self.matrix[u, v]

@@ -20,7 +20,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.from_others import FromOthers
-from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.groups import NamedGroups
 from graphpart.partition.problem.inputs import (
     advice,
     arrays_of_graph,
@@ -172,9 +172,10 @@ class SetPartition(FromOthers):
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
         if isinstance(data := getattr(graph, "graph", None), dict):
             background = data.get("background") if background is None else background
-            for name, kind in (("groups", Groups), ("limits", Limits)):
-                if obey[name] is None and isinstance(data.get(name), kind):
-                    obey[name] = data[name]
+            if obey["groups"] is None and isinstance(data.get("groups"), NamedGroups):
+                obey["groups"] = data["groups"].of(nodes)
+            if obey["limits"] is None and isinstance(data.get("limits"), Limits):
+                obey["limits"] = data["limits"]
         self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
         check_requirements(self, costs)
 
@@ -345,7 +346,8 @@ class SetPartition(FromOthers):
 
         Required pairs have the cost ``inf`` or ``-inf``. A background is stored in the graph attribute ``background``,
         groups in ``groups`` and limits in ``limits``; the costs of edges then do not include them.
-        ``SetPartition(p.graph)`` is the same problem.
+        ``SetPartition(p.graph)`` is the same problem. Weights and groups are stored by the names of nodes, so that
+        subgraphs, and graphs with the nodes in another order, keep them.
         """
         import networkx as nx
 
@@ -359,9 +361,12 @@ class SetPartition(FromOthers):
         names = self.nodes
         if p.background is not None:
             if p.background.terms:
-                G.graph["background"] = p.background.terms
+                G.graph["background"] = [
+                    (beta, *(dict(zip(names, x.tolist(), strict=True)) for x in vectors))
+                    for beta, *vectors in p.background.terms
+                ]
             if p.background.groups is not None:
-                G.graph["groups"] = p.background.groups
+                G.graph["groups"] = p.background.groups.named(names)
         if self.limits is not None:
             G.graph["limits"] = self.limits
         G.add_weighted_edges_from(
