@@ -104,8 +104,8 @@ class FromData(PairCosts):
         groups : str or list of str, or as in the constructor
             The columns of `elements` that hold the groups, such as the source of each record.
         group_cost, max_size, n_clusters
-            As in the constructor. Like `missing`, `group_cost` is a cost: for probabilities ``log2((1 - q) / q)``, where
-            q is the share of elements that have a duplicate in their own group; 4.25 if this is 5%.
+            As in the constructor. Like `missing`, `group_cost` is a cost: for probabilities ``log2((1 - q) / q)``,
+            where q is the share of elements that have a duplicate in their own group; 4.25 if this is 5%.
 
         Returns
         -------
