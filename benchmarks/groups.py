@@ -51,7 +51,7 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def proven(r: gp.Result) -> str:
-    return "optimal" if r.status == "optimal" else f"gap {100 * r.gap:.2g}%" if math.isfinite(r.gap) else ""
+    return "optimal" if r.status == "optimal" else f"gap {round(100 * r.gap, 1):g}%" if math.isfinite(r.gap) else ""
 
 
 # --------------------------------------------------------------------------------------------------------------- places
