@@ -246,7 +246,7 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
         problem = as_problem(problem, background=True, groups=True, limits=True)
     known = format_of_target(path, kind) if format is None else find_format(format)
     if kind == "partition" and known.name not in ("csv", "json", "npz", "pace"):
-        problem = as_problem(problem)
+        problem = as_problem(problem, instead="one of the formats json, npz, csv")
     if not known.holds(kind):
         names = ", ".join(other.name for other in FORMATS if other.holds(kind))
         raise InvalidProblem(f"format {known.name} does not hold a {type(problem).__name__}: expected one of {names}")

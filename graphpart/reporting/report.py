@@ -156,6 +156,9 @@ def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float 
         return None
     if not is_partition:
         return crf.doubts(problem, result, time_limit=time_limit)
+    if problem.limits is not None:
+        remarks.append(f"What is least sure is not shown: it is not known within limits ({problem.limits}).")
+        return None
     if problem.background is not None:
         remarks.append("What is least sure is not shown: too many pairs that are not listed cost something.")
         return None

@@ -1,5 +1,6 @@
 """Sizes and numbers of clusters: brute force and the integer program against all partitions, one by one."""
 
+import io
 import math
 
 import numpy as np
@@ -67,3 +68,28 @@ def test_every_method_obeys_or_refuses():
             else:
                 with pytest.raises(gp.InvalidProblem, match="cannot limit the sizes or the number of clusters"):
                     gp.solve(q, method.name, **options)
+
+
+def test_integer_program_with_a_huge_price_and_a_largest_number():
+    """A price that no better partition pays does not blur what is optimal."""
+    p = gp.SetPartition.from_pairs(
+        3, [(0, 2), (1, 2)], [2.8, 3.0], missing=2.0, groups=[2, 0, 0], group_cost=1e9, max_size=3, n_clusters=(1, 2)
+    )
+    r = gp.partition.ilp(p)
+    assert (r.cost, str(r.status)) == (gp.partition.brute_force(p).cost, "optimal")
+    assert r.lower_bound <= r.cost
+
+
+def test_who_does_not_obey_limits_says_what_does():
+    p = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, 2.0, -1.0], max_size=2)
+    r = gp.solve(p)
+    with pytest.raises(gp.InvalidProblem, match="expected a problem without limits for doubts"):
+        gp.partition.doubts(p, r)
+    with pytest.raises(gp.InvalidProblem, match="initial=old"):
+        gp.partition.extend(p, r)
+    with pytest.raises(gp.InvalidProblem, match="expected one of the formats json, npz, csv"):
+        gp.write(p, io.BytesIO(), "metis")
+    page = io.BytesIO()
+    pytest.importorskip("bokeh")
+    gp.report(p, r, page)
+    assert "it is not known within limits" in page.getvalue().decode()

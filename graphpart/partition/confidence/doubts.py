@@ -184,7 +184,7 @@ def doubts(
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
-    given = as_problem(problem, background=True, groups=True)
+    given = as_problem(problem, background=True, groups=True, instead="a problem without limits for doubts")
     p = without_background(given, "doubts")
     origin = getattr(problem, "origin", None)
     if method not in METHODS:

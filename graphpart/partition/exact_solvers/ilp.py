@@ -239,13 +239,21 @@ class Component:
         if p.limits is not None:
             self.program.add_rows(*limit_rows(p, self.u, self.v))
         self.always = self.program.rows  # which are never dropped
-        self.bound = trivial_bound(p)
-        self.resolution = self.program.step / 2 or RESOLUTION * float(np.abs(self.program.costs).max(initial=0.0))
+        self.bound = self.least = trivial_bound(p)
+        self._cut_unpayable()
 
     @property
     def proven(self) -> bool:
         """Whether the bound shows that no partition is better than the one known."""
         return self.bound >= self.cost - self.resolution
+
+    def _cut_unpayable(self) -> None:
+        """Fix pairs that cost more than a better partition can pay, and set the resolution, which they would blur."""
+        costs, upper = self.program.costs, self.program.upper
+        if self.p.limits is not None and math.isfinite(self.cost):
+            upper[costs > self.cost - self.least + RESOLUTION * (abs(self.cost) + abs(self.least))] = 0.0
+        payable = float(np.abs(costs[upper > 0]).max(initial=0.0))
+        self.resolution = self.program.step / 2 or RESOLUTION * payable
 
     def run(self, others: float) -> None:
         """Improve partition and bound until they meet or the run is stopped; `others` is the cost elsewhere."""
@@ -329,6 +337,7 @@ class Component:
             cost = self.p.evaluate_labels(better)
             if cost < self.cost:
                 self.labels, self.cost = better, cost
+                self._cut_unpayable()
 
     def _fix(self) -> None:
         """Fix pairs that no better partition has the other way, by the bound and the reduced costs."""

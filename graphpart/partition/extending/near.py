@@ -17,13 +17,15 @@ from graphpart.result import Status
 
 __all__ = ["changed_since", "explicit_near", "improved_near", "prepared"]
 
+WITHOUT = "a problem without limits, or gp.solve(problem, initial=old), which starts from the old partition"
+
 
 def prepared(problem: Any) -> SetPartition:
     """The problem with all pairs listed if it is small or its background attracts; otherwise the problem itself.
 
     Groups stay: a new element may clash with an element of an old cluster to which no attracting pairs lead.
     """
-    p = as_problem(problem, background=True, groups=True)
+    p = as_problem(problem, background=True, groups=True, instead=WITHOUT)
     if p.background is None or (p.background.repels and (p.n > ELEMENTS or p.background.groups is not None)):
         return p
     return without_background(p, "extend")
@@ -31,7 +33,7 @@ def prepared(problem: Any) -> SetPartition:
 
 def changed_since(p: SetPartition, before: Any) -> NDArray[np.int64]:
     """The elements whose pairs have changed; all of them if the background has."""
-    old = as_problem(before, background=True, groups=True)
+    old = as_problem(before, background=True, groups=True, instead=WITHOUT)
     if p.background is None:
         return changed_elements(p, without_background(old, "extend"))
     if not len(p.background.beta) and (old.background is None or not len(old.background.beta)) and not old.is_dense:

@@ -585,7 +585,9 @@ class SetPartition(FromOthers):
 LARGEST_DENSE = 20_000  # elements of a problem with a background that is made a matrix for methods that need one: 3 GB
 
 
-def as_problem(problem: Any, background: bool = False, groups: bool = False, limits: bool = False) -> SetPartition:
+def as_problem(
+    problem: Any, background: bool = False, groups: bool = False, limits: bool = False, instead: str | None = None
+) -> SetPartition:
     """A SetPartition as it is, that of an Instance, or one made from a graph with the edge attribute ``cost``.
 
     Parameters
@@ -597,6 +599,8 @@ def as_problem(problem: Any, background: bool = False, groups: bool = False, lim
         Whether the caller can do with a background that has groups.
     limits : bool
         Whether the caller obeys limits of sizes and of the number of clusters, or states that it does not.
+    instead : str, optional
+        What users can do if the caller does not obey limits; default: a list of methods that do.
 
     Raises
     ------
@@ -608,7 +612,7 @@ def as_problem(problem: Any, background: bool = False, groups: bool = False, lim
             can = ", ".join(method.name for method in METHODS if method.limits)
             raise InvalidProblem(
                 f"this cannot limit the sizes or the number of clusters, but the problem has the limit "
-                f"{problem.limits}: expected one of the methods {can}"
+                f"{problem.limits}: expected {instead or f'one of the methods {can}'}"
             )
         if problem.background is None or (background and (groups or problem.background.groups is None)):
             return problem
@@ -619,7 +623,7 @@ def as_problem(problem: Any, background: bool = False, groups: bool = False, lim
             )
         return problem.to_dense()
     if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):
-        return as_problem(problem.problem, background, groups, limits)  # type: ignore[attr-defined]
+        return as_problem(problem.problem, background, groups, limits, instead)  # type: ignore[attr-defined]
     if hasattr(problem, "is_directed"):
-        return as_problem(SetPartition(problem), background, groups, limits)
+        return as_problem(SetPartition(problem), background, groups, limits, instead)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph{advice(problem)}")
