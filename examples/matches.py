@@ -56,7 +56,9 @@ def study(size: int = PAIRS, seed: int = 0) -> dict[str, Any]:
     else:
         table = pandas.DataFrame(columns)
     started = time.perf_counter()
-    problem = gp.SetPartition.from_frame(table, "left", "right", probability="probability", clip=ROUNDED)
+    problem = gp.SetPartition.from_frame(
+        table, "left", "right", probability="probability", clip=ROUNDED, duplicates="sum"
+    )
     result = gp.solve(problem)
     clustered = time.perf_counter() - started
     doubts = gp.partition.doubts(problem, result)

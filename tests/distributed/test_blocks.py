@@ -142,7 +142,7 @@ def test_overlapping_blocks_raise_the_bound(divided):
         {"u": np.arange(SIDE * SIDE - SIDE - 1), "v": np.arange(SIDE + 1, SIDE * SIDE), "cost": 1.5}
     )
     rows = pd.concat([rows, diagonal])
-    whole = gp.SetPartition.from_frame(rows, "u", "v", cost="cost")
+    whole = gp.SetPartition.from_frame(rows, "u", "v", cost="cost", duplicates="sum")
     best = gp.solve(whole, "kernighan-lin").cost
     bounds = [
         solve(rows, workers=0, memory_limit=1e7, blocks=tiles, refine=rounds, method="greedy-joining").lower_bound
