@@ -78,7 +78,6 @@ def test_corrections(run, people):
             "'ann' and 'anne' must be cut, but required joins connect them",
         ),
         (["--together", "one.csv"], "found the column id: expected two columns of identifiers"),
-        (["--workers", "2", "--max-size", "3"], "--workers does not take --max-size"),
     ],
 )
 def test_wrong_options_are_one_line(run, people, monkeypatch, options, says):
@@ -92,3 +91,19 @@ def test_wrong_options_are_one_line(run, people, monkeypatch, options, says):
 def test_wrong_numbers_of_clusters(run, people):
     status, _, err = run("solve", people / "pairs.csv", *SCORE, "--clusters", "few")
     assert status == 2 and "'few': expected a number such as 12, or limits such as 5:12" in err
+
+
+def test_groups_of_problems_larger_than_memory(run, people):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = {"u": ["ann", "ann", "anne"], "v": ["anne", "anna", "anna"], "cost": [-3.0, -2.0, -1.0]}
+    parquet.write_table(pyarrow.table(rows), people / "pairs.parquet")
+    options = ("--workers", "0", "-o", people / "labels", "--json")
+    elements = ("--elements", people / "people.csv", "--group", "source")
+    costs = []
+    for more in ((), elements, (*elements, "--group-cost", "0.5")):
+        status, out, err = run("solve", people / "pairs.parquet", *options, *more)
+        assert status == 0, err
+        costs.append(json.loads(out)["cost"])
+    assert costs == [-6.0, -3.0, -5.5]
+    status, _, err = run("solve", people / "pairs.parquet", *options, "--max-size", "3")
+    assert status == 2 and "--workers does not take --max-size" in err

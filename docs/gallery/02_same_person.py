@@ -104,22 +104,26 @@ print(
 # %%
 # At most one record of each list in a cluster
 # --------------------------------------------
-# The records are in fact two lists, and each has a person once: the part of the name after the number says which list.
-# That is worth knowing, for then two records of one list are never the same person.
+# The records are in fact two lists, and each has a person once: the part of
+# the name after the number says which list. Two records of one list are then
+# never the same person.
 
 lists = records.index.str.split("-").str[2]
 linked = gp.solve(problem.require(groups=lists))
 score = gp.metrics.compare(truth, linked)
 print(linked.message)
-print(f"precision {score.joins_precision:.4f}, recall {score.joins_recall:.4f}, F1 {score.joins_f1:.4f}")
+print(
+    f"precision {score.joins_precision:.4f}, "
+    f"recall {score.joins_recall:.4f}, F1 {score.joins_f1:.4f}"
+)
 
 # %%
 # If a list may have a person twice, `group_cost` is the price of that:
 # :doc:`one record of each source </how-to/one-of-each-source>`.
 
 # %%
-# Which pairs would a person have to look at? Those in most doubt; what the person says :doc:`corrects the result
-# </how-to/correct-a-result>`:
+# Which pairs would a person have to look at? Those in most doubt; what the
+# person says :doc:`corrects the result </how-to/correct-a-result>`:
 
 doubts = gp.partition.doubts(problem, result)
 doubts.to_frame("pairs")[["left", "right", "joined", "doubt"]].head(4)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from graphpart.cli import demands
 from graphpart.cli.arguments import whole
 from graphpart.cli.console import INTERRUPTED, emit, emit_json
 from graphpart.errors import InvalidOption, MissingDependency
@@ -82,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
     for name in ("workers", "memory_limit", "refine", "blocks"):
         if getattr(args, name) is not None:
             keywords[name] = getattr(args, name)
+    keywords |= _groups(demands.wanted(args))
     client = _client(args.distributed)
     try:
         result = solve(list(args.files), client=client, **keywords)
@@ -94,6 +98,25 @@ def run(args: argparse.Namespace) -> int:
     else:
         emit(f"{facts}\n")
     return INTERRUPTED if result.status is Status.INTERRUPTED else 0
+
+
+def _groups(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The groups of elements that arguments name, as `distributed.solve` takes them."""
+    other = {name: value for name, value in given.items() if name not in ("elements", "id", "groups", "group_costs")}
+    if other:
+        raise InvalidOption(f"--workers does not take {demands.flag(other)}: expected it without --workers")
+    if "groups" not in given:
+        return {}
+    if len(given["groups"]) > 1:
+        raise InvalidOption("--group is given more than once with --workers: expected one grouping")
+    import pyarrow
+
+    from graphpart.io.elements import read_elements
+
+    names, (values,) = read_elements(given["elements"], given.get("id"), given["groups"])
+    values = [None if value == "" else value for value in (values.tolist() if hasattr(values, "tolist") else values)]
+    (cost,) = given.get("group_costs", [math.inf])
+    return {"groups": pyarrow.table({"id": names, "group": values}), "group_cost": cost}
 
 
 def _client(address: str | None) -> Any:

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphpart.cli import arguments
-from graphpart.cli.console import emit_json
+from graphpart.cli.console import check_input, emit_json
 from graphpart.cli.display import Callback, Progress, Table
-from graphpart.cli.files import check_input, check_writable, write_model
+from graphpart.cli.files import check_writable, write_model
 from graphpart.errors import InvalidOption
 
 if TYPE_CHECKING:

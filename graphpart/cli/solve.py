@@ -148,8 +148,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve each file; if one fails, the others are solved all the same."""
     if distributed.wanted(args):
-        if given := demands.wanted(args):
-            raise InvalidOption(f"--workers does not take {demands.flag(given)}: expected it without --workers")
         return distributed.run(args)
     args.files = instances_in(args.files)
     columns_given = arguments.columns_of(args)

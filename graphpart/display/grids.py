@@ -82,10 +82,8 @@ def _by_name(names: Sequence[Any], u: Integers, v: Integers) -> tuple[Integers, 
     index[row * width + column] = np.arange(len(names))
     if np.count_nonzero(index >= 0) < len(names):
         return None
-    index = index.reshape(height, width)
-    expected = sum(
-        int(np.count_nonzero((x >= 0) & (y >= 0))) for x, y in ((index[1:], index[:-1]), (index[:, 1:], index[:, :-1]))
-    )
+    at = index.reshape(height, width)
+    expected = sum(int(np.count_nonzero((x >= 0) & (y >= 0))) for x, y in ((at[1:], at[:-1]), (at[:, 1:], at[:, :-1])))
     near = int(np.count_nonzero(np.abs(row[u] - row[v]) + np.abs(column[u] - column[v]) == 1))
     return (row, column) if _is_grid(near, len(u) - near, expected) else None
 

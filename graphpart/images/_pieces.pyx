@@ -32,7 +32,7 @@ cdef void _connect(
             j += 1
         k, start = j, start_j
         while k < last_j and start < end:
-            if series[k].region == series[i].region and series[k].region != 0:
+            if series[k].region == series[i].region and series[k].region != 0 and parent[k] != parent[i]:
                 unite(parent, <element_t>i, <element_t>k)
             start = series[k].end
             k += 1

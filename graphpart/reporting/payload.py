@@ -63,7 +63,7 @@ def packed_costs(array: NDArray[np.float64]) -> dict[str, str]:
 def rounded(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Costs to twelve binary digits, between three and four decimal ones: they take half of the room when packed."""
     mantissa, exponent = np.frexp(costs)
-    return np.ldexp(np.round(mantissa * 4096), exponent - 12)
+    return np.asarray(np.ldexp(np.round(mantissa * 4096), exponent - 12), np.float64)
 
 
 def packed_names(nodes: Sequence[Any]) -> dict[str, str] | None:

@@ -67,6 +67,9 @@ def greedy_moving(
 
     Notes
     -----
+    Groups and limits are obeyed. Where there are as many clusters as there may be, an element only moves to a subset
+    that a stored pair links to it; :func:`~graphpart.partition.search` also tries the others.
+
     Dense problems take O(n^2) to start and O(n) for each move, plus O(subsets) for each element whose best move has to
     be found again; the memory is n times the number of subsets. Sparse problems take O(degrees of the neighbours of the
     moved element) for each move; with a background that repels, also the sum of the degrees in the two subsets. If a

@@ -12,6 +12,7 @@ The threshold is chosen from the distances of at most 500 points, always the sam
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 from typing import Any
 
@@ -68,13 +69,13 @@ def points(X: Any, metric: str) -> Floats:
         column = int(np.argmin(np.isfinite(X[row])))
         raise InvalidProblem(f"X has {X[row, column]} in row {row}, column {column}: expected finite numbers")
     if metric == "euclidean":
-        return X
+        return np.asarray(X, np.float64)
     length = np.sqrt(np.square(X).sum(axis=1))
     if not length.all():
         raise InvalidProblem(
             f"row {int(np.argmin(length))} of X is 0, without a direction: expected other rows, or metric='euclidean'"
         )
-    return X / length[:, None]
+    return np.asarray(X / length[:, None], np.float64)
 
 
 def scaled(distances: Floats, metric: str) -> Floats:
@@ -110,7 +111,7 @@ def chosen(threshold: Any, sample: Floats) -> float:
     """The threshold, by default from the distances of some points."""
     if threshold is None:
         return path_threshold(sample)
-    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not np.isfinite(threshold):
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not math.isfinite(threshold):
         raise InvalidOption(
             f"threshold is {threshold!r}: expected a finite number, or None to choose one from the data"
         )

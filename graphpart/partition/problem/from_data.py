@@ -104,8 +104,8 @@ class FromData(PairCosts):
         groups : str or list of str, or as in the constructor
             The columns of `elements` that hold the groups, such as the source of each record.
         group_cost, max_size, n_clusters
-            As in the constructor. Like `missing`, `group_cost` is a cost: for probabilities ``log2((1 - q) / q)``, where
-            q is the share of elements that have a duplicate in their own group; 4.25 if this is 5%.
+            As in the constructor. Like `missing`, `group_cost` is a cost: for probabilities ``log2((1 - q) / q)``,
+            where q is the share of elements that have a duplicate in their own group; 4.25 if this is 5%.
 
         Returns
         -------
@@ -233,6 +233,7 @@ class FromData(PairCosts):
             raise InvalidProblem(f"threshold is {threshold!r}: expected a finite number")
         if threshold is None and (left is not None or hasattr(data, "is_directed") or hasattr(data, "tocoo")):
             raise InvalidOption("similarity without threshold: expected the similarity from which on a pair attracts")
+        below = 0.0 if threshold is None else threshold  # None is for matrices alone
         implicit = {"missing": missing, "background": background}
         demands = {"groups": groups, "group_cost": group_cost, "max_size": max_size, "n_clusters": n_clusters}
         required = {"must_join": must_join, "must_cut": must_cut, "dense": dense, **implicit}
@@ -250,7 +251,7 @@ class FromData(PairCosts):
                 **required,  # type: ignore[arg-type]
             )
         if hasattr(data, "is_directed"):
-            names, u, v, costs = arrays_of_graph(data, weight, lambda similarity: threshold - float(similarity))
+            names, u, v, costs = arrays_of_graph(data, weight, lambda similarity: below - float(similarity))
             obey = obeyed(names, **demands, attribute=partial(node_attribute, data))
             p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obey)
             check_requirements(p, costs)
@@ -259,7 +260,7 @@ class FromData(PairCosts):
             raise InvalidOption("elements describes the rows of a data frame: expected left and right, too")
         if hasattr(data, "tocoo"):
             n, (u, v, values) = sparse_pairs(data)
-            names, costs = names_of(nodes, n), threshold - values
+            names, costs = names_of(nodes, n), below - values
             return cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obeyed(names, **demands))
         if missing or background is not None:
             raise InvalidOption("a matrix lists all pairs: expected no missing or background beside it")

@@ -92,7 +92,8 @@ class FromOthers(FromData):
         if matrix is not None:
             p = cls.of_matrix(names_of(nodes, len(matrix)), matrix, must_join, must_cut)
         else:
-            p = cls.of_pairs(names_of(nodes, len(X)), *listed, must_join, must_cut, False)
+            u, v, costs = listed
+            p = cls.of_pairs(names_of(nodes, len(X)), u, v, costs, must_join, must_cut, False)
         p._told = {"threshold": f"{limit:.4g}" + ("" if threshold is not None else " (from the data)")}
         obey = obeyed(p.nodes, groups, group_cost, max_size, n_clusters)
         return requiring(p, groups=obey["groups"], limits=obey["limits"]) if any(obey.values()) else p
