@@ -292,8 +292,8 @@ def groups_of(
     nodes : sequence of n hashables
     groups : one grouping, or a list of groupings
         A grouping is an array or sequence with a group for each element, a mapping or Series from nodes to groups, or
-        what `attribute` knows by name. None, NaN, an empty text and -1 stand for no group. As many tuples as elements are
-        names of groups.
+        what `attribute` knows by name. None, NaN, an empty text and -1 stand for no group. As many tuples as
+        elements are names of groups.
     group_cost : float, or list with one for each grouping
         At least 0; a grouping with the price 0 is dropped.
     attribute : callable, optional
