@@ -45,7 +45,7 @@ def start_of(p: PairCosts, initial: Any) -> Labels:
 
 def repaired_start(p: PairCosts, initial: Any) -> tuple[Labels, int]:
     """The labels of `start_of`, and how many elements a repair moved."""
-    if p.matrix is None and p._implicit is not None:  # has all requirements, see explicit.listed_within
+    if p._implicit is not None:  # has all requirements, see explicit.listed_within
         p = p._implicit
     labels = labels_of(p, initial, partial=True)
     if p.n and labels.min() < 0:
