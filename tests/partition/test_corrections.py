@@ -8,7 +8,7 @@ import pytest
 from corrections import random_problem
 
 import graphpart as gp
-from graphpart.partition.problem.starts import repaired_start
+from graphpart.partition.problem.starts import repaired_start, start_of
 
 
 def test_require_is_what_its_words_say():
@@ -139,3 +139,15 @@ def test_wrong_requirements_are_one_line(demands, error, says, dense):
     with pytest.raises(error, match=says) as caught:
         p.require(**demands)
     assert "\n" not in str(caught.value)
+
+
+def test_number_of_clusters_of_large_starts():
+    """Far more clusters than there may be, and far fewer: what would take minutes if it were quadratic."""
+    n = 20_000
+    p = gp.SetPartition.from_pairs(n, [(0, 1)], [-1.0], n_clusters=(1, 5), max_size=n // 4)
+    labels = start_of(p, np.arange(n))
+    assert labels.max() < 5
+    p.check_feasible(labels)
+    p = gp.SetPartition.from_pairs(n, [(0, 1)], [-1.0], n_clusters=(n // 2, None))
+    labels = start_of(p, np.zeros(n, int))
+    assert labels.max() + 1 == n // 2

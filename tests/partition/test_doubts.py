@@ -1,6 +1,7 @@
 """Doubts against brute force over all partitions, and what local search and branch and cut say of them."""
 
 import importlib
+import itertools
 import math
 import pickle
 from collections.abc import Iterator, Mapping
@@ -331,3 +332,20 @@ def test_decisions_are_pairs_that_one_change_decides(seed):
             continue
         after = p.evaluate([{x for x, k in changed.items() if k == one} for one in set(changed.values())])
         assert math.isclose(after - r.cost, doubt, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("price", [1.5, math.inf])
+def test_pairs_asked_for_where_groups_pay(price: float) -> None:
+    """Pairs of components that no attracting pair connects cost what they cost, and what their neighbours do."""
+    pairs, costs = [(0, 2), (0, 3), (0, 5), (1, 3), (1, 4), (2, 5), (4, 5)], [4.0, -2.0, 0.0, -3.0, -3.0, 1.0, 3.0]
+    p = gp.SetPartition.from_pairs(
+        6, pairs, costs, groups=[0, -1, 1, 1, 1, 0], group_cost=price, must_cut=[(1, 5)], dense=False
+    )
+    r = gp.partition.brute_force(p)
+    d = doubts(p, r, itertools.combinations(range(6), 2), method="exact")
+    for a, b, joined, doubt in rows(d.pairs, "left", "right", "joined", "doubt"):
+        try:
+            q = p.require(apart=[(a, b)]) if joined else p.require(together=[(a, b)])
+            assert doubt == pytest.approx(gp.partition.brute_force(q).cost - r.cost)
+        except gp.InfeasibleProblem:
+            assert doubt == math.inf

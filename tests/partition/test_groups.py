@@ -162,3 +162,33 @@ def test_listed_zeros_that_a_background_changes():
     assert [x.tolist() for x in p.listed()] == [[0, 0], [1, 2], [1.0, 1.0]]  # each pair once
     q = p.require(groups=[0, -1, 0], group_cost=5.0)
     assert p.evaluate([0, 0, 1]) == q.evaluate([0, 0, 1]) == 1.0
+
+
+def test_arguments_that_look_like_others():
+    def groups(n, *arguments):
+        return groups_of(range(n), *arguments)
+
+    assert groups(2, [0, 0], np.array(2.0)).price.tolist() == [2.0]
+    pd = pytest.importorskip("pandas")
+    assert groups(2, [[0, 0], [1, 1]], pd.Series([2.0, 3.0])).price.tolist() == [2.0, 3.0]
+    with pytest.raises(gp.InvalidOption, match="group_cost is given without groups"):
+        SetPartition.from_pairs(2, [(0, 1)], [-1.0], group_cost=-math.inf)
+    assert groups(3, [("a", 1), ("a", 1), ("b", 2)]).group.tolist() == [0, 0]  # names of groups
+    with pytest.raises(gp.InvalidProblem, match="2 tuples of length 2"):
+        groups(2, [("a", 1), ("a", 1)])
+    assert len(groups(2, [("a", "a"), ["b", "b"]])) == 2
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_requirements_lift_limits(dense):
+    p = SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.0, -1.0], groups=[0, -1, 0], dense=dense)
+    q = p.require(n_clusters=2, max_size=2)
+    assert q.require(n_clusters=(1, None)).limits == limits_of(2, None)
+    assert q.require(max_size=3).limits == limits_of(3, 2)
+    free = p.require(n_clusters=3).require(n_clusters=(1, None))
+    assert free.limits is None
+    assert free.evaluate([0, 1, 1]) == -1.0
+
+
+def test_limits_of_nothing():
+    assert SetPartition.from_pairs(0, np.zeros((0, 2), int), [], max_size=3).limits == limits_of(3, None)

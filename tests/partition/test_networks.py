@@ -123,3 +123,21 @@ def test_known_networks_are_proven(graph, value):
 def test_bad_networks(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_groups_and_limits_of_networks(dense):
+    """Two nodes of one group stay apart, and clusters are small, whatever the objective."""
+    graph = nx.complete_graph(5)
+    nx.set_node_attributes(graph, {0: "x", 1: "x"}, "side")
+    options = {"dense": dense, "groups": "side", "max_size": 2}
+    for p in (
+        gp.from_modularity(graph, **options),
+        gp.from_cpm(graph, 0.2, **options),
+        gp.from_editing(graph, **options),
+    ):
+        r = gp.solve(p)
+        assert r.labels[0] != r.labels[1]
+        assert np.bincount(r.labels).max() <= 2
+    with pytest.raises(gp.InvalidProblem, match="expected a group for each element"):
+        gp.from_editing(nx.to_scipy_sparse_array(graph), groups="side")

@@ -26,8 +26,8 @@ from graphpart.partition.confidence.decisions import decisions_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.contraction import Contraction
-from graphpart.partition.problem.derived import keys_of_pairs
-from graphpart.partition.problem.explicit import without_background
+from graphpart.partition.problem.derived import connected, keys_of_pairs
+from graphpart.partition.problem.explicit import ELEMENTS, listed_within, without_background
 from graphpart.partition.problem.groups import Groups
 from graphpart.result import Result, Status
 from graphpart.stopping import Stopping
@@ -192,6 +192,8 @@ def doubts(
     names, labels = p.nodes, given.labels(result)
     given.check_feasible(labels)
     asked = None if pairs is None else _asked(p, pairs)
+    if asked is not None and given.background is not None and given.background.repels:
+        p = _listed_near(given, asked)
     if asked is not None or p.matrix is not None:
         p = _listed(p, np.zeros((0, 2), np.int32) if asked is None else asked)
     stopping = Stopping(time_limit, None, None, callback)
@@ -213,6 +215,22 @@ def _asked(p: SetPartition, pairs: Iterable[tuple[Hashable, Hashable]]) -> NDArr
     except InvalidProblem as error:
         raise InvalidProblem(str(error).replace("must_join or must_cut", "pairs")) from None
     return rows.reshape(-1, 2)
+
+
+def _listed_near(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:
+    """A problem with a background that repels, with all pairs listed of components that requested pairs connect."""
+    component = p.components()
+    u, v = component[asked].T
+    together = connected(int(component.max(initial=-1)) + 1, u, v)[component]
+    found = listed_within(p, together)
+    if found is None and p.n <= ELEMENTS:
+        return p.to_dense()
+    if found is None:
+        raise InvalidProblem(
+            "the requested pairs connect too many elements, between which pairs that are not listed cost something: "
+            "expected fewer pairs, or pairs of elements that attracting pairs connect"
+        )
+    return found
 
 
 def _listed(p: SetPartition, asked: NDArray[np.int32]) -> SetPartition:

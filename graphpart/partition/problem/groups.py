@@ -292,7 +292,8 @@ def groups_of(
     nodes : sequence of n hashables
     groups : one grouping, or a list of groupings
         A grouping is an array or sequence with a group for each element, a mapping or Series from nodes to groups, or
-        what `attribute` knows by name. None, NaN, an empty text and -1 stand for no group.
+        what `attribute` knows by name. None, NaN, an empty text and -1 stand for no group. As many tuples as
+        elements are names of groups.
     group_cost : float, or list with one for each grouping
         At least 0; a grouping with the price 0 is dropped.
     attribute : callable, optional
@@ -310,10 +311,19 @@ def groups_of(
             raise InvalidProblem(f"groups are of {groups.n} elements: expected {len(nodes)}")
         return groups if len(groups) else None
     many = isinstance(groups, list | tuple) and bool(groups) and all(map(_is_grouping, groups))
+    if many and len(groups) == len(nodes) and all(isinstance(one, tuple) for one in groups):
+        if all(len(one) == len(nodes) for one in groups):
+            raise InvalidProblem(
+                f"groups has {len(nodes)} tuples of length {len(nodes)} for as many elements, which may be groups or "
+                "groupings: expected a mapping from elements to groups, or a list of lists"
+            )
+        many = False  # tuples are names of groups
     if attribute is not None and isinstance(groups, list | tuple) and all(isinstance(name, str) for name in groups):
         many = len(groups) != len(nodes) or _knows(attribute, groups)
     given = list(groups) if many else [groups]
-    prices = list(group_cost) if isinstance(group_cost, list | tuple | np.ndarray) else [group_cost] * len(given)
+    if hasattr(group_cost, "tolist"):  # of arrays of numpy and columns of pandas
+        group_cost = group_cost.tolist()
+    prices = list(group_cost) if isinstance(group_cost, list | tuple) else [group_cost] * len(given)
     if len(prices) != len(given):
         raise InvalidProblem(
             f"group_cost has {plural(len(prices), 'price')} for {plural(len(given), 'grouping')}: expected one, or one "

@@ -111,7 +111,7 @@ def obeyed(
 
 
 def _is_infinite(price: Any) -> bool:
-    return isinstance(price, int | float) and math.isinf(price)
+    return isinstance(price, int | float) and price == math.inf
 
 
 def sizes_of(labels: NDArray[np.int32], sizes: NDArray[np.int64] | None) -> NDArray[np.int64]:
@@ -170,7 +170,7 @@ def check_limits(
         raise InfeasibleProblem(
             f"max_size is {limits.max_size}, but required joins connect {node!r} and {int(found[k]) - 1} other elements"
         )
-    if limits.least > len(found):
+    if limits.number and limits.least > len(found):
         left = (
             plural(n, "element") if len(found) == n else f"{plural(len(found), 'set')} of elements that must be joined"
         )

@@ -9,8 +9,9 @@ graphs with weights of both signs (Gómez, Jensen & Arenas 2009); the constant P
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -18,14 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
-from graphpart.partition.problem.inputs import names_of, size_of
+from graphpart.partition.problem.inputs import names_of, node_attribute, size_of
+from graphpart.partition.problem.limits import obeyed
 from graphpart.partition.problem.set_partition import SetPartition
 
 __all__ = ["from_cpm", "from_editing", "from_modularity"]
 
 
 def from_modularity(
-    graph: Any, resolution: float = 1.0, weight: str | None = "weight", *, dense: bool | None = None
+    graph: Any,
+    resolution: float = 1.0,
+    weight: str | None = "weight",
+    *,
+    dense: bool | None = None,
+    groups: Any = None,
+    group_cost: Any = math.inf,
+    max_size: int | None = None,
+    n_clusters: Any = None,
 ) -> SetPartition:
     """Modularity of a network as a problem: ``objective(cost)`` is the modularity of a partition, to be maximised.
 
@@ -41,6 +51,8 @@ def from_modularity(
     dense : bool, optional
         Store the costs of all pairs as a matrix. Default: True up to 1000 nodes, so that all bounds and exact methods
         can be used.
+    groups, group_cost, max_size, n_clusters
+        As for :class:`SetPartition`; a text names a node attribute.
 
     Returns
     -------
@@ -93,12 +105,23 @@ def from_modularity(
     u, v = g.u[~loops], g.v[~loops]
     costs = -g.weight[~loops] * (times / total)
     background = [part for part in parts if part[0]]
+    obey = obeyed(g.nodes, groups, group_cost, max_size, n_clusters, _attribute(graph))
     return SetPartition.of_pairs(
-        g.nodes, u, v, costs, dense=dense, offset=single, sense=-1, background=background or None
+        g.nodes, u, v, costs, dense=dense, offset=single, sense=-1, background=background or None, **obey
     )
 
 
-def from_cpm(graph: Any, resolution: float, weight: str | None = None, *, dense: bool | None = None) -> SetPartition:
+def from_cpm(
+    graph: Any,
+    resolution: float,
+    weight: str | None = None,
+    *,
+    dense: bool | None = None,
+    groups: Any = None,
+    group_cost: Any = math.inf,
+    max_size: int | None = None,
+    n_clusters: Any = None,
+) -> SetPartition:
     """The constant Potts model of a network as a problem: communities with a density above `resolution`.
 
     Parameters
@@ -111,7 +134,7 @@ def from_cpm(graph: Any, resolution: float, weight: str | None = None, *, dense:
         cost is twice as large.
     weight : str, optional
         The edge attribute that holds the weight, 1 where it is missing; by default every edge has the weight 1.
-    dense : bool, optional
+    dense, groups, group_cost, max_size, n_clusters
         As for :func:`from_modularity`.
 
     Returns
@@ -133,20 +156,29 @@ def from_cpm(graph: Any, resolution: float, weight: str | None = None, *, dense:
     loops = g.u == g.v
     beta = resolution * (2 if g.directed else 1)
     background = (beta, np.ones(g.n)) if beta else None
+    obey = obeyed(g.nodes, groups, group_cost, max_size, n_clusters, _attribute(graph))
     return SetPartition.of_pairs(
         g.nodes, g.u[~loops], g.v[~loops], -g.weight[~loops], dense=dense,
-        offset=math.fsum(g.weight[loops].tolist()), sense=-1, background=background,
+        offset=math.fsum(g.weight[loops].tolist()), sense=-1, background=background, **obey,
     )  # fmt: skip
 
 
-def from_editing(graph: Any, *, dense: bool | None = None) -> SetPartition:
+def from_editing(
+    graph: Any,
+    *,
+    dense: bool | None = None,
+    groups: Any = None,
+    group_cost: Any = math.inf,
+    max_size: int | None = None,
+    n_clusters: Any = None,
+) -> SetPartition:
     """Cluster editing: insert and delete as few edges as possible, such that each component is a clique.
 
     Parameters
     ----------
     graph : networkx graph, igraph.Graph, or scipy.sparse matrix
         Undirected, without weights and self-loops; parallel edges count once.
-    dense : bool, optional
+    dense, groups, group_cost, max_size, n_clusters
         As for :func:`from_modularity`.
 
     Returns
@@ -176,7 +208,15 @@ def from_editing(graph: Any, *, dense: bool | None = None) -> SetPartition:
         raise InvalidProblem(f"node {a!r} has a self-loop: expected edges between different nodes")
     keys = np.unique(np.minimum(g.u, g.v) * np.int64(g.n) + np.maximum(g.u, g.v))
     u, v = np.divmod(keys, max(1, g.n))
-    return SetPartition.of_pairs(g.nodes, u, v, np.full(len(u), -1.0), dense=dense, offset=float(len(u)), missing=1.0)
+    obey = obeyed(g.nodes, groups, group_cost, max_size, n_clusters, _attribute(graph))
+    return SetPartition.of_pairs(
+        g.nodes, u, v, np.full(len(u), -1.0), dense=dense, offset=float(len(u)), missing=1.0, **obey
+    )
+
+
+def _attribute(graph: Any) -> Callable[[str], Any] | None:
+    """What finds a node attribute of a graph by name; a matrix has none."""
+    return None if hasattr(graph, "tocoo") else partial(node_attribute, graph)
 
 
 @dataclass(frozen=True)

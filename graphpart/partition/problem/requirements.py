@@ -6,7 +6,7 @@ Arrays are shared with the problem that they come from, except for costs if pair
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.problem.background import Background
 from graphpart.partition.problem.groups import Groups, joined
 from graphpart.partition.problem.inputs import frozen
-from graphpart.partition.problem.limits import Limits
+from graphpart.partition.problem.limits import Limits, limits_of
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 
 __all__ = ["merged_limits", "requiring", "with_elements"]
@@ -27,13 +27,15 @@ def requiring(
 ) -> Problem:
     """The same problem with more pairs required, more groups, and limits in place of those that it has.
 
+    `limits`: None keeps those, ``Limits()`` lifts them.
+
     Raises
     ------
     InvalidProblem, InfeasibleProblem
         If a pair is no pair of elements, or no partition satisfies what is required.
     """
     joins, cuts = p._indices(together, "together"), p._indices(apart, "apart")
-    limits = p.limits if limits is None else limits
+    asked, limits = limits, p.limits if limits is None else limits if limits != Limits() else None
     if groups is not None and p.matrix is not None and p.groups is None:
         u, v, cost = p.listed()
         names = [(p.nodes[a], p.nodes[b]) for a, b in np.concatenate([p.must_join, joins]).tolist()]
@@ -55,7 +57,7 @@ def requiring(
                 matrix[np.diag_indices(p.n)] = 0.0
             q.matrix = frozen(matrix)
         if p._implicit is not None:
-            q._implicit = requiring(p._implicit, together, apart, groups, limits)
+            q._implicit = requiring(p._implicit, together, apart, groups, asked)
     else:
         assert p.u is not None and p.v is not None and p.cost is not None
         terms, known = (p.background.terms, p.background.groups) if p.background is not None else ([], None)
@@ -102,9 +104,8 @@ def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
     return q
 
 
-def merged_limits(old: Limits | None, new: Limits | None) -> Limits | None:
-    """New limits, with those of old ones that the new ones do not give."""
-    if old is None or new is None:
-        return old if new is None else new
-    number = new if new.number else old
-    return Limits(old.max_size if new.max_size is None else new.max_size, number.least, number.most)
+def merged_limits(old: Limits | None, max_size: Any, n_clusters: Any) -> Limits:
+    """Old limits, with those arguments of users in their place that are not None."""
+    new, old = limits_of(max_size, n_clusters) or Limits(), old or Limits()
+    number = old if n_clusters is None else new
+    return Limits(old.max_size if max_size is None else new.max_size, number.least, number.most)

@@ -528,7 +528,8 @@ class SetPartition(FromOthers):
         together, apart : iterable of pairs of nodes
             Pairs required in the same subset, and in different ones, besides those that are required already.
         groups, group_cost, max_size, n_clusters
-            As in the constructor. Groups are in addition to those that the problem has, limits in place of them.
+            As in the constructor. Groups are in addition to those that the problem has, limits in place of them:
+            ``n_clusters=(1, None)`` lifts a limit of the number.
 
         Returns
         -------
@@ -555,7 +556,7 @@ class SetPartition(FromOthers):
         ([{0}, {1, 2, 3}], -2.0)
         """
         obey = obeyed(self.nodes, groups, group_cost, max_size, n_clusters)
-        return requiring(self, together, apart, obey["groups"], merged_limits(self.limits, obey["limits"]))
+        return requiring(self, together, apart, obey["groups"], merged_limits(self.limits, max_size, n_clusters))
 
     def move_rises(self, labels: Labels) -> NDArray[np.float64] | None:
         """For each element by how much the cost would rise if it moved to the best other place, all others staying.

@@ -14,6 +14,8 @@ A repair moves as few elements as a greedy rule finds:
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -43,7 +45,7 @@ def start_of(p: PairCosts, initial: Any) -> Labels:
 
 def repaired_start(p: PairCosts, initial: Any) -> tuple[Labels, int]:
     """The labels of `start_of`, and how many elements a repair moved."""
-    if p.matrix is None and p._implicit is not None:  # has all requirements, see explicit.listed_within
+    if p._implicit is not None:  # has all requirements, see explicit.listed_within
         p = p._implicit
     labels = labels_of(p, initial, partial=True)
     if p.n and labels.min() < 0:
@@ -161,40 +163,83 @@ class _Repair:
         clusters: dict[int, _Cluster] = {}
         for c, k in enumerate(self.label.tolist()):
             clusters.setdefault(k, _Cluster(self)).add(c)
-        while limits.most is not None and len(clusters) > limits.most:
-            for k in sorted(clusters, key=lambda k: (clusters[k].size, k)):
-                if self._dissolve(k, clusters):
-                    break
-            else:
-                raise InvalidPartition(
-                    f"{why}, and the start cannot be repaired: no cluster can be dissolved into others; "
-                    "expected a start that obeys the limits"
-                )
+        if limits.most is not None and len(clusters) > limits.most:
+            self._dissolve_some(clusters, limits.most, why)
+        largest = [(-one.size, k) for k, one in clusters.items()] if len(clusters) < limits.least else []
+        heapify(largest)
+        leaving: dict[int, list[int]] = {}  # the members of a cluster, of which the last leaves next
         while len(clusters) < limits.least:
-            k = max((k for k, one in clusters.items() if len(one.members) > 1), key=lambda k: clusters[k].size)
-            c = min(clusters[k].members, key=lambda c: (self.size[c], -c))
+            k = heappop(largest)[1]
+            if len(clusters[k].members) == 1:
+                continue
+            if k not in leaving:
+                leaving[k] = sorted(clusters[k].members, key=lambda c: (-self.size[c], c))
+            c = leaving[k].pop()
             clusters[k].remove(c)
+            heappush(largest, (-clusters[k].size, k))
             clusters[self.fresh] = _Cluster(self)
             clusters[self.fresh].add(c)
             self.label[c] = self.fresh
             self.fresh += 1
 
-    def _dissolve(self, k: int, clusters: dict[int, _Cluster]) -> bool:
-        """Move all classes of a cluster to the smallest others that can take them; False, and nothing, if none can."""
+    def _dissolve_some(self, clusters: dict[int, _Cluster], most: int, why: str) -> None:
+        """Dissolve the smallest clusters until so many are left.
+
+        A cluster that cannot be dissolved is not tried again: all others can only take less later on.
+        """
+        smallest = [(one.size, k) for k, one in clusters.items()]  # with outdated entries, which are skipped
+        heapify(smallest)
+        places = smallest.copy()
+        stuck: set[int] = set()
+        while len(clusters) > most:
+            if not smallest:
+                raise InvalidPartition(
+                    f"{why}, and the start cannot be repaired: no cluster can be dissolved into others; "
+                    "expected a start that obeys the limits"
+                )
+            size, k = heappop(smallest)
+            if k not in clusters or clusters[k].size != size:
+                continue
+            changed = self._dissolve(k, clusters, places)
+            if not changed:
+                stuck.add(k)
+            for other in changed - stuck:
+                heappush(smallest, (clusters[other].size, other))
+
+    def _dissolve(self, k: int, clusters: dict[int, _Cluster], places: list[tuple[int, int]]) -> set[int]:
+        """Move all classes of a cluster to the smallest others that can take them.
+
+        Returns the clusters that took them: none, and nothing is moved, if there are not enough. `places` is a heap of
+        all clusters by size.
+        """
         moved: list[tuple[int, int]] = []
-        others = sorted((other for other in clusters if other != k), key=lambda one: clusters[one].size)
+        seen: list[int] = []  # other clusters that are no longer in the heap, in the order of their sizes
+
+        def others() -> Iterator[int]:
+            yield from seen
+            while places:
+                size, other = heappop(places)
+                if other in clusters and clusters[other].size == size and other != k:
+                    seen.append(other)
+                    yield other
+
         for c in clusters[k].members:
-            to = next((other for other in others if clusters[other].takes(c)), None)
+            to = next((other for other in others() if clusters[other].takes(c)), None)
             if to is None:
                 for d, place in moved:
                     clusters[place].remove(d)
-                return False
+                moved = []
+                seen.append(k)
+                break
             clusters[to].add(c)
             moved.append((c, to))
+        else:
+            del clusters[k]
         for c, to in moved:
             self.label[c] = to
-        del clusters[k]
-        return True
+        for other in seen:
+            heappush(places, (clusters[other].size, other))
+        return {to for _, to in moved}
 
 
 class _Cluster:
@@ -202,7 +247,7 @@ class _Cluster:
 
     def __init__(self, repair: _Repair) -> None:
         self.repair = repair
-        self.members: list[int] = []
+        self.members: dict[int, None] = {}  # a set that keeps its order
         self.excluded: dict[int, int] = defaultdict(int)
         self.groups: set[int] = set()
         self.size = 0
@@ -215,7 +260,7 @@ class _Cluster:
 
     def add(self, c: int) -> None:
         """Add a class."""
-        self.members.append(c)
+        self.members[c] = None
         self.size += int(self.repair.size[c])
         self.groups.update(self.repair.groups[c])
         for other in self.repair.apart.get(c, ()):
@@ -223,7 +268,7 @@ class _Cluster:
 
     def remove(self, c: int) -> None:
         """Take a class out again."""
-        self.members.remove(c)
+        del self.members[c]
         self.size -= int(self.repair.size[c])
         self.groups.difference_update(self.repair.groups[c])
         for other in self.repair.apart.get(c, ()):
