@@ -1,8 +1,9 @@
 """Many instance files: which they are, what is known of them from an earlier run, and their solution by processes.
 
 Results in a folder have a file ``results.jsonl`` beside the labels: one line for each result, with the digest of the
-instance and the options. A run that is repeated skips an instance if its digest is there, its labels are there, and
-either its result is proven or the options are the same. A line is written at once, after the labels.
+instance and the options. A run that is repeated skips an instance if its digest is there, its labels are there, the
+options that change the problem are the same, and either its result is proven or all other options are the same, too. A
+line is written at once, after the labels.
 """
 
 from __future__ import annotations

@@ -75,13 +75,18 @@ from graphpart.cli.kinds import CALLED, columns, size
 from graphpart.cli.manifest import Manifests
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.files.certificates import check_name
-from graphpart.folders import Records, in_processes, instances_in, record_of
+from graphpart.folders import Records, digest_of, in_processes, instances_in, record_of
 from graphpart.plotting import check_picture, save_history
 from graphpart.result import Result, Status
 from graphpart.solve import solve as solved
 
 MIN_MARGINALS = "min_marginals"
 BROKEN = "broken"
+SOLVING = ("method", "time_limit", "seed", "max_iterations", "target")  # do not matter once a result is proven
+NEITHER = {  # change neither the problem nor its result
+    "files", "output", "initial", "checkpoint", "resume", "jobs", "csv", "plot", "doubts", "certificate", "report",
+    "options", "json", "quiet", "run",
+}  # fmt: skip
 NAME = "solve"
 HELP = "solve instances and write their labels"
 COLUMNS = [
@@ -344,19 +349,25 @@ def earlier(
     in_folder = args.output is not None and is_folder(args.output) and "-" not in args.files
     if args.resume and not in_folder:
         raise InvalidOption("--resume is without -o FOLDER: expected the folder with the results of an earlier run")
-    others = (args.initial, args.extend, args.evidence, args.doubts, args.certificate, args.report, args.plot)
-    if not in_folder or any(path is not None for path in others) or args.resume is False:
-        return Records(args.output, {}) if in_folder else None, none
-    given = ("format", "method", "time_limit", "seed", "max_iterations", "target", "missing")
-    reading = {"columns": arguments.columns_of(args), "option": sorted(options.items())}
-    reading |= {"demands": demands.wanted(args)}
-    records = Records(args.output, {name: getattr(args, name) for name in given} | reading)
+    if not in_folder or args.extend is not None or args.evidence is not None:
+        return None, none
+    values = {name: _content(value) for name, value in vars(args).items() if name not in NEITHER}
+    solving = {name: values.pop(name) for name in SOLVING}
+    records = Records(args.output, solving | {"option": sorted(options.items())}, values)
+    others = (args.initial, args.doubts, args.certificate, args.report, args.plot)
+    if any(path is not None for path in others) or args.resume is False:
+        return records, none
     known = [records.find(file, output) for file, output in zip(args.files, outputs, strict=True)]
     count = sum(old is not None for old in known)
     if count:
         what = "1 file has a result" if count == 1 else f"{count} files have results"
         say(f"{what} in {args.output} already, skipped; --no-resume solves all again")
     return records, known
+
+
+def _content(value: Any) -> Any:
+    """The digest of a file that an argument names, else the argument itself."""
+    return digest_of(value) if isinstance(value, str) and Path(value).is_file() else value
 
 
 def check_extend(args: argparse.Namespace) -> None:
