@@ -31,6 +31,7 @@ COMMANDS = (
     "learn",
     "cost",
     "compare",
+    "match",
     "segment",
 )
 

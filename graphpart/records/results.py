@@ -80,7 +80,8 @@ class Matches(PartitionResult):
     ----------
     scores : Table of Arrow
         A row for each pair that was compared: `left`, `right`, `match_weight`, the base-2 logarithm of the odds that
-        both are of one entity, `match_probability`, and for each column the level of its comparison.
+        both are of one entity, `match_probability`, and for each column the part of the weight
+        that comes from it, `mw_` and its name.
     settings : dict
         What was compared and how, by name.
     """

@@ -6,10 +6,10 @@ Labeling l has the weight w_l. With W the sum of weights, the cost of having a a
 
 the difference of the disagreements with them together and apart (Mirkin 1979; the median partition of Régnier 1965).
 
-1. Elements with equal labels in all labelings attract each other by W, and every other element equally: some optimum
-   has them in one cluster. They become one element with a size, and costs are multiplied by sizes.
-2. Up to `DENSE` different rows of labels, the costs of all pairs are a matrix. Of more, if few pairs share a label, only
-   these are listed, and W times the product of sizes is a background. Both are solved as any set partition problem.
+1. Elements with equal labels in all labelings attract each other by W, and every other element equally: an optimum has
+   them in one cluster. They become one element with a size, and costs are multiplied by sizes.
+2. Up to `DENSE` different rows of labels, the costs of all pairs are a matrix. Of more, if few pairs share a label,
+   only these are listed, and W times the product of sizes is a background. Both are solved as any set partition problem.
 3. Else rows move between clusters. For each cluster and label, the number of its elements with this label is kept, in
    n m time and memory and that of the table; the cost of a row in a cluster is a sum of m of these numbers. Clusters of
    the best labeling are the start, and then pairs of clusters are joined by a set partition problem over clusters.
@@ -90,7 +90,7 @@ def consensus(
     """
     begin = time.perf_counter()
     table, names = _table(labelings, nodes)
-    n, m = table.shape
+    m = table.shape[1]
     w = np.ones(m) if weights is None else np.asarray(weights, np.float64)
     if w.shape != (m,) or not (np.isfinite(w).all() and (w > 0).all()):
         raise InvalidOption(f"weights are {w.tolist()[:5]}: expected a positive number for each of {m} labelings")
@@ -284,7 +284,7 @@ def _both(one: NDArray[Any], other: NDArray[Any]) -> Ints:
     return key
 
 
-# -------------------------------------------------------------------------------------------------- bounds and stability
+# ------------------------------------------------------------------------------------------------ bounds and stability
 
 
 def _pairs_within(labels: NDArray[Any]) -> float:

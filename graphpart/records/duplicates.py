@@ -111,7 +111,8 @@ def near_duplicates(
     costs = np.concatenate([costs, np.minimum(distance(P, a, b) - threshold, threshold)])
     problem = SetPartition.of_pairs(names, *pairs, costs, dense=False, missing=threshold)
     result = run(problem, method, time_limit=time_limit)
-    return extended(NearDuplicates, result, representatives=_medoids(P, result.labels, distance))  # type: ignore[arg-type]
+    medoids = _medoids(P, result.labels, distance)
+    return extended(NearDuplicates, result, representatives=medoids)  # type: ignore[arg-type]
 
 
 def _others(n: int, u: Ints, v: Ints) -> tuple[Ints, Ints]:

@@ -1,0 +1,83 @@
+"""Find the records of a table that are of the same entity, such as a person, and write a cluster for each record.
+
+FILEs are CSV tables with a header, and the same columns; several make one table. --on names the columns to compare.
+What they hold decides which pairs are compared, and how; standard error says it. Scores come from splink (pip install
+'graphpart[records]'). With --source, a column names the source of each record, and no two records of one source are put
+together; several FILEs without a column of sources can be sources themselves: --source FILE.
+
+-o writes a table with the columns element, cluster and size. An element is the text in the column --id names, or the
+number of its row, counted from 0 through all FILEs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from graphpart.cli import arguments
+from graphpart.cli.console import emit, emit_json, say
+from graphpart.cli.files import check_input, check_reports, check_writable, write_labels, write_report
+from graphpart.errors import FormatError
+
+NAME = "match"
+HELP = "find the records that are of the same person or thing"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this command."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a CSV table with a row for each record")
+    parser.add_argument("--on", required=True, metavar="COLUMNS", help="the columns to compare, with commas between")
+    parser.add_argument("--id", metavar="COLUMN", help="names of records; default: rows, from 0")
+    parser.add_argument("--source", metavar="COLUMN", help="sources of records, or FILE: each file is a source")
+    parser.add_argument("-o", "--output", metavar="PATH", help="labels file, '-' for standard output")
+    parser.add_argument("--report", metavar="PATH", help="write a report, .html, for any browser")
+    arguments.add_limits(parser)
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Match and write."""
+    from graphpart.records import match
+
+    for path in (args.output, args.report):
+        if path is not None:
+            check_writable(path)
+    if args.report is not None:
+        check_reports()
+    on = [name.strip() for name in args.on.split(",")]
+    frame = _tables(args.files)
+    source = "FILE" if args.source == "FILE" and "FILE" in frame.columns else args.source
+    result = match(frame, on, args.id, source, time_limit=args.time_limit, progress=say)
+    if args.output is not None:
+        write_labels(result, args.output)
+    if args.report is not None:
+        write_report(result.problem, result, args.report, Path(args.files[0]).name, args.time_limit)
+    if args.json:
+        counts = {"records": len(result.labels), "clusters": result.n_clusters, "pairs": result.scores.num_rows}
+        emit_json({**counts, "cost": result.cost, "status": str(result.status), "message": result.message})
+    elif args.output != "-":
+        emit(f"{len(result.labels)} records, {result.n_clusters} clusters, cost {result.cost:.6g}, {result.status}\n")
+    return 0
+
+
+def _tables(files: list[str]) -> Any:
+    """The rows of all tables as texts, with the column FILE, in a frame of pandas."""
+    from graphpart.errors import MissingDependency
+
+    try:
+        import pandas
+    except ImportError:
+        raise MissingDependency("pandas", "records", "matching records") from None
+    tables = []
+    for file in files:
+        check_input(file)
+        try:
+            table = pandas.read_csv(file, dtype=str, keep_default_na=False)
+        except (pandas.errors.ParserError, pandas.errors.EmptyDataError, UnicodeDecodeError) as error:
+            raise FormatError(file, None, f"{error}: expected a CSV table with a header") from None
+        if tables and list(table.columns) != list(tables[0].columns[:-1]):
+            found = ", ".join(table.columns)
+            raise FormatError(file, 1, f"found the columns {found}: expected those of {files[0]}")
+        tables.append(table.assign(FILE=file))
+    return pandas.concat(tables, ignore_index=True)

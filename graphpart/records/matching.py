@@ -1,0 +1,234 @@
+"""Records of the same entity: pairs scored by splink, and the partition that suits the scores best.
+
+1. Columns are texts; `columns.py` chooses candidates and comparisons by what is in them.
+2. splink (Linacre et al. 2022), on DuckDB, estimates the probabilities of each level of each comparison among random
+   pairs, and among pairs of one entity by expectation maximisation, or from labelled pairs. The match weight of a
+   candidate is the base-2 logarithm of the ratio of both.
+3. The prior, the share of pairs of one entity among all pairs, is the one that the candidates bear out: the fixed point
+   of the sum of their probabilities, divided by the number of all pairs.
+4. The cost of a candidate is minus the logarithm of its odds. A pair that is no candidate costs `MISSING`: that both
+   records agree in no rule is evidence against them, but weak, since of one entity, too, many pairs have no key in
+   common. A higher cost breaks true clusters of three or more records, in which such pairs are frequent.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, no_column
+from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.inputs import names_of
+from graphpart.records.columns import Column, blocking_rules, comparison, kind_of, training_rules
+from graphpart.records.results import Matches, extended
+from graphpart.solve import run
+
+__all__ = ["match"]
+
+Floats = NDArray[np.float64]
+MISSING = 0.0  # the cost of a pair that is no candidate
+LOWEST = -15.0  # match weight, below which a candidate counts as this
+SESSIONS = 4  # of expectation maximisation, at most
+
+
+def match(
+    frame: Any,
+    on: Sequence[str],
+    id: str | None = None,
+    source: str | None = None,
+    pairs: Any = None,
+    *,
+    blocking: Sequence[Any] | None = None,
+    comparisons: Sequence[Any] | None = None,
+    prior: float | None = None,
+    missing: float = MISSING,
+    method: str = "auto",
+    time_limit: float | None = None,
+    progress: Callable[[str], object] | None = None,
+) -> Matches:
+    """Clusters of records that are of the same entity, such as a person, from the table alone.
+
+    Parameters
+    ----------
+    frame : DataFrame of pandas or polars, or Table of Arrow
+        A row for each record.
+    on : sequence of str
+        The columns to compare. What they hold decides how: dates, codes, categories, names or texts.
+    id : str, optional
+        The column with the names of records; default: the row, counted from 0.
+    source : str, optional
+        The column with the source of each record. Each source has an entity at most once: records of one source are
+        never in one cluster.
+    pairs : DataFrame, optional
+        Labelled pairs, to learn from: its first two columns are names of records, its third one is 1 (or True) for
+        pairs of one entity and 0 for others.
+    blocking, comparisons : sequence, optional
+        Rules and comparisons of splink in place of those that are chosen: names of columns, or what
+        ``splink.block_on`` and ``splink.comparison_library`` make.
+    prior : float, optional
+        The share of pairs of one entity among all pairs; default: estimated.
+    missing : float
+        The cost of a pair that no rule makes a candidate.
+    method, time_limit
+        As for :func:`graphpart.solve`.
+    progress : callable, optional
+        Called with a line of text when a step begins.
+
+    Returns
+    -------
+    Matches
+        A result with `scores`, a row for each candidate, and `settings`. Its message says what was chosen.
+
+    Raises
+    ------
+    MissingDependency
+        If splink is not installed: ``pip install 'graphpart[records]'``.
+    InvalidProblem
+        If there is no such column, or fewer than two records.
+    InvalidOption
+        If no column is named, or the prior is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import graphpart as gp, pandas as pd
+    >>> columns, person = gp.generate.person_records(500)
+    >>> people = pd.DataFrame(columns)
+    >>> r = match(people, on=["given", "surname", "birth", "street", "phone"])
+    >>> bool(gp.metrics.compare(person, r.labels).joins_f1 > 0.85)
+    True
+    """
+    try:
+        import splink
+    except ImportError:
+        raise MissingDependency("splink", "records", "matching records") from None
+    tell = progress or (lambda _: None)
+    if isinstance(on, str) or not on:
+        raise InvalidOption(f"on is {on!r}: expected the names of the columns to compare, in a list")
+    if prior is not None and not 0 < prior < 1:
+        raise InvalidOption(f"prior is {prior!r}: expected a share between 0 and 1")
+    table, names, sources = _records(frame, list(on), id, source)
+    columns = [Column(name, kind_of(table[name])) for name in on]
+    rules = (
+        blocking_rules(table, columns) if blocking is None else [r if isinstance(r, tuple) else (r,) for r in blocking]
+    )
+    blocks = [rule[0] if not isinstance(rule[0], str) else splink.block_on(*rule) for rule in rules]
+    how = [comparison(column) for column in columns] if comparisons is None else list(comparisons)
+    tell(f"{len(table)} records, compared on {', '.join(f'{c.name} ({c.kind})' for c in columns)}")
+    tell(f"candidates agree in one of {len(rules)} rules: {'; '.join(' and '.join(map(str, r)) for r in rules)}")
+    scored = _scored(table, columns, rules, blocks, how, _labelled(pairs, names))
+    u, v, weight = (scored.column(name).to_numpy() for name in ("record_l", "record_r", "match_weight"))
+    weight = np.maximum(weight, LOWEST)  # with even odds beforehand: the evidence alone
+    share = _prior(weight, len(table)) if prior is None else prior
+    weight = weight + float(np.log2(share / (1 - share)))
+    tell(f"{len(u)} candidates, one of {1 / share:.0f} pairs of records is of one entity")
+    problem = _problem(names, u, v, -weight, missing, sources)
+    result = run(problem, method, time_limit=time_limit)
+    chosen = ", ".join(f"{c.name} as {c.kind}" for c in columns)
+    settings = {"columns": {c.name: c.kind for c in columns}, "blocking": rules, "prior": share, "missing": missing}
+    message = f"{result.message}; compared {chosen}; {len(rules)} blocking rules; prior {share:.3g}"
+    scores = _scores(scored, names, u, v, weight)
+    found = extended(Matches, result, scores=scores, settings=settings)  # type: ignore[arg-type]
+    object.__setattr__(found, "message", message)
+    return found
+
+
+def _records(frame: Any, on: list[str], id: str | None, source: str | None) -> tuple[Any, Any, Any]:
+    """The columns as texts in a frame of pandas with the row as `record`, the names, and the sources."""
+    import pandas
+
+    if isinstance(frame, pandas.DataFrame):
+        data = frame
+    elif hasattr(frame, "to_pandas"):
+        data = frame.to_pandas()
+    else:
+        data = pandas.DataFrame(frame)
+    for name in [*on, *(name for name in (id, source) if name is not None)]:
+        if name not in data.columns:
+            raise InvalidProblem(no_column(name, list(data.columns)))
+    if len(data) < 2:
+        raise InvalidProblem(f"{len(data)} records: expected at least two")
+    table = pandas.DataFrame({"record": np.arange(len(data))})
+    for name in on:
+        values = data[name].tolist()
+        texts = [None if x is None or x != x or str(x).strip() == "" else str(x).strip() for x in values]
+        table[name] = pandas.Series(texts, dtype=object)
+    names = names_of(None if id is None else data[id].tolist(), len(data))
+    return table, names, None if source is None else data[source].to_numpy()
+
+
+def _labelled(pairs: Any, names: Sequence[Hashable]) -> Any:
+    """Labelled pairs as a frame of splink's form, or None."""
+    if pairs is None:
+        return None
+    import pandas
+
+    data = pairs if isinstance(pairs, pandas.DataFrame) else pandas.DataFrame(pairs)
+    if len(data.columns) < 3:
+        raise InvalidProblem(f"pairs has {len(data.columns)} columns: expected two names of records, and 1 or 0")
+    place = {name: k for k, name in enumerate(names)}
+    left, right, same = (data.iloc[:, k].tolist() for k in range(3))
+    unknown = next((x for x in [*left, *right] if x not in place), None)
+    if unknown is not None:
+        raise InvalidProblem(f"{unknown!r} is in pairs, but is the name of no record")
+    kept = [(place[a], place[b]) for a, b, is_same in zip(left, right, same, strict=True) if is_same]
+    return pandas.DataFrame(kept, columns=["record_l", "record_r"]).assign(clerical_match_score=1.0)
+
+
+def _scored(table: Any, columns: list[Column], rules: Any, blocks: Any, how: Any, labelled: Any) -> Any:
+    """The candidates with their match weights for even odds beforehand, by splink."""
+    import splink
+
+    logging.getLogger("splink").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        api = splink.DuckDBAPI()
+        settings = splink.SettingsCreator(
+            link_type="dedupe_only",
+            unique_id_column_name="record",
+            comparisons=how,
+            blocking_rules_to_generate_predictions=blocks,
+            probability_two_random_records_match=0.5,
+            retain_matching_columns=False,
+            retain_intermediate_calculation_columns=True,
+        )
+        linker = splink.Linker(api.register(table), settings, log_level="ERROR")
+        linker.training.estimate_u_using_random_sampling(max_pairs=2e6, seed=1)
+        if labelled is not None and len(labelled):
+            linker.training.estimate_m_from_pairwise_labels(api.register(labelled))
+        else:
+            for block in [splink.block_on(*rule) for rule in training_rules(columns)] or blocks[:SESSIONS]:
+                linker.training.estimate_parameters_using_expectation_maximisation(block, max_pairs=1e6)
+        return linker.inference.predict(warning_mode="never").as_pyarrow_table()
+
+
+def _prior(weight: Floats, n: int) -> float:
+    """The share of pairs of one entity that the candidates bear out."""
+    every = n * (n - 1) / 2
+    share = 1 / n
+    for _ in range(100):
+        odds = np.exp2(np.minimum(weight, 60.0)) * (share / (1 - share))
+        new = min(0.5, max(0.5, float((odds / (1 + odds)).sum())) / every)
+        if abs(new - share) < 1e-6 * share:
+            break
+        share = new
+    return share
+
+
+def _problem(names: Any, u: Any, v: Any, costs: Floats, missing: float, sources: Any) -> SetPartition:
+    """The problem; of each source, at most one record in a cluster."""
+    more: dict[str, Any] = {} if sources is None else {"groups": sources}
+    return SetPartition.from_pairs(len(names), (u, v), costs, names, dense=False, missing=missing, **more)
+
+
+def _scores(scored: Any, names: Any, u: Any, v: Any, weight: Floats) -> Any:
+    import pyarrow
+
+    ends = {"left": [names[a] for a in u.tolist()], "right": [names[b] for b in v.tolist()]}
+    values = {"match_weight": weight, "match_probability": 1 / (1 + np.exp2(-weight))}
+    levels = {name: scored.column(name) for name in scored.column_names if name.startswith("mw_")}
+    return pyarrow.table(ends | values | levels)

@@ -1,0 +1,92 @@
+"""Consensus against brute force over all partitions, large problems against naive sums, and its bounds."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+
+
+def disagreement(labelings, weights, labels):
+    total = 0.0
+    for labeling, weight in zip(labelings, weights, strict=True):
+        for a, b in itertools.combinations(range(len(labels)), 2):
+            total += weight * ((labeling[a] == labeling[b]) != (labels[a] == labels[b]))
+    return total
+
+
+def noisy(seed, n, clusters, m, noise):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, clusters, n)
+    labelings = []
+    for _ in range(m):
+        x = y.copy()
+        wrong = rng.random(n) < noise
+        x[wrong] = rng.integers(0, clusters, int(wrong.sum()))
+        labelings.append(rng.permutation(clusters)[x])
+    return y, labelings
+
+
+def test_small_ones_are_optimal():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, m = int(rng.integers(1, 6)), int(rng.integers(1, 5))
+        labelings = rng.integers(0, 3, (m, n)).tolist()
+        weights = rng.integers(1, 4, m).astype(float)
+        r = gp.consensus(labelings, weights)
+        best = min(disagreement(labelings, weights, x) for x in itertools.product(range(n), repeat=n))
+        assert r.disagreement == pytest.approx(best) == disagreement(labelings, weights, r.labels), f"seed {seed}"
+        assert r.disagreement_bound <= best + 1e-9 and r.status == "optimal"
+
+
+def test_all_ways_agree(monkeypatch):
+    import sys
+
+    module = sys.modules["graphpart.records.labelings"]
+    y, labelings = noisy(0, 120, 4, 9, 0.15)
+    found = [gp.consensus(labelings, method="kernighan-lin")]
+    for dense, listed in ((0, 10**9), (0, 0)):
+        monkeypatch.setattr(module, "DENSE", dense)
+        monkeypatch.setattr(module, "LISTED", listed)
+        found.append(gp.consensus(labelings, method="kernighan-lin"))
+    for r in found:
+        assert gp.metrics.adjusted_rand_index(y, r.labels) > 0.97
+        assert r.disagreement == pytest.approx(disagreement(labelings, np.ones(9), r.labels))
+        assert r.disagreement_bound <= min(other.disagreement for other in found) + 1e-6
+    assert max(r.disagreement for r in found) <= 1.01 * min(r.disagreement for r in found)
+
+
+def test_stability_and_agreement():
+    labelings = [[0, 0, 0, 1, 1, 2], [5, 5, 5, 7, 7, 1], [0, 0, 1, 1, 1, 3]]
+    r = gp.consensus(labelings, nodes=list("abcdef"))
+    assert [sorted(c) for c in r.clusters] == [["a", "b", "c"], ["d", "e"], ["f"]]
+    assert r.stability == pytest.approx([7 / 9, 1.0, 1.0])
+    assert r.agreement == pytest.approx([5 / 6, 5 / 6, 2 / 3, 1.0, 1.0, 1.0])
+    frame = r.to_frame()
+    assert list(frame.columns) == ["element", "cluster", "size", "agreement"]
+
+
+def test_labels_of_any_kind():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"one": ["x", "x", None, None], "two": [0.0, 0.0, np.nan, 1.0]}, index=list("abcd"))
+    r = gp.consensus(frame)
+    assert [sorted(c) for c in r.clusters] == [["a", "b"], ["c"], ["d"]]
+    assert gp.consensus({"one": [1, 1, -1, -1]}).n_clusters == 3
+    result = gp.solve(gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 1.0]))
+    assert gp.consensus([result, result.labels]).labels.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("labelings", "options", "message"),
+    [
+        ([], {}, "no labelings: expected at least one"),
+        ([[0, 1], [0, 1, 2]], {}, "labeling 1 has 3 labels, labeling 0 has 2"),
+        ([[[0, 1]]], {}, r"a labeling has shape \(1, 2\)"),
+        ([[0, 1]], {"weights": [0.0]}, "expected a positive number for each of 1 labelings"),
+        ([[0, 1]], {"nodes": ["a"]}, "1 nodes for 2 elements"),
+    ],
+)
+def test_mistakes(labelings, options, message):
+    with pytest.raises((gp.InvalidPartition, gp.InvalidOption), match=message):
+        gp.consensus(labelings, **options)

@@ -1,0 +1,85 @@
+"""Records of persons with known truth, through Python and the command line; kinds of columns; mistakes."""
+
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.cli import main
+from graphpart.records.columns import Column, blocking_rules, kind_of
+
+pytest.importorskip("splink")
+pd = pytest.importorskip("pandas")
+
+ON = ["given", "surname", "birth", "street", "phone"]
+
+
+@pytest.fixture(scope="module")
+def people():
+    columns, person = gp.generate.person_records(400, seed=2)
+    frame = pd.DataFrame(columns)
+    frame["key"] = [f"r{k}" for k in range(len(frame))]
+    frame["list"] = np.arange(len(frame)) % 2
+    return frame, person
+
+
+def test_kinds_of_columns():
+    assert kind_of(["2001-02-03", None, "1999-12-31"]) == "date"
+    assert kind_of(["12345", "0815 33"]) == "code"
+    assert kind_of(["m", "f"] * 200) == "category"
+    assert kind_of(["Ann", "Bob Miller"]) == "name"
+    assert kind_of(["a very long description of some product"]) == "text"
+    assert kind_of([None]) == "name"
+
+
+def test_rules_give_few_candidates(people):
+    frame, _ = people
+    rules = blocking_rules(frame, [Column(name, kind_of(frame[name])) for name in ON])
+    assert rules and all(1 <= len(rule) <= 2 for rule in rules)
+
+
+def test_clusters_scores_and_sources(people):
+    frame, person = people
+    lines = []
+    r = gp.records.match(frame, ON, id="key", progress=lines.append)
+    assert gp.metrics.compare(person, r.labels).joins_f1 > 0.8
+    assert list(r.nodes) == frame["key"].tolist() and "birth as date" in r.message
+    assert "birth (date)" in lines[0] and "rules" in lines[1]
+    assert {"left", "right", "match_weight", "match_probability", "mw_birth"} < set(r.scores.column_names)
+    one = gp.records.match(frame, ON, id="key", source="list")
+    for cluster in one.clusters:
+        assert len({int(key[1:]) % 2 for key in cluster}) == len(cluster) <= 2
+
+
+def test_labelled_pairs(people):
+    frame, person = people
+    u, v = np.triu_indices(200, 1)
+    same = person[u] == person[v]
+    rows = [(f"r{a}", f"r{b}", 1) for a, b in zip(u[same], v[same], strict=True)]
+    r = gp.records.match(frame, ON, id="key", pairs=pd.DataFrame(rows))
+    assert gp.metrics.compare(person, r.labels).joins_f1 > 0.8
+    with pytest.raises(gp.InvalidProblem, match="'nobody' is in pairs, but is the name of no record"):
+        gp.records.match(frame, ON, id="key", pairs=[("r1", "nobody", 1)])
+
+
+def test_the_command_line(people, tmp_path, capsys):
+    frame, person = people
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    out = tmp_path / "clusters.csv"
+    assert main(["match", str(tmp_path / "people.csv"), "--on", ",".join(ON), "--id", "key", "-o", str(out)]) == 0
+    assert "400 records" in capsys.readouterr().err
+    table = pd.read_csv(out)
+    assert list(table.columns) == ["element", "cluster", "size"] and table["element"].tolist() == frame["key"].tolist()
+    assert gp.metrics.compare(person, table["cluster"].to_numpy()).joins_f1 > 0.8
+
+
+def test_mistakes(people, tmp_path, capsys):
+    frame, _ = people
+    with pytest.raises(gp.InvalidProblem, match=r"no column 'givn': expected one of .*did you mean 'given'"):
+        gp.records.match(frame, ["givn"])
+    with pytest.raises(gp.InvalidOption, match="on is 'given': expected the names of the columns"):
+        gp.records.match(frame, "given")
+    with pytest.raises(gp.InvalidOption, match="prior is 2: expected a share between 0 and 1"):
+        gp.records.match(frame, ON, prior=2)
+    (tmp_path / "empty.csv").write_text("")
+    assert main(["match", str(tmp_path / "empty.csv"), "--on", "a"]) == 1
+    assert "expected a CSV table with a header" in capsys.readouterr().err

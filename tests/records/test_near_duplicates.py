@@ -1,0 +1,81 @@
+"""Near duplicates against planted ones, by tree, blocks and hashing; chains; medoids; signatures."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import graphpart as gp
+from graphpart.partition.problem import neighbors
+
+
+def planted(seed, n=300, d=40, noise=0.1):
+    rng = np.random.default_rng(seed)
+    base = rng.normal(size=(n, d))
+    copied = rng.integers(0, n, n // 4)
+    y = np.concatenate([np.arange(n), copied])
+    X = np.concatenate([base, base[copied] + noise * rng.normal(size=(n // 4, d))])
+    order = rng.permutation(len(y))
+    return X[order], y[order]
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+@pytest.mark.parametrize("d", [6, 40])
+def test_planted_ones_are_found(d, hashed, monkeypatch):
+    if hashed:
+        monkeypatch.setattr(neighbors, "HASHED", 10)
+    X, y = planted(0, d=d, noise=0.1 if d > 6 else 0.001)
+    r = gp.near_duplicates(X, 0.05 if d > 6 else 1e-5)
+    scores = gp.metrics.compare(y, r.labels)
+    assert scores.joins_precision > 0.99 and scores.joins_recall > 0.99
+    assert len(r.kept) == r.n_clusters == len(r.representatives)
+    D = cdist(X, X, "cosine")
+    for k, a in enumerate(r.representatives.tolist()):
+        members = np.flatnonzero(r.labels == k)
+        assert D[a, members].sum() == pytest.approx(D[np.ix_(members, members)].sum(axis=1).min(), abs=1e-9)
+
+
+def test_hashing_finds_nearly_all_pairs(monkeypatch):
+    monkeypatch.setattr(neighbors, "HASHED", 10)
+    X, _ = planted(1)
+    D = cdist(X, X)
+    wanted = np.argwhere(np.triu(D <= 1.2, 1))
+    u, v, d = neighbors.near_pairs(X, 1.2)
+    assert len(u) >= 0.98 * len(wanted) > 0 and d == pytest.approx(D[u, v]) and (d <= 1.2).all()
+
+
+def test_chains_are_cut():
+    x = np.arange(40.0)[:, None] * [1.0, 0.0]  # each is near the next one
+    r = gp.near_duplicates(x, 1.5, "euclidean")
+    assert r.n_clusters >= 10 and np.bincount(r.labels).max() <= 4
+
+
+def test_signatures():
+    rng = np.random.default_rng(0)
+    base = rng.integers(0, 2**32, (300, 128), dtype=np.uint64)
+    copies = base[:60].copy()
+    changed = rng.random(copies.shape) < 0.1
+    copies[changed] = rng.integers(0, 2**32, int(changed.sum()), dtype=np.uint64)
+    r = gp.near_duplicates(np.concatenate([base, copies]), 0.3, "minhash", nodes=[f"text {k}" for k in range(360)])
+    y = np.concatenate([np.arange(300), np.arange(60)])
+    assert gp.metrics.adjusted_rand_index(y, r.labels) == 1.0
+    frame = r.to_frame()
+    assert list(frame.columns) == ["element", "cluster", "size", "representative"]
+    assert set(frame["representative"]) == set(r.kept)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_few(n):
+    assert gp.near_duplicates(np.ones((n, 2)), 0.1).n_clusters == min(n, 1)
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        (np.ones((2, 2)), {"threshold": 0}, "threshold is 0: expected a distance above 0"),
+        (np.ones((2, 2)), {"threshold": 0.1, "metric": "minhsh"}, "did you mean 'minhash'"),
+        (np.ones((2, 2)), {"threshold": 0.1, "metric": "minhash"}, "expected integers"),
+    ],
+)
+def test_mistakes(X, options, message):
+    with pytest.raises((gp.InvalidProblem, gp.InvalidOption), match=message):
+        gp.near_duplicates(X, **options)
