@@ -269,14 +269,17 @@ class Records:
     ----------
     folder : str or path-like
     options : dict
-        With which files are solved now.
+        With which files are solved now: they do not matter once a result is proven.
+    reading : dict
+        Options that change the problem which is made of a file.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], options: dict[str, Any]) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], options: dict[str, Any], reading: dict[str, Any] | None = None
+    ) -> None:
         os.makedirs(folder, exist_ok=True)
         self._path = os.path.join(folder, RESULTS)
-        given = {name: repr(value) for name, value in options.items() if value is not None}
-        self._options = json.dumps(given, sort_keys=True)
+        self._options, self._reading = _key(options), _key(reading or {})
         self._known: dict[str, dict[str, Any]] = {}
         if os.path.exists(self._path):
             for line in Path(self._path).read_text("utf-8").splitlines():
@@ -291,7 +294,9 @@ class Records:
         if not self._known or labels is None or not os.path.exists(labels) or not os.path.isfile(file):
             return None
         row = self._known.get(digest_of(file))
-        if row is None or (row["record"]["status"] != Status.OPTIMAL and row["options"] != self._options):
+        if row is None or row.get("reading") != self._reading:
+            return None
+        if row["record"]["status"] != Status.OPTIMAL and row["options"] != self._options:
             return None
         return dict(_finite(row["record"], _number), file=file)
 
@@ -299,9 +304,15 @@ class Records:
         """Note a result, by one write of one line."""
         if not os.path.isfile(file):
             return
-        row = {"digest": digest_of(file), "options": self._options, "record": _finite(record, _text)}
+        row = {"digest": digest_of(file), "options": self._options, "reading": self._reading}
+        row["record"] = _finite(record, _text)
         with open(self._path, "ab", buffering=0) as stream:
             stream.write(json.dumps(row).encode() + b"\n")
+
+
+def _key(options: dict[str, Any]) -> str:
+    """Options as text that is the same if they are."""
+    return json.dumps({name: repr(value) for name, value in options.items() if value is not None}, sort_keys=True)
 
 
 def _finite(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from graphpart.cli import arguments
-from graphpart.cli.console import emit, emit_json, say
-from graphpart.cli.files import check_input, check_reports, check_writable, write_labels, write_report
+from graphpart.cli.console import check_input, emit, emit_json, say
+from graphpart.cli.files import check_reports, check_writable, write_labels, write_report
 from graphpart.errors import FormatError
 
 NAME = "match"
@@ -69,7 +69,7 @@ def _tables(files: list[str]) -> Any:
         import pandas
     except ImportError:
         raise MissingDependency("pandas", "records", "matching records") from None
-    tables = []
+    tables: list[Any] = []
     for file in files:
         check_input(file)
         try:

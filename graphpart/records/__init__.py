@@ -5,9 +5,9 @@
 it; nothing of the package calls them but the command line.
 """
 
+from graphpart.records.duplicates import near_duplicates
 from graphpart.records.labelings import consensus
 from graphpart.records.matching import match
-from graphpart.records.duplicates import near_duplicates
 from graphpart.records.results import Consensus, Matches, NearDuplicates
 
 __all__ = ["Consensus", "Matches", "NearDuplicates", "consensus", "match", "near_duplicates"]

@@ -89,6 +89,7 @@ def near_duplicates(
         raise InvalidOption(f"threshold is {threshold!r}: expected a distance above 0")
     if nodes is None and hasattr(X, "index") and hasattr(X, "columns"):
         nodes = X.index.tolist()
+    P: Any
     if metric == "minhash":
         P = _signatures(X)
         u, v = _equal_bands(P, 1 - threshold)

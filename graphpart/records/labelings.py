@@ -9,7 +9,7 @@ the difference of the disagreements with them together and apart (Mirkin 1979; t
 1. Elements with equal labels in all labelings attract each other by W, and every other element equally: an optimum has
    them in one cluster. They become one element with a size, and costs are multiplied by sizes.
 2. Up to `DENSE` different rows of labels, the costs of all pairs are a matrix. Of more, if few pairs share a label,
-   only these are listed, and W times the product of sizes is a background. Both are solved as any set partition problem.
+   only these are listed, and W times the product of sizes is a background. Both are solved as any problem is.
 3. Else rows move between clusters. For each cluster and label, the number of its elements with this label is kept, in
    n m time and memory and that of the table; the cost of a row in a cluster is a sum of m of these numbers. Clusters of
    the best labeling are the start, and then pairs of clusters are joined by a set partition problem over clusters.
@@ -99,10 +99,16 @@ def consensus(
     inside = -float(w.sum()) * float((size * (size - 1.0) / 2).sum())  # of the pairs of equal rows
     problem = _problem(rows, size, w)
     if problem is None:
-        labels, iterations = _moved(rows, size.astype(np.float64), w, begin, time_limit)
+        moved, iterations = _moved(rows, size.astype(np.float64), w, begin, time_limit)
         limited = time_limit is not None and time.perf_counter() - begin > time_limit
         status = Status.TIME_LIMIT if limited else Status.LOCAL_OPTIMUM
-        found = (labels, -np.inf, status, "no row of labels moves to another cluster at a lower cost", iterations)
+        found: tuple[Any, float, Status, str, int] = (
+            moved,
+            -np.inf,
+            status,
+            "no row of labels moves to another cluster at a lower cost",
+            iterations,
+        )
     else:
         result = run(problem, method, time_limit=time_limit)
         found = (result.labels, result.lower_bound + inside, result.status, result.message, result.iterations)
@@ -232,7 +238,7 @@ def _members(keys: Ints, size: Floats, labels: Ints, clusters: int, values: int)
     """The number of elements of each label in each cluster, shape (values, clusters), and in each cluster."""
     flat = (keys * clusters + labels[:, None]).ravel()
     counts = np.bincount(flat, np.repeat(size, keys.shape[1]), values * clusters).reshape(values, clusters)
-    return counts, np.bincount(labels, size, clusters)
+    return np.asarray(counts, np.float64), np.asarray(np.bincount(labels, size, clusters), np.float64)
 
 
 def _passes(
@@ -280,8 +286,8 @@ def _both(one: NDArray[Any], other: NDArray[Any]) -> Ints:
     most = int(other.max(initial=0)) + 1
     key = one.astype(np.int64) * most + other
     if (int(one.max(initial=0)) + 1) * most > 8 * len(one) + 1_000_000:
-        key = np.unique(key, return_inverse=True)[1].ravel()
-    return key
+        return np.asarray(np.unique(key, return_inverse=True)[1].ravel(), np.int64)
+    return np.asarray(key, np.int64)
 
 
 # ------------------------------------------------------------------------------------------------ bounds and stability

@@ -199,11 +199,11 @@ def _scored(table: Any, columns: list[Column], rules: Any, blocks: Any, how: Any
         linker = splink.Linker(api.register(table), settings, log_level="ERROR")
         linker.training.estimate_u_using_random_sampling(max_pairs=2e6, seed=1)
         if labelled is not None and len(labelled):
-            linker.training.estimate_m_from_pairwise_labels(api.register(labelled))
+            linker.training.estimate_m_from_pairwise_labels(api.register(labelled))  # type: ignore[no-untyped-call]
         else:
             for block in [splink.block_on(*rule) for rule in training_rules(columns)] or blocks[:SESSIONS]:
                 linker.training.estimate_parameters_using_expectation_maximisation(block, max_pairs=1e6)
-        return linker.inference.predict(warning_mode="never").as_pyarrow_table()
+        return linker.inference.predict(warning_mode="never").as_pyarrow_table()  # type: ignore[no-untyped-call]
 
 
 def _prior(weight: Floats, n: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,4 +92,4 @@ class Matches(PartitionResult):
 
 def _columns(result: PartitionResult) -> dict[str, Sequence[Any]]:
     _, place, sizes = np.unique(result.labels, return_inverse=True, return_counts=True)
-    return {"element": result.nodes, "cluster": result.labels, "size": sizes[place]}
+    return {"element": result.nodes, "cluster": cast(Any, result.labels), "size": cast(Any, sizes[place])}
