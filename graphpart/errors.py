@@ -126,6 +126,8 @@ def nearest(name: object, known: Iterable[object]) -> str:
 
 def no_column(name: object, columns: Sequence[object], where: str = "") -> str:
     """The message that a table has no such column: those that it has, and the one that is spelled most alike."""
+    if not len(columns):
+        return f"no column {name!r}{where}: the table is empty, without columns"
     some = ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
     return f"no column {name!r}{where}: expected one of {some}{nearest(name, columns)}"
 

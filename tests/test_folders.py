@@ -71,7 +71,7 @@ def test_what_is_not_proven_is_solved_again_with_other_options(folder, tmp_path)
 def test_options_that_change_the_problem_count(folder, tmp_path, capsys):
     out, cuts = str(tmp_path / "out") + os.sep, tmp_path / "apart.csv"
     call = ["solve", *map(str, sorted(folder.glob("p*.json"))), "-o", out]
-    for options, skipped in (([], False), (["--seed", "3"], True), (["--missing", "0.5"], False), ([], False)):
+    for options, skipped in (([], False), (["--seed", "3"], True), (["--max-size", "2"], False), ([], False)):
         assert main([*call, *options]) == 0
         assert ("skipped" in capsys.readouterr().err) == skipped
     for pair, skipped in (("0,1", False), ("0,1", True), ("0,2", False)):

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.display import number, plural
+from graphpart.errors import InvalidOption, InvalidProblem, warn
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import RegionGraph, region_graph
@@ -29,6 +30,8 @@ from graphpart.result import PartitionResult
 from graphpart.solve import run
 
 __all__ = ["Segmentation", "segment"]
+
+SEVERAL = 5  # regions, from which on one segment of all is hardly what somebody wants
 
 
 class Segmentation:
@@ -71,10 +74,8 @@ class Segmentation:
         return self.result.subsets
 
     def __repr__(self) -> str:
-        return (
-            f"Segmentation({self.n_segments} segments of {self.graph.n} regions, shape {self.labels.shape}, "
-            f"{self.result.status})"
-        )
+        counts = f"{plural(self.n_segments, 'segment')} of {plural(self.graph.n, 'region')}"
+        return f"Segmentation({counts}, shape {self.labels.shape}, {self.result.status})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.labels, dtype=dtype, copy=copy)
@@ -238,6 +239,12 @@ def segment(
     problem = graph.problem(graph.costs(threshold))
     result = run(problem, method, time_limit=time_limit, seed=seed, callback=callback)
     assert isinstance(result, PartitionResult)
+    if result.n_clusters == 1 and problem.n >= SEVERAL and threshold <= 0.5 and photograph is None:
+        most = number(float(heights.max()))
+        warn(
+            f"all {problem.n} regions are one segment: the values of the boundary map, at most {most}, are taken as "
+            f"probabilities; a lower threshold than {number(threshold)} divides more, and a photograph needs no map"
+        )
     return Segmentation(
         graph.project(result), chosen, graph, problem, result, heights, photograph if image is None else image
     )

@@ -170,6 +170,10 @@ def advice(thing: Any) -> str:
     ):
         return ", or SetPartition.from_frame(frame, left, right, cost=...)"
     if isinstance(thing, np.ndarray):
+        if thing.ndim == 2 and thing.shape[0] != thing.shape[1]:
+            return ", or SetPartition.from_embeddings(X) of vectors as rows; of a picture, graphpart.images.segment"
+        if thing.ndim == 3:
+            return "; a picture or a volume is segmented by graphpart.images.segment"
         return ", or SetPartition.from_matrix(costs)"
     return ""
 
