@@ -266,7 +266,7 @@ class Races:
         if part.race is None and p.background is None and p.n <= self.parameters.enumerated:
             others = self.cost - p.evaluate_labels(canonical(self._labels[part.elements]))
             inner = self.stopping.child(plus=self.constant + others)
-            # Pairs that are not listed because nothing attracts there may cost something: nobody joins them for nothing.
+            # Pairs that are not listed, because nothing attracts there, may cost something: they are not joined.
             labels = connected_subsets(p, enumerated(p, inner))
             self._take(part, labels, others + p.evaluate_labels(labels))
             if inner.reason is None:
