@@ -8,7 +8,7 @@
    of the sum of their probabilities, divided by the number of all pairs.
 4. The cost of a candidate is minus the logarithm of its odds. A pair that is no candidate costs `MISSING`: that both
    records agree in no rule is evidence against them, but weak, since of one entity, too, many pairs have no key in
-   common. A higher cost breaks true clusters of three or more records, in which such pairs are frequent.
+   common. On 2000 generated people, costs of 0, 0.5 and 2 gave nearly the same clusters.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def match(
         never in one cluster.
     pairs : DataFrame, optional
         Labelled pairs, to learn from: its first two columns are names of records, its third one is 1 (or True) for
-        pairs of one entity and 0 for others.
+        pairs of one entity. Pairs with 0 are not used: other pairs are drawn at random.
     blocking, comparisons : sequence, optional
         Rules and comparisons of splink in place of those that are chosen: names of columns, or what
         ``splink.block_on`` and ``splink.comparison_library`` make.
