@@ -194,9 +194,8 @@ class TestFoldersAndCheckpoints:
     def test_solve_takes_folders(self, run, folder, tmp_path):
         status, out, _ = run("solve", folder, "--json", "-o", tmp_path / "out")
         assert status == 0 and [json.loads(line)["n"] for line in out.splitlines()] == [12, 13, 14]
-        assert sorted(path.name for path in (tmp_path / "out").glob("*.labels")) == [
-            f"p{k}.npz.labels" for k in range(3)
-        ]
+        written = [*(f"p{k}.npz.labels" for k in range(3)), "results.jsonl"]
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == written
         status, out, _ = run("info", folder, "--json")
         assert status == 0 and len(out.splitlines()) == 3
         (tmp_path / "empty").mkdir()

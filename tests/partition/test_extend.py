@@ -255,7 +255,7 @@ def test_large_old_labels_in_what_a_result_shows() -> None:
     r = extend(p, {"a": 2_000_000_000, "c": 7})
     assert r.summary()["clusters"] == r.n_clusters == 2
     assert (r.summary()["largest"], r.summary()["alone"]) == (2, 1)
-    assert [row[:3] for row in r._preview()[1]] == [(2_000_000_000, 2, "a, b"), (7, 1, "c")]
+    assert r._preview()[1] == [(2_000_000_000, 2, "a, b", "a (+1)"), (7, 1, "c", "c (+2)")]
     assert repr(r).startswith("<ExtendedResult: 2 clusters of 3 elements, cost -1\n") and repr(r).count("\n") == 1
     frame = pytest.importorskip("pandas") and r.to_frame()
     assert frame["size"].tolist() == [2, 2, 1] and frame["cluster"].tolist() == r.labels.tolist()
