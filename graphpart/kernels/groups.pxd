@@ -38,13 +38,8 @@ cdef struct Groups:
     offset_t* after
 
 
-cdef inline list take_groups(
-    Groups* s, groups, sizes, long long max_size, long long least, long long most, Py_ssize_t subsets
-):
-    """Point to (starts, group, count, price), or None, and to sizes; returns what has to be kept alive.
-
-    `max_size` and `most` are 0 where there is no such limit.
-    """
+cdef inline list take_groups(Groups* s, terms, Py_ssize_t subsets):
+    """Point to the groups and sizes of `Terms` of sums.py, or None; returns what has to be kept alive."""
     cdef const offset_t[::1] starts
     cdef const element_t[::1] group
     cdef const int64_t[::1] count, size
@@ -56,8 +51,11 @@ cdef inline list take_groups(
     import numpy as np
 
     memset(s, 0, sizeof(Groups))
-    if groups is not None and groups[1].shape[0]:
-        starts, group, count, price = groups
+    s.least, s.most = 1, subsets
+    if terms is None:
+        return kept
+    if terms.groups is not None and len(terms.groups):
+        starts, group, count, price = terms.groups.starts, terms.groups.group, terms.groups.count, terms.groups.price
         s.entries = group.shape[0]
         while (<Py_ssize_t>1 << bits) < 2 * (s.entries + 1):
             bits += 1
@@ -65,12 +63,12 @@ cdef inline list take_groups(
         hash_set_counts(&s.members, &slots[0], &counts[0], bits)
         s.starts, s.group, s.count, s.price = &starts[0], &group[0], &count[0], &price[0]
         kept += [starts, group, count, price, slots, counts]
-    if max_size and sizes.shape[0]:
-        size, load = sizes, np.zeros(subsets, np.int64)
-        s.max_size, s.sizes, s.load = max_size, &size[0], &load[0]
+    if terms.max_size and len(terms.sizes):
+        size, load = terms.sizes, np.zeros(subsets, np.int64)
+        s.max_size, s.sizes, s.load = terms.max_size, &size[0], &load[0]
         kept += [size, load]
-    s.limited = least > 1 or most > 0
-    s.least, s.most = least, most if most > 0 else subsets
+    s.limited = terms.least > 1 or terms.most > 0
+    s.least, s.most = terms.least, terms.most or subsets
     s.any = s.entries > 0 or s.max_size > 0 or s.limited
     return kept
 

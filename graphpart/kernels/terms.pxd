@@ -1,5 +1,6 @@
 # The background of a problem (see partition/local_search/sums.py) beside listed pairs, as k >= 0 terms; 0 without one.
-# What groups, sizes and the number of subsets demand (kernels/groups.pxd) is part of it. Kernels ask for `any` once where either matters.
+# What groups, sizes and the number of subsets demand (kernels/groups.pxd) is part of it. Kernels ask for `any` once where
+# either matters.
 #
 # Elements have k weights each, which are integers, so the sums of subsets are exact in any order. The background of two
 # sets is the sum over t of factor[t] * mine[partner[t]] * other[t] with their sums of weights. It is linear in either of
@@ -38,11 +39,7 @@ cdef inline list take_terms(Terms* s, terms, Py_ssize_t subsets):
 
     s.k = 0
     s.weights, s.partner, s.factor, s.total = NULL, NULL, NULL, NULL
-    if terms is None:
-        kept = take_groups(&s.groups, None, None, 0, 1, 0, subsets)
-    else:
-        kept = take_groups(
-            &s.groups, terms.groups, terms.sizes, terms.max_size, terms.least, terms.most, subsets)
+    kept = take_groups(&s.groups, terms, subsets)
     s.any = s.groups.any
     if terms is None or terms.weights.shape[0] == 0 or terms.weights.shape[1] == 0:
         return kept

@@ -196,3 +196,9 @@ def test_what_cannot_be_packed():
     q = gp.SetPartition.from_pairs(6, [(0, 1), (2, 3), (4, 5)], [-1.0] * 3, max_size=3, n_clusters=2, dense=False)
     r = gp.partition.greedy_joining(q)
     assert np.bincount(r.labels).tolist() == [3, 3]
+    # What must be together stays together, also where the method does not contract it first.
+    together = gp.SetPartition.from_pairs(
+        6, [(2, 3), (4, 5)], [-2.0] * 2, must_join=[(0, 1)], max_size=3, n_clusters=(1, 2)
+    )
+    for method in LOCAL:
+        assert gp.solve(together, method).cost == -2.0, method

@@ -22,7 +22,7 @@ from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.portfolio import Portfolio
 from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.limited import has_room, listed, packed
-from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
+from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.background import SMALL
 from graphpart.partition.problem.contraction import Contraction
 from graphpart.partition.problem.derived import cut_huge
@@ -143,9 +143,7 @@ def start_within(p: SetPartition, contraction: Contraction, given: Labels | None
     if p.background is not None and has_room(p, contraction.sets):
         return contraction.sets
     start = joined(p, stopping)
-    if has_room(p, canonical(start)):
-        return start
-    return canonical(contraction.lift(packed(contraction.problem)))
+    return start if has_room(p, start) else packed(p)
 
 
 def _fitting(p: SetPartition) -> SetPartition:

@@ -11,21 +11,7 @@ class Level:
     n: int
     k: int
     tolerance: float
-    def __init__(
-        self,
-        starts: Any,
-        neighbours: Any,
-        costs: Any,
-        weights: Any,
-        partner: Any,
-        factor: Any,
-        repels: Any,
-        groups: Any = None,
-        sizes: Any = None,
-        max_size: Any = 0,
-        least: Any = 1,
-        most: Any = 0,
-    ) -> None: ...
+    def __init__(self, starts: Any, neighbours: Any, costs: Any, terms: Any) -> None: ...
     def move(self, labels: _Labels, cost: float, stopping: Stopping, order: Any = None) -> float: ...
     def refine(self, labels: _Labels, order: Any = None) -> _Labels: ...
     def coarsen(self, labels: _Labels, subsets: int) -> Level: ...

@@ -55,13 +55,8 @@ cdef class Level:
     ----------
     starts, neighbours, costs : ndarray
         Compressed rows.
-    weights : ndarray of int64, shape (n, k)
-    partner : ndarray of int32, shape (k,)
-    factor : ndarray of float64, shape (k,)
-    repels : bool
-        Whether the background of every pair is at least 0.
-    groups, sizes, max_size, least, most
-        As in `Terms`, see `graphpart.partition.local_search.sums`.
+    terms : Terms
+        Of a background, groups and sizes, see `graphpart.partition.local_search.sums`.
     """
 
     cdef readonly Py_ssize_t n, k
@@ -74,18 +69,13 @@ cdef class Level:
     cdef const double[::1] factor
     cdef bint repels
     cdef double scale
-    cdef object groups, sizes
-    cdef long long max_size, least, most
+    cdef object terms
 
-    def __init__(
-        self, starts, neighbours, costs, weights, partner, factor, bint repels, groups=None, sizes=None,
-        long long max_size=0, long long least=1, long long most=0,
-    ):
-        self.groups, self.sizes = groups, sizes
-        self.max_size, self.least, self.most = max_size, least, most
+    def __init__(self, starts, neighbours, costs, terms):
+        self.terms = terms
         self.starts, self.neighbours, self.costs = starts, neighbours, costs
-        self.weights, self.partner, self.factor = weights, partner, factor
-        self.repels = repels or weights.shape[1] == 0
+        self.weights, self.partner, self.factor = terms.weights, terms.partner, terms.factor
+        self.repels = terms.repels or self.weights.shape[1] == 0
         self.n = self.starts.shape[0] - 1
         self.k = self.weights.shape[1]
         if self.k > TERMS:
@@ -115,19 +105,9 @@ cdef class Level:
                     )
                 magnitude = max(magnitude, sum)
         self.scale = scale_for(listed)
-        if self.groups is not None and self.groups[1].shape[0]:
-            magnitude += self._prices()
+        if self.terms.groups is not None:
+            magnitude += self.terms.groups.sums().max(initial=0.0)
         self.tolerance = 2.0**-50 * magnitude
-
-    def _prices(self):
-        """The largest sum of finite prices over the pairs of one element."""
-        starts, group, count, price = self.groups
-        finite = np.where(np.isfinite(price), price, 0.0)[group] * count
-        members = np.zeros(len(price))
-        np.add.at(members, group, count)
-        sums = np.zeros(self.n)
-        np.add.at(sums, np.repeat(np.arange(self.n), np.diff(starts)), finite * (members[group] - count))
-        return float(sums.max())
 
     cdef void _gather(self, Subsets* s, element_t a, const element_t* within, element_t inside) noexcept nogil:
         """The stored costs of an element to each subset; of neighbours with ``within == inside``, if given."""
@@ -317,7 +297,7 @@ cdef class Level:
         return fine
 
     def coarsen(self, labels, Py_ssize_t subsets):
-        """The level whose elements are the subsets that canonical labels name. O(n + m)"""
+        """The level whose elements are the subsets that canonical labels name. O(n + m + members of groups, sorted)"""
         cdef Py_ssize_t n = self.n, k = self.k, i, first, t, size = 0
         cdef offset_t j
         cdef element_t a, U, W
@@ -356,29 +336,13 @@ cdef class Level:
                         else:
                             cost[place[W]] += self.costs[j]
             starts[subsets] = size
-        return Level(
-            starts_array, to_array, cost_array, weights_array, self.partner, self.factor, self.repels,
-            self._groups_of(labels, subsets), self._sizes_of(labels, subsets), self.max_size, self.least, self.most,
+        groups, sizes = self.terms.groups, self.terms.sizes
+        terms = self.terms._replace(
+            weights=weights_array,
+            groups=None if groups is None else groups.contract(labels, subsets),
+            sizes=None if sizes is None else np.bincount(labels, sizes, subsets).astype(np.int64),
         )
-
-    def _sizes_of(self, labels, Py_ssize_t subsets):
-        if self.sizes is None:
-            return None
-        sizes = np.zeros(subsets, np.int64)
-        np.add.at(sizes, labels, self.sizes)
-        return sizes
-
-    def _groups_of(self, labels, Py_ssize_t subsets):
-        """Rows of groups of subsets, with the members of all their elements. O(entries log entries)"""
-        if self.groups is None:
-            return None
-        starts, group, count, price = self.groups
-        of = np.repeat(np.asarray(labels, np.int64), np.diff(starts))
-        keys, place = np.unique(of * len(price) + group, return_inverse=True)
-        counts = np.zeros(len(keys), np.int64)
-        np.add.at(counts, place, count)
-        ends = np.searchsorted(keys, np.arange(subsets + 1, dtype=np.int64) * len(price))
-        return ends.astype(np.int64), (keys % max(1, len(price))).astype(np.int32), counts, price
+        return Level(starts_array, to_array, cost_array, terms)
 
     cdef Py_ssize_t _count(self, const element_t[::1] label, const element_t[::1] members, Py_ssize_t subsets):
         cdef Py_ssize_t n = self.n, i, size = 0
@@ -415,8 +379,7 @@ cdef class _Arrays:
         self.s.sums = &sums[0]
         self.s.look = 0
         self.s.links = 0
-        self.kept.append(take_groups(
-            &self.s.groups, level.groups, level.sizes, level.max_size, level.least, level.most, n + 1))
+        self.kept.append(take_groups(&self.s.groups, level.terms, n + 1))
         for a in range(n):
             size[label[a]] += 1
             if self.s.groups.any:

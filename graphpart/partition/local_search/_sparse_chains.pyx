@@ -389,7 +389,7 @@ cdef fixed_t improve_by_chain(
     """Apply the best prefix of a chain that starts with the best move of a; the change of cost, 0 if there is none."""
     cdef Move* first = s.best + a
     cdef Candidate* item
-    cdef Py_ssize_t length = 0, kept = 0, i, t
+    cdef Py_ssize_t length = 0, kept = 0, i
     cdef fixed_t sum, smallest = 0, height, limit, priced = 0
     cdef element_t target
     for i in range(s.terms.k):
@@ -431,6 +431,13 @@ cdef fixed_t improve_by_chain(
         s.place[item.element] = <element_t>(item - s.candidates)
     for i in range(s.waiting):
         s.place[s.candidates[i].element] = OUT
+    keep_prefix(s, length, kept)
+    return smallest
+
+
+cdef void keep_prefix(State* s, Py_ssize_t length, Py_ssize_t kept) noexcept nogil:
+    """Take back the moves of a chain after its best prefix, and let chains start again around the others."""
+    cdef Py_ssize_t i, t
     for i in range(length - 1, -1, -1):
         s.place[s.moved[i]] = OUT
         if i >= kept:
@@ -439,7 +446,6 @@ cdef fixed_t improve_by_chain(
         forget_around(s, s.moved[i])
         for t in range(s.terms.k):
             s.applied[t] += fabs(<double>s.terms.weights[s.moved[i] * s.terms.k + t])
-    return smallest
 
 
 cdef fixed_t paid_by(State* s, element_t b) noexcept nogil:
@@ -458,12 +464,12 @@ cdef fixed_t paid_by(State* s, element_t b) noexcept nogil:
 
 
 cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_ssize_t longest) noexcept nogil:
-    """Apply the best prefix of a chain of ejections that starts with a move of a; the change of cost, 0 if there is none.
+    """Apply the best prefix of a chain of ejections from a; the change of cost, 0 if there is none.
 
     A step moves an element to the subset, or the empty set, for which the cost is least with the element that has to
     leave for it, if one has to. No element moves twice by itself.
     """
-    cdef Py_ssize_t length = 0, kept = 0, links, i, t
+    cdef Py_ssize_t length = 0, kept = 0, links, i
     cdef fixed_t sum = 0, smallest = 0, low, value, more, own, height = height_at(s, a)
     cdef element_t U, mine, target, out, b
     while length < longest:
@@ -509,14 +515,7 @@ cdef fixed_t improve_by_ejections(State* s, element_t a, fixed_t tolerance, Py_s
         if out < 0:
             break
         a = out
-    for i in range(length - 1, -1, -1):
-        s.place[s.moved[i]] = OUT
-        if i >= kept:
-            move_back(s, s.moved[i], s.origin[i])
-    for i in range(kept):
-        forget_around(s, s.moved[i])
-        for t in range(s.terms.k):
-            s.applied[t] += fabs(<double>s.terms.weights[s.moved[i] * s.terms.k + t])
+    keep_prefix(s, length, kept)
     return smallest
 
 
@@ -624,11 +623,11 @@ cdef class Chains:
             for a in range(self.s.terms.k):
                 self.s.applied[a] = self.s.during[a] = 0.0
         if self.s.terms.groups.entries:
-            moves = np.zeros(len(terms.groups[3]), np.int64)
+            moves = np.zeros(len(terms.groups), np.int64)
             known = np.zeros(self.s.terms.groups.entries, np.int64)
             self.kept += [moves, known]
             self.s.moves, self.s.known = &moves[0], &known[0]
-            self.s.ejects = bool(np.isinf(terms.groups[3]).any()) and not restless(&self.s)
+            self.s.ejects = terms.groups.is_hard and not restless(&self.s)
         if self.s.ejects:
             versions = np.zeros((3, n + 1), np.int64)
             versions[1] = -1

@@ -21,9 +21,9 @@ from typing import Any
 from graphpart.partition.local_search import _dense_joining, _sparse_joining
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any
 from graphpart.partition.local_search.improve import improve
-from graphpart.partition.local_search.limited import few_enough, has_room, listed
+from graphpart.partition.local_search.limited import few_enough, listed
 from graphpart.partition.local_search.sums import terms_of
-from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import cut_huge
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
@@ -113,6 +113,5 @@ def join(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
         joined = join_any(r, r.must_join_classes(), cost, stopping)
     else:
         joined = _sparse_joining.join_sparse(r.n, r.u, r.v, r.cost, terms_of(r), tolerance, cost, stopping)
-    if not has_room(p, canonical(joined)) and stopping.reason is None:
-        return few_enough(p, canonical(joined if q is p else joined[labels]), stopping)
-    return joined if q is p else joined[labels]
+    found = joined if q is p else joined[labels]
+    return few_enough(p, found, stopping) if stopping.reason is None else found

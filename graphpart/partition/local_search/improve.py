@@ -78,9 +78,8 @@ def improve(
         return fixed_point(p, labels, kernel, stopping)
 
     labels, cost = improved(start, p.evaluate_labels, run, stopping)
-    if initial is None and not has_room(p, canonical(labels)):  # there was no time for that
-        contraction = Contraction(p)
-        labels = canonical(contraction.lift(packed(contraction.problem)))
+    if initial is None and not has_room(p, labels):  # there was no time for that
+        labels = packed(p)
         cost = p.evaluate_labels(labels)
     return finish(p, labels, stopping, method, Status.LOCAL_OPTIMUM, cost=cost)
 

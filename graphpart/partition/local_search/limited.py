@@ -21,6 +21,7 @@ from graphpart.errors import InfeasibleProblem
 from graphpart.partition.local_search._sparse_joining import join_sparse
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.contraction import Contraction
 from graphpart.stopping import Stopping
 
 __all__ = ["few_enough", "has_room", "listed", "packed"]
@@ -43,15 +44,17 @@ def listed(p: SetPartition) -> SetPartition:
 
 
 def has_room(p: SetPartition, labels: Labels) -> bool:
-    """Whether canonical labels have no more subsets than a problem allows."""
-    return p.limits is None or p.limits.most is None or int(labels.max(initial=-1)) < p.limits.most
+    """Whether labels have no more subsets than a problem allows."""
+    most = None if p.limits is None else p.limits.most
+    return most is None or int(canonical(labels).max(initial=-1)) < most
 
 
 def few_enough(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
-    """Canonical labels with few enough subsets, made by joins of the subsets of canonical labels if there are more."""
+    """The labels, or canonical ones with few enough subsets, made by joins of subsets if there are more."""
     if has_room(p, labels):
         return labels
     assert p.limits is not None and p.limits.most is not None
+    labels = canonical(labels)
     q = p.contract(labels)
     apart = stopping.child(plus=math.inf)
     joined = canonical(
@@ -73,13 +76,14 @@ def packed(p: SetPartition) -> Labels:
     InfeasibleProblem
         If none are found.
     """
-    found = _packed(p)
+    contraction = Contraction(p)
+    found = _packed(contraction.problem)
     if found is None:
         raise InfeasibleProblem(
             f"no partition with {p.limits} was found that obeys all required cuts and groups: expected wider limits, "
             "or a partition that obeys them as initial="
         )
-    return canonical(found)
+    return canonical(contraction.lift(found))
 
 
 def _packed(p: SetPartition) -> Labels | None:

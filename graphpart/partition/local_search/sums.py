@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.partition.problem import SetPartition
+from graphpart.partition.problem.groups import Groups
 
 __all__ = ["Terms", "terms_of"]
 
@@ -23,8 +24,7 @@ class Terms(NamedTuple):
     partner: NDArray[np.int32]  #: of shape (k,)
     factor: NDArray[np.float64]  #: of shape (k,)
     repels: bool
-    #: rows of the groups of elements, their members and prices, see kernels/groups.pxd; None without groups
-    groups: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]] | None = None
+    groups: Groups | None = None
     sizes: NDArray[np.int64] | None = None  #: of elements, where subsets have a largest size
     max_size: int = 0  #: which is this; 0 if it is not limited
     least: int = 1  #: number of subsets
@@ -73,8 +73,7 @@ def terms_of(p: SetPartition) -> Terms:
 def _demands(p: SetPartition) -> tuple[Any, ...]:
     """Groups and limits, as in Terms."""
     groups, limits = None if p.background is None else p.background.groups, p.limits
-    rows = None if groups is None else (groups.starts, groups.group, groups.count, groups.price)
     if limits is None:
-        return (rows,)
+        return (groups,)
     sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
-    return rows, sizes, limits.max_size or 0, limits.least, limits.most or 0
+    return groups, sizes, limits.max_size or 0, limits.least, limits.most or 0
