@@ -39,7 +39,7 @@ from graphpart.partition.exact_solvers.tree import TreeParameters
 from graphpart.partition.local_search.improve import repels
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
-from graphpart.partition.problem.derived import connected_subsets, pairs_with_cost
+from graphpart.partition.problem.derived import pairs_with_cost
 from graphpart.partition.problem.explicit import ELEMENTS, PAIRS, listed_within
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
@@ -268,8 +268,7 @@ class Races:
         if part.race is None and p.background is None and p.n <= self.parameters.enumerated:
             others = self.cost - p.evaluate_labels(canonical(self._labels[part.elements]))
             inner = self.stopping.child(plus=self.constant + others)
-            # Pairs that are not listed, because nothing attracts there, may cost something: they are not joined.
-            labels = connected_subsets(p, enumerated(p, inner))
+            labels = enumerated(p, inner)
             self._take(part, labels, others + p.evaluate_labels(labels))
             if inner.reason is None:
                 part.enumerated, part.bound = True, p.evaluate_labels(labels)
