@@ -18,7 +18,7 @@ from graphpart.kernels.overlaps import matched
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["LabelingResult", "PartitionResult", "Result", "Status", "relative_gap"]
+__all__ = ["LabelingResult", "PartitionResult", "Result", "Status", "relative_gap", "sizes_of"]
 
 
 class Status(StrEnum):
@@ -40,6 +40,12 @@ def relative_gap(cost: float, lower_bound: float) -> float:
     if difference <= 0:
         return 0.0
     return difference / abs(cost) if cost and difference < math.inf else math.inf
+
+
+def sizes_of(labels: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """The size of the cluster of each element. O(n log n)"""
+    _, place, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    return np.asarray(sizes[place], np.int64)
 
 
 ROWS = 10  # of clusters or labels that a notebook shows
@@ -212,8 +218,10 @@ class PartitionResult(Result):
         MissingDependency
             If the library is not installed.
         """
-        _, place, sizes = np.unique(self.labels, return_inverse=True, return_counts=True)
-        return frame_of({"element": self.nodes, "cluster": self.labels, "size": sizes[place]}, library)
+        return frame_of(self._columns(), library)
+
+    def _columns(self) -> dict[str, Any]:
+        return {"element": self.nodes, "cluster": self.labels, "size": sizes_of(self.labels)}
 
     def changes(self, old: PartitionResult, library: str = "pandas") -> Any:
         """Which elements are in another cluster than in an old result: a data frame with a row for each.

@@ -24,8 +24,8 @@ from graphpart.errors import GraphPartError, InvalidPartition, InvalidProblem
 from graphpart.files.named_labels import ARCHIVE, json_of, npz_of, read_json, read_npz
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.files.stream import LARGEST_COUNT, NumberStream
-from graphpart.files.text import INTEGER, check_text, write_rows
-from graphpart.result import LabelingResult, Result
+from graphpart.files.text import INTEGER, check_text, identifier, write_rows
+from graphpart.result import LabelingResult, Result, sizes_of
 
 __all__ = ["read_labels", "write_labels"]
 
@@ -165,8 +165,7 @@ def _table(source: Source) -> dict[Hashable, Any]:
                 check_text(source, reader.line_num, field)
             if len(row) != len(header) or not all(row[k] for k in places):
                 raise source.error(reader.line_num, f"found {','.join(row)[:40]!a}: expected {expected}")
-            fields = [row[k] for k in places]
-            node, label = (int(field) if len(field) < 4000 and INTEGER.fullmatch(field) else field for field in fields)
+            node, label = (identifier(row[k]) for k in places)
             if node in labels:
                 name = header[places[0]]
                 raise source.error(reader.line_num, f"found {name} {node!r} again: expected each {name} once")
@@ -188,8 +187,7 @@ def _table_of(nodes: Sequence[Hashable], labels: NDArray[Any], variables: bool) 
         raise InvalidProblem("a node without a name cannot be written: expected format with one label a line")
     if variables:
         return {"variable": names, "label": labels.tolist()}
-    _, place, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    return {"element": names, "cluster": labels.tolist(), "size": sizes[place].tolist()}
+    return {"element": names, "cluster": labels.tolist(), "size": sizes_of(labels).tolist()}
 
 
 def write_labels(labels: Any, path: PathOrStream, problem: Any = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from graphpart.files.source import Source
 
-__all__ = ["INTEGER", "ROWS", "check_text", "numbers", "write_rows"]
+__all__ = ["INTEGER", "ROWS", "check_text", "identifier", "numbers", "write_rows"]
 
 ROWS = 1 << 16  # rows formatted at a time
 INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+DIGITS = 4000  # of an integer, at most; Python reads no more than 4300
 
 
 def numbers(values: NDArray[Any]) -> list[Any]:
@@ -36,6 +38,11 @@ def write_rows(stream: BinaryIO, separator: str, *columns: NDArray[Any]) -> None
     for start in range(0, len(columns[0]), ROWS):
         part = [numbers(column[start : start + ROWS]) for column in columns]
         stream.write("".join([row % values for values in zip(*part, strict=True)]).encode())
+
+
+def identifier(text: str) -> Hashable:
+    """The name of an element: an integer if the text is written like one, else the text."""
+    return int(text) if len(text) <= DIGITS and INTEGER.fullmatch(text) else text
 
 
 def check_text(source: Source, line: int, field: str) -> None:

@@ -7,7 +7,7 @@ installed; any other, and one with an error, by `TableReader`.
 from __future__ import annotations
 
 import io
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.files.source import PathOrStream, Source, opened
-from graphpart.files.text import INTEGER
+from graphpart.files.text import identifier
 from graphpart.io.arrow_csv import plain_columns
 from graphpart.io.parquet import MAGIC, ParquetColumns
 from graphpart.io.table import TableReader
@@ -119,9 +119,7 @@ def _columns(
             texts[0].append(a)
             texts[1].append(b)
         blocks.append(block)
-    known: dict[str, Hashable] = {
-        text: int(text) if len(text) <= 4000 and INTEGER.fullmatch(text) else text for text in {*texts[0], *texts[1]}
-    }
+    known = {text: identifier(text) for text in {*texts[0], *texts[1]}}
     small = all(isinstance(name, int) and abs(name) < 2**63 for name in known.values())
     names = []
     for side in texts:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.files._text import Pairs
-from graphpart.files.text import INTEGER, ROWS, check_text, numbers, write_rows
+from graphpart.files.text import ROWS, check_text, identifier, numbers, write_rows
 from graphpart.io.pairs import stored_pairs
 from graphpart.io.parquet import NAME_COLUMNS
 from graphpart.partition.problem import SetPartition
@@ -265,7 +265,7 @@ class _Rows:
         if field == "":
             return None
         check_text(self.source, self.line, field)
-        return int(field) if len(field) <= 4000 and INTEGER.fullmatch(field) else field
+        return identifier(field)
 
     def _add(self, a: Hashable, b: Hashable, value: float) -> None:
         self.u.append(self.index.setdefault(a, len(self.index)))

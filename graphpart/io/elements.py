@@ -10,7 +10,7 @@ from typing import Any
 
 from graphpart.errors import InvalidProblem
 from graphpart.files.source import PathOrStream, opened
-from graphpart.files.text import INTEGER
+from graphpart.files.text import identifier
 from graphpart.io.parquet import MAGIC, ParquetColumns
 from graphpart.io.table import TableReader
 from graphpart.partition.problem.frames import elements_of, table_of
@@ -72,11 +72,6 @@ def read_named_pairs(path: PathOrStream) -> list[tuple[Hashable, Hashable]]:
             return list(zip(*(list(read.values(name)) for name in names), strict=True))
         columns = _texts(table, names, [])
         return list(zip(*(map(identifier, columns[name]) for name in names), strict=True))
-
-
-def identifier(text: str) -> Hashable:
-    """An identifier as tables of pairs have it."""
-    return int(text) if len(text) <= 4000 and INTEGER.fullmatch(text) else text
 
 
 def _texts(table: TableReader, ids: list[str], blank: list[str]) -> dict[str, list[Any]]:

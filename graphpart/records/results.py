@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class NearDuplicates(PartitionResult):
     def to_frame(self, library: str = "pandas") -> Any:
         """A data frame with a row for each element: `element`, `cluster`, its `size` and its `representative`."""
         names = [self.nodes[a] for a in self.representatives[self.labels].tolist()]
-        return frame_of(_columns(self) | {"representative": names}, library)
+        return frame_of(self._columns() | {"representative": names}, library)
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +69,7 @@ class Consensus(PartitionResult):
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A data frame with a row for each element: `element`, `cluster`, `size`, and its `agreement`."""
-        return frame_of(_columns(self) | {"agreement": self.agreement}, library)
+        return frame_of(self._columns() | {"agreement": self.agreement}, library)
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,8 +88,3 @@ class Matches(PartitionResult):
 
     scores: Any = field(default=None, repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
-
-
-def _columns(result: PartitionResult) -> dict[str, Sequence[Any]]:
-    _, place, sizes = np.unique(result.labels, return_inverse=True, return_counts=True)
-    return {"element": result.nodes, "cluster": cast(Any, result.labels), "size": cast(Any, sizes[place])}

@@ -44,6 +44,7 @@ NAMES = {
     "texts": "n{}".format,
     "integers": str,
     "large": lambda k: f"{k}{10**30}",
+    "many digits": lambda k: f"{k}{'0' * 5000}" if k == 7 else f"{k}",
     "mixed": lambda k: f"{k}" if k % 2 else f"0{k}",
     "accents": "ä{}".format,
 }
