@@ -31,6 +31,11 @@ __all__ = ["MANIFEST", "Records", "SolvedFile", "digest_of", "in_processes", "in
 MANIFEST = "manifest.csv"
 RESULTS = "results.jsonl"
 CHUNK = 1 << 20
+BROKEN = "broken"  # the status of a file that has no result
+COLUMNS = (  # of a record
+    "file", "elements", "pairs", "n", "method", "cost", "objective", "lower_bound", "gap", "status", "subsets",
+    "seconds", "message",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,8 @@ class SolvedFile:
     error : Exception or None
         Why there is no result.
     record : dict
-        File, sizes, method, cost, bound, gap, status and more: a row of a table. The status of a broken file is
-        ``broken``, and its message is that of the error.
+        File, sizes, method, cost, bound, gap, status and more: a row of a table, with the same columns for each file.
+        The status of a broken file is ``broken``, and its message is that of the error.
     skipped : bool
         Whether the result was there before, in the folder `output`.
     """
@@ -185,9 +190,9 @@ def _solve_one(
     except InvalidOption:
         raise
     except (GraphPartError, OSError, MemoryError) as error:
-        record = {"file": file, "status": "broken", "cost": None, "message": " ".join(str(error).split())}
-        return SolvedFile(file, None, _plain(error), record)
-    return SolvedFile(file, result, None, {"elements": problem.n, "pairs": problem.m} | record_of(file, result))
+        return SolvedFile(file, None, _plain(error), broken_record(file, error))
+    record = {"file": file, "elements": problem.n, "pairs": problem.m} | record_of(file, result)
+    return SolvedFile(file, result, None, record)
 
 
 def _both(stop: Callable[[float, float], bool], callback: Any) -> Callable[[float, float], bool]:
@@ -218,6 +223,12 @@ def record_of(file: str, result: Result) -> dict[str, Any]:
         "seconds": result.seconds,
         "message": result.message,
     }
+
+
+def broken_record(file: str, error: Exception | None) -> dict[str, Any]:
+    """The row of a file that has no result."""
+    known = {"file": file, "status": BROKEN, "message": " ".join(str(error).split())}
+    return dict.fromkeys(COLUMNS) | known
 
 
 # ------------------------------------------------------------------------------------------------------------- folders

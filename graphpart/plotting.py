@@ -498,14 +498,10 @@ def check_picture(path: str) -> None:
 
 def save_history(result: Result, path: str) -> None:
     """Draw `plot_history` into a file, of the kind that its name says."""
-    plt = _pyplot()
-    figure = plt.figure()
-    try:
-        plot_history(result, figure.add_subplot())
-        with replacing(path) as stream:
-            figure.savefig(stream, format=Path(path).suffix.lower().removeprefix("."), bbox_inches="tight")
-    finally:
-        plt.close(figure)
+    figure = picture()
+    plot_history(result, figure.add_subplot())
+    with replacing(path) as stream:
+        figure.savefig(stream, format=Path(path).suffix.lower().removeprefix("."), bbox_inches="tight")
 
 
 def picture() -> Any:

@@ -156,7 +156,8 @@ def run(
     else:
         from graphpart.display.progress import showing
 
-        with showing(f"{found.name}, {problem!r}".partition("\n")[0], callback) as shown:
+        title = repr(problem).partition("\n")[0].strip("<>")
+        with showing(f"{found.name}, {title.partition(': ')[2] or title}", callback) as shown:
             result = found.run(problem, callback=shown, **options)
     if moved:
         text = f"the start violated what is required and was repaired: {plural(moved, 'element')} moved"

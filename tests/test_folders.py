@@ -35,6 +35,7 @@ def statuses(solved):
 def test_a_folder_is_solved_and_resumed(folder, tmp_path, jobs):
     out = tmp_path / "out"
     first = list(gp.solve_files(folder, output=out, jobs=jobs))
+    assert len({tuple(solved.record) for solved in first}) == 1  # a broken file is a row of the same table
     assert statuses(first) == {"broken.csv": ("broken", False)} | {f"p{k}.json": ("optimal", False) for k in range(3)}
     for solved in first:
         if solved.result is None:

@@ -88,8 +88,10 @@ frame = result.to_frame()
 frame.sort_values("cluster")
 
 # %%
-# In the picture, blue lines attract, dashed red lines repel, and colors are
-# clusters.
+# In the picture, colors are clusters. Blue lines are pairs that attract, red
+# lines pairs that repel; lines within clusters are solid, lines between them
+# are dashed. Pairs that speak against the clusters are drawn in full color:
+# dashed blue and solid red.
 
 import matplotlib.pyplot as plt
 

@@ -195,7 +195,7 @@ def whole(text: str) -> int:
     return value
 
 
-def at_least_one(text: str) -> int:
+def positive_integer(text: str) -> int:
     """A whole number of at least 1."""
     value = int(text)
     if value < 1:

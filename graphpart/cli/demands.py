@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from graphpart.cli.arguments import positive_integer
 from graphpart.cli.console import check_input
 from graphpart.errors import FormatError, GraphPartError, InvalidOption, InvalidProblem
 
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--group-cost", type=price, metavar="COST", action="append", dest="group_costs",
         help="of two elements of a group in one cluster; default: inf, at most one; one, or one for each --group",
     )  # fmt: skip
-    group.add_argument("--max-size", type=positive, metavar="INTEGER", help="elements of a cluster at most")
+    group.add_argument("--max-size", type=positive_integer, metavar="INTEGER", help="elements of a cluster at most")
     group.add_argument(
         "--clusters", type=number, metavar="K|MIN:MAX", help="number of clusters, or its limits: 5:12, :12"
     )
@@ -46,21 +47,13 @@ def price(text: str) -> float:
     return value
 
 
-def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
-
-
 def number(text: str) -> tuple[int, int | None]:
     """A number of clusters, or limits of it."""
     least, colon, most = text.partition(":")
     try:
         if not colon:
-            return positive(text), positive(text)
-        return positive(least) if least else 1, positive(most) if most else None
+            return positive_integer(text), positive_integer(text)
+        return positive_integer(least) if least else 1, positive_integer(most) if most else None
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number such as 12, or limits such as 5:12") from None
 

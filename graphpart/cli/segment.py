@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
         for flag, value in (("--regions", args.regions), ("--image", args.image), ("--seed", args.seed)):
             if value:
-                raise InvalidOption(f"{flag} is given with {next(iter(given)).replace('_', '-')}: expected one of them")
+                other = "--" + next(iter(given)).replace("_", "-")
+                raise InvalidOption(f"{flag} is given with {other}: expected one of them")
         stored = is_zarr(args.file) or args.file.endswith(".npy")
         source = args.file if stored else boundary_of(read_array(args.file), args.file, False)
         if not (args.output.endswith((".zarr", ".npy"))):

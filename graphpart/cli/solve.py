@@ -75,13 +75,12 @@ from graphpart.cli.kinds import CALLED, columns, size
 from graphpart.cli.manifest import Manifests
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.files.certificates import check_name
-from graphpart.folders import Records, digest_of, in_processes, instances_in, record_of
+from graphpart.folders import BROKEN, Records, broken_record, digest_of, in_processes, instances_in, record_of
 from graphpart.plotting import check_picture, save_history
 from graphpart.result import Result, Status
 from graphpart.solve import solve as solved
 
 MIN_MARGINALS = "min_marginals"
-BROKEN = "broken"
 SOLVING = ("method", "time_limit", "seed", "max_iterations", "target")  # do not matter once a result is proven
 NEITHER = {  # change neither the problem nor its result
     "files", "output", "initial", "checkpoint", "resume", "jobs", "csv", "plot", "doubts", "certificate", "report",
@@ -130,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--jobs",
-        type=arguments.at_least_one,
+        type=arguments.positive_integer,
         default=1,
         metavar="INTEGER",
         help="files solved at the same time; default: 1",
@@ -155,8 +154,7 @@ def run(args: argparse.Namespace) -> int:
     if distributed.wanted(args):
         return distributed.run(args)
     args.files = instances_in(args.files)
-    columns_given = arguments.columns_of(args)
-    demands.wanted(args)  # which raises where one of them lacks another
+    columns_given, demanded = arguments.columns_of(args), demands.wanted(args)
     options = dict(args.options)
     check_shown(options, args.json)
     arguments.check_one_input(*args.files, *(path for path in (args.initial, args.evidence, args.extend) if path))
@@ -196,13 +194,11 @@ def run(args: argparse.Namespace) -> int:
     if args.csv is not None:
         check_writable(args.csv)
     records, known = earlier(args, outputs, options)
-    shown = COLUMNS.copy()
-    if any(Manifests().value(file) is not None for file in args.files):
-        shown.insert(shown.index("lower bound."), "best known.")
+    shown = table_columns(Manifests(), args.files)
     batch = Batch()
     rows: list[dict[str, Any]] = []
     tasks = [
-        (file, initial, checkpoint, args, columns_given, options)
+        (file, initial, checkpoint, args, columns_given, demanded, options)
         for file, initial, checkpoint, old in zip(args.files, initials, checkpoints, known, strict=True)
         if old is None
     ]
@@ -259,12 +255,12 @@ class Found:
 
 def one(
     callback: Any, file: str, initial: str | None, checkpoint: str | None, args: argparse.Namespace,
-    columns_given: Any, options: dict[str, Any],
+    columns_given: Any, demanded: Any, options: dict[str, Any],
 ) -> Found:  # fmt: skip
     """Read and solve one file; what is wrong with it is said, and is its row."""
     batch = Batch()
     with batch.guard(file):
-        problem = read_problem(file, args.format, columns_given, args.missing, demands.wanted(args))
+        problem = read_problem(file, args.format, columns_given, args.missing, demanded)
         read = read_start if args.extend is None else read_old
         start = None if initial is None else read(initial, problem)
         evidence = None if args.evidence is None else read_evidence(args.evidence, problem, args.sample)
@@ -274,8 +270,7 @@ def one(
         if result.cost == math.inf:
             batch.fail(file, result.message)
         return described(Found(file, batch.status, {}, {}, [], problem, result), options)
-    message = " ".join(str(batch.error).split())
-    facts = {"file": file, "method": None, "cost": None, "status": BROKEN, "message": message}
+    facts = broken_record(file, batch.error)
     row = dict.fromkeys((name.rstrip(":.") for name in COLUMNS), None) | facts | {"best known": None}
     return Found(file, batch.status, facts, row, COLUMNS)
 
@@ -294,16 +289,21 @@ def remote(callback: Any, *task: Any) -> Found:
 def described(found: Found, options: dict[str, Any]) -> Found:
     """With the row of its result."""
     manifests, problem, result = Manifests(), found.problem, found.result
-    shown = COLUMNS.copy()
-    if manifests.value(found.file) is not None:
-        shown.insert(shown.index("lower bound."), "best known.")
     facts = record_of(found.file, result)
     found.facts = facts | ({MIN_MARGINALS: vectors(result)} if options.get(MIN_MARGINALS) else {})
     best = manifests.compare(found.file, problem, result.cost)[0]
     row = facts | size(problem) | {"best known": best, "gap": percent(result.gap)}
     found.row = row | {"lower bound": result.lower_bound, "seconds": f"{result.seconds:.3f}"}
-    found.columns = columns(problem, shown)
+    found.columns = columns(problem, table_columns(manifests, [found.file]))
     return found
+
+
+def table_columns(manifests: Manifests, files: Sequence[str]) -> list[str]:
+    """The columns of the table: best known costs only where some file has one."""
+    shown = COLUMNS.copy()
+    if any(manifests.value(file) is not None for file in files):
+        shown.insert(shown.index("lower bound."), "best known.")
+    return shown
 
 
 def finished(found: Found, output: str | None, args: argparse.Namespace, batch: Batch) -> None:

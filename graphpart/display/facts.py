@@ -60,7 +60,7 @@ class Shown(ABC):
 
 def html_of(title: str, facts: Mapping[str, Any], head: Sequence[str] = (), rows: Iterable[Sequence[Any]] = ()) -> str:
     """A title, facts, and the first rows of a table, for notebooks."""
-    shown = f"<p><b>{escaped(title)}</b></p>" + table([], facts.items())
+    shown = f"<p><b>{escaped(title, len(title))}</b></p>" + table([], facts.items())
     return f"<div>{shown}{table(head, rows) if head else ''}</div>"
 
 
@@ -110,12 +110,12 @@ def text_of(value: Any) -> str:
     return text
 
 
-def escaped(value: Any) -> str:
+def escaped(value: Any, longest: int = LONGEST) -> str:
     """Any value as the text of an HTML element, shortened."""
     text = text_of(value)
     import html
 
-    return html.escape(text if len(text) <= LONGEST else text[: LONGEST - 3] + "...")
+    return html.escape(text if len(text) <= longest else text[: longest - 3] + "...")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from graphpart.display import number, plural
 from graphpart.display.layout import parts_in_rows
-from graphpart.reporting.charts import COLOURS, Chart, figure, source
+from graphpart.reporting.charts import COLOURS, Chart, source
 from graphpart.reporting.pair_totals import PairTotals
-from graphpart.reporting.pictures import ATTRACT, REPEL, box_of
+from graphpart.reporting.pictures import ATTRACT, REPEL, figure_for
 
 __all__ = ["chosen_clusters", "map_chart"]
 
@@ -54,16 +54,7 @@ def map_chart(chosen: Integers, shown: Integers, sizes: Integers, totals: PairTo
         a, b = a[kept], b[kept]
     radius = np.maximum(np.sqrt(sizes[chosen] / sizes.max()), 0.06)
     x, y = parts_in_rows(radius, a, b)
-    left, right, top, bottom = box_of(x, y, float(radius.max(initial=0.0)))
-    aspect = min(2.4, max(1.7, (right - left) / (bottom - top)))
-    wide, high = max(right - left, aspect * (bottom - top)), max(bottom - top, (right - left) / aspect)
-    middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
-    drawn = figure(
-        (middle_x - wide / 2, middle_x + wide / 2),
-        (middle_y + high / 2, middle_y - high / 2),
-        aspect=aspect,
-        axes=False,
-    )
+    drawn = figure_for(x, y, 1.7, 2.4, float(radius.max(initial=0.0)))
     between = cost[a, b]
     largest = float(np.abs(between).max(initial=0.0)) or 1.0
     lines = source(

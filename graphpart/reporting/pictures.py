@@ -16,7 +16,7 @@ __all__ = [
     "ATTRACT",
     "REPEL",
     "bars_chart",
-    "box_of",
+    "figure_for",
     "graph_chart",
     "image_chart",
     "legend_of",
@@ -55,16 +55,7 @@ def graph_chart(
     shape: float = 1.25,
 ) -> Chart:
     """Elements as points in the colours of their clusters, pairs as lines."""
-    left, right, top, bottom = box_of(x, y)
-    aspect = min(2.2, max(shape, (right - left) / (bottom - top)))
-    wide, high = max(right - left, aspect * (bottom - top)), max(bottom - top, (right - left) / aspect)
-    middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
-    drawn = figure(
-        (middle_x - wide / 2, middle_x + wide / 2),
-        (middle_y + high / 2, middle_y - high / 2),
-        aspect=aspect,
-        axes=False,
-    )
+    drawn = figure_for(x, y, shape, 2.2)
     u, v, cost, kind = links
     shown = []
     for k in range(len(kinds)):
@@ -92,8 +83,21 @@ def graph_chart(
     return Chart("graph", title, caption, drawn, {"kind": "graph", "links": shown}, wide=True)
 
 
-def box_of(x: Floats, y: Floats, more: float = 0.0) -> tuple[float, float, float, float]:
-    """Left, right, top and bottom of points, with a margin."""
+def figure_for(x: Floats, y: Floats, least: float, most: float, more: float = 0.0) -> Any:
+    """An empty figure that has room for points, with a margin; its width over its height is from `least` to `most`."""
+    left, right, top, bottom = _box(x, y, more)
+    aspect = min(most, max(least, (right - left) / (bottom - top)))
+    wide, high = max(right - left, aspect * (bottom - top)), max(bottom - top, (right - left) / aspect)
+    middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
+    return figure(
+        (middle_x - wide / 2, middle_x + wide / 2),
+        (middle_y + high / 2, middle_y - high / 2),
+        aspect=aspect,
+        axes=False,
+    )
+
+
+def _box(x: Floats, y: Floats, more: float) -> tuple[float, float, float, float]:
     if not len(x):
         return 0.0, 1.0, 0.0, 1.0
     left, right, top, bottom = float(x.min()), float(x.max()), float(y.min()), float(y.max())
