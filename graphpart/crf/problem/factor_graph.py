@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.crf.problem.building import fill_from_bipartite, from_ising, from_pairwise, from_potts, to_bipartite
 from graphpart.crf.problem.checks import group_arrays, sizes_of, unique_names
 from graphpart.crf.problem.derive import condition, find_cycle, simplify
-from graphpart.crf.problem.factor_tables import FactorTables
+from graphpart.crf.problem.from_others import FromOthers
 from graphpart.crf.problem.labels import labels_of
 from graphpart.crf.problem.quadratic import from_ising_model, from_qubo
 from graphpart.display import plural
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["FactorGraph", "as_factor_graph"]
 
 
-class FactorGraph(FactorTables):
+class FactorGraph(FromOthers):
     """A factor graph, built piece by piece, from a networkx graph, or in bulk from arrays.
 
     Parameters
@@ -70,7 +70,7 @@ class FactorGraph(FactorTables):
 
     See Also
     --------
-    from_arrays, from_csr, pairwise, potts, ising, from_ising, from_qubo
+    from_arrays, from_csr, pairwise, potts, ising, from_ising, from_qubo, from_pgmpy, from_bqm
 
     Examples
     --------
