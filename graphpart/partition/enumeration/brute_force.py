@@ -3,8 +3,8 @@
 A partition is a restricted growth string: the first element has label 0, and each label exceeds the labels before it by
 at most one. The strings are enumerated depth first. A prefix is dropped if its cost, plus for each element that has no
 label yet the least cost of joining a subset (or none), plus all negative costs between such elements, is no better
-than the best partition found. If subsets have to be connected, it is also dropped if the elements without a label cannot
-connect the elements of a subset. The oracle of the tests of everything else.
+than the best partition found. If subsets have to be connected, it is also dropped if the elements without a label
+cannot connect the elements of a subset. The oracle of the tests of everything else.
 """
 
 from __future__ import annotations
