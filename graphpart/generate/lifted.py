@@ -16,7 +16,7 @@ from graphpart.generate.instance import (
     rounded,
     standard_normal,
 )
-from graphpart.partition.problem import Labels, SetPartition
+from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.connectedness import linked_parts
 
 __all__ = ["lifted_grid", "lifted_random"]
