@@ -422,6 +422,7 @@ class SetPartition(FromOthers):
 
             * "graph": elements, cluster by cluster, with lines for pairs. Blue pairs attract, red ones repel. Pairs
               against the partition are in full colour; of pairs that agree with it, those within clusters are faint.
+              Lifted pairs are thin dotted lines.
             * "map": a disc for each cluster, as large as it has members, in the colour of its doubt; lines are summed
               costs.
             * "image": the elements of a grid as a picture, with outlines; planes of a volume side by side.
