@@ -35,6 +35,7 @@ from graphpart.partition.certificates.exact_check import exact_bound
 from graphpart.partition.certificates.inequalities import CUT, GENERAL, GROUP_STAR, SEPARATOR, Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
 from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.groups import Groups
 
 __all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound", "reduced_costs"]
@@ -365,8 +366,10 @@ def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[n
     elif wrong < 0:
         u, v = p.links()
         if classes is not None:
-            some, (u, v) = some.renamed(classes), (classes[u], classes[v])
-            keys = np.unique(np.minimum(u, v).astype(np.int64) * p.n + np.maximum(u, v))
+            some = some.renamed(classes)
+            keys = np.unique(keys_of_pairs(classes[u], classes[v], p.n))
+            apart = classes[p.must_cut]  # sets that must be cut are not linked, whatever other pairs are between them
+            keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
             u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)
         starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u)))
         bad = _links.first_linked(starts, neighbours, some.kinds, some.starts, some.elements)

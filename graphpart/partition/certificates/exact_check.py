@@ -84,7 +84,7 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
     multipliers = certificate.multipliers.tolist()
     groups, price = _groups(problem)
     members = _members(class_of, groups)
-    links = _links(problem, class_of)
+    links = _links(problem, class_of, cut)
     general = []
     if not len(multipliers) == len(kinds) == len(splits) == len(starts) - 1:
         raise InvalidCertificate("arrays of different lengths")
@@ -219,15 +219,16 @@ def _classes(problem: Any) -> list[int]:
     return [find(a) for a in range(problem.n)]
 
 
-def _links(problem: Any, class_of: Sequence[int]) -> dict[int, set[int]] | None:
-    """The representatives that base pairs link to each; None if subsets need not be connected."""
+def _links(problem: Any, class_of: Sequence[int], cut: set[tuple[int, int]]) -> dict[int, set[int]] | None:
+    """The representatives that base pairs link to each, unless they must be cut; None if subsets need not be connected."""
     if getattr(problem, "lifted", None) is None:
         return None
     links: dict[int, set[int]] = defaultdict(set)
     for (a, b, cost), is_lifted in zip(_all_pairs(problem), problem.lifted.tolist(), strict=True):
-        if not is_lifted and cost != math.inf:
-            links[class_of[a]].add(class_of[b])
-            links[class_of[b]].add(class_of[a])
+        a, b = class_of[a], class_of[b]
+        if not is_lifted and cost != math.inf and _pair(a, b) not in cut:
+            links[a].add(b)
+            links[b].add(a)
     return links
 
 
@@ -263,7 +264,7 @@ def _exact_cost(problem: Any, labels: Sequence[int]) -> Fraction:
     inside = [cost for a, b, cost in _all_pairs(problem) if labels[a] == labels[b]]
     if math.inf in inside:
         raise InvalidCertificate("the labels join a pair that must be cut")
-    links = _links(problem, range(problem.n))
+    links = _links(problem, range(problem.n), set())
     if links is not None:
         first: dict[int, int] = {}
         reached: set[int] = set()
