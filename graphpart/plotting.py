@@ -72,7 +72,8 @@ class Factors(Protocol):
 
     @property
     def n(self) -> int: ...
-
+    @property
+    def shape(self) -> Any: ...
     @property
     def scope(self) -> Any: ...
     @property
@@ -375,7 +376,7 @@ def plot_factor_graph(f: Factors, labeling: Any = None, ax: Axes | None = None) 
 
     if labeling is not None and f.n:
         two = f.scope_start[:-1][np.diff(f.scope_start) == 2]
-        if (grid := grid_of(f.variables, f.scope[two], f.scope[two + 1])) is not None:
+        if (grid := grid_of(f.variables, f.scope[two], f.scope[two + 1], f.shape)) is not None:
             return _plot_labels(f, grid, np.asarray(f.labels(labeling)), ax)
     if f.n + f.m > LARGEST_FACTOR_GRAPH:
         raise InvalidOption(

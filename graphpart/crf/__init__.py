@@ -62,9 +62,12 @@ __all__ = [
     "min_marginals",
     "min_sum",
     "persistency",
+    "potts",
     "reduce",
     "roof_duality",
     "samples",
     "search",
     "solve_given",
 ]
+
+potts = FactorGraph.potts

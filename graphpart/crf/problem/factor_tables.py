@@ -26,11 +26,23 @@ Arrays = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[
 class FactorTables(Shown):
     """The arrays of a factor graph; see :class:`FactorGraph` for what its attributes mean."""
 
-    __slots__ = ("_arrays", "_cache", "_index", "_names", "_new_domains", "_new_factors", "constant", "offset", "sense")
+    __slots__ = (
+        "_arrays",
+        "_cache",
+        "_index",
+        "_names",
+        "_new_domains",
+        "_new_factors",
+        "constant",
+        "offset",
+        "sense",
+        "shape",
+    )
 
     constant: float
     offset: float
     sense: int
+    shape: tuple[int, ...] | None
     _names: Sequence[Hashable]
     _arrays: Arrays
 
@@ -202,7 +214,7 @@ class FactorTables(Shown):
         self._cache: dict[str, Any] = {}
         self._new_domains: list[int] = []
         self._new_factors: list[tuple[list[int], NDArray[np.float64]]] = []
-        self.constant = 0.0
+        self.constant, self.shape = 0.0, None
         self.offset, self.sense = float(offset), sense
         if not math.isfinite(self.offset):
             raise InvalidProblem(f"offset is {offset}: expected a finite number")
@@ -395,12 +407,14 @@ class FactorTables(Shown):
             "constant": self.constant,
             "offset": self.offset,
             "sense": self.sense,
+            "shape": self.shape,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         domains, scope_start, scope, _, tables = (np.ascontiguousarray(array) for array in state["arrays"])
         rest = (state["constant"], state["offset"], state["sense"])
         self._set(state["names"], domains, scope_start, scope, tables, *rest)
+        self.shape = state.get("shape")
 
     def evaluate_labels(self, labels: NDArray[np.int32]) -> float:
         """The energy of an int32 array of n labels, unchecked."""
