@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.crf.problem.building import fill_from_bipartite, from_ising, from_pairwise, from_potts, to_bipartite
 from graphpart.crf.problem.checks import group_arrays, sizes_of, unique_names
 from graphpart.crf.problem.derive import condition, find_cycle, simplify
-from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.crf.problem.labels import in_grid, labels_of
 from graphpart.crf.problem.quadratic import from_ising_model, from_qubo
+from graphpart.crf.problem.with_functions import WithFunctions
 from graphpart.display import plural
 from graphpart.errors import CyclicGraph, InvalidProblem
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["FactorGraph", "as_factor_graph"]
 
 
-class FactorGraph(FactorTables):
+class FactorGraph(WithFunctions):
     """A factor graph, built piece by piece, from a networkx graph, or in bulk from arrays.
 
     Parameters
@@ -354,7 +354,7 @@ class FactorGraph(FactorTables):
     def check_acyclic(self) -> None:
         """Raise CyclicGraph, naming a cycle, unless the factor graph is a forest."""
         if not self.is_acyclic:
-            cycle = find_cycle(self)
+            cycle = find_cycle(self.decomposed())
             raise CyclicGraph(
                 f"the factor graph has a cycle through the variables {cycle}: expected a forest; "
                 "if factors share several variables, simplify() may merge them"
@@ -470,7 +470,8 @@ class FactorGraph(FactorTables):
         return plot_factor_graph(self, labeling, ax)
 
     def _title(self) -> str:
-        return f"{type(self).__name__}: {plural(self.n, 'variable')}, {plural(self.m, 'factor')}"
+        more = f", {plural(len(self.functions), 'function')} of many variables" if self.functions else ""
+        return f"{type(self).__name__}: {plural(self.n, 'variable')}, {plural(self.m, 'factor')}{more}"
 
     def _facts(self) -> dict[str, Any]:
         if not self.n:
@@ -482,9 +483,9 @@ class FactorGraph(FactorTables):
 
 
 def as_factor_graph(problem: Any) -> FactorGraph:
-    """A FactorGraph as it is, or made from a bipartite networkx graph."""
+    """A FactorGraph of tables only, or one made from a bipartite networkx graph; see `FactorGraph.decomposed`."""
     if isinstance(problem, FactorGraph):
-        return problem
+        return problem.decomposed()
     if hasattr(problem, "is_directed"):
         return FactorGraph(problem)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a FactorGraph or a bipartite networkx graph")

@@ -20,7 +20,12 @@ __all__ = ["in_grid", "labels_of", "start_of"]
 
 
 def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[np.int32]:
-    """Labels of a labeling in any of the forms that FactorGraph.labels describes; if `partial`, -1 for none."""
+    """Labels of a labeling in any of the forms that FactorGraph.labels describes; if `partial`, -1 for none.
+
+    For a decomposed factor graph the labeling is one of its owner, and the auxiliary variables get their labels.
+    """
+    if f._owner is not None:
+        return f._owner.complete(labels_of(f._owner, labeling, partial))
     if isinstance(labeling, Result):
         if labeling.nodes is f.variables or labeling.nodes == f.variables:
             labeling = labeling.labels
@@ -75,6 +80,8 @@ def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
     labels of the others. The cost of a label is the sum of its unary factors and of the factors whose other variables
     all have labels. Of labels of equal cost, it gets the smallest.
     """
+    if f._owner is not None:
+        return f._owner.complete(start_of(f._owner, initial))
     labels = labels_of(f, initial, partial=True)
     if not f.n or labels.min() >= 0:
         return labels
