@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.crf.problem.building import fill_from_bipartite, from_ising, from_pairwise, from_potts, to_bipartite
 from graphpart.crf.problem.checks import group_arrays, sizes_of, unique_names
 from graphpart.crf.problem.derive import condition, find_cycle, simplify
+from graphpart.crf.problem.from_others import FromOthers
 from graphpart.crf.problem.labels import in_grid, labels_of
 from graphpart.crf.problem.quadratic import from_ising_model, from_qubo
 from graphpart.crf.problem.with_functions import WithFunctions
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["FactorGraph", "as_factor_graph"]
 
 
-class FactorGraph(WithFunctions):
+class FactorGraph(FromOthers, WithFunctions):
     """A factor graph, built piece by piece, from a networkx graph, or in bulk from arrays.
 
     Parameters
@@ -72,7 +73,7 @@ class FactorGraph(WithFunctions):
 
     See Also
     --------
-    from_arrays, from_csr, pairwise, potts, ising, from_ising, from_qubo
+    from_arrays, from_csr, pairwise, potts, ising, from_ising, from_qubo, from_pgmpy, from_bqm
 
     Examples
     --------
