@@ -68,3 +68,7 @@ __all__ = [
     "search",
     "solve_given",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -53,3 +53,7 @@ __all__ = [
     "uniform_integers",
     "volume",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

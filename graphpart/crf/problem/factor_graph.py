@@ -24,7 +24,7 @@ from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.crf.problem.labels import labels_of
 from graphpart.crf.problem.quadratic import from_ising_model, from_qubo
 from graphpart.display import plural
-from graphpart.errors import CyclicGraph, InvalidProblem
+from graphpart.errors import CyclicGraph, InvalidProblem, known_arguments
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -95,6 +95,7 @@ class FactorGraph(FactorTables):
             fill_from_bipartite(self, graph)
 
     @classmethod
+    @known_arguments
     def from_arrays(
         cls,
         domains: ArrayLike,
@@ -241,6 +242,7 @@ class FactorGraph(FactorTables):
         return from_ising(cls, graph, field, coupling)
 
     @classmethod
+    @known_arguments
     def from_ising(
         cls,
         field: Any,
@@ -278,6 +280,7 @@ class FactorGraph(FactorTables):
         return from_ising_model(cls, field, coupling, weight, constant, offset, sense)
 
     @classmethod
+    @known_arguments
     def from_qubo(
         cls, Q: Any, *, weight: str = "weight", constant: float = 0.0, offset: float = 0.0, sense: int = 1
     ) -> FactorGraph:
@@ -406,6 +409,7 @@ class FactorGraph(FactorTables):
 
     # ----------------------------------------------------------------------------------------------------- looking
 
+    @known_arguments
     def plot(self, labeling: Any = None, ax: Any = None) -> Any:
         """Draw a labeling of variables on a grid as a picture; else a graph of at most 400 variables and factors.
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.problem.duplicates import check_choice, once
 from graphpart.partition.problem.far_pairs import costs_of_far_pairs
 from graphpart.partition.problem.frames import elements_of, is_frame, library, pairs_of_table, table_of
@@ -37,6 +37,7 @@ class FromData(PairCosts):
     __slots__ = ()
 
     @classmethod
+    @known_arguments
     def from_frame(
         cls,
         frame: Any,
@@ -177,6 +178,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_similarity(
         cls,
         data: Any,
@@ -286,6 +288,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_scipy(
         cls,
         matrix: Any,
@@ -338,6 +341,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_igraph(
         cls,
         graph: Any,
@@ -375,6 +379,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_affinities(
         cls,
         affinities: ArrayLike,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.from_others import FromOthers
@@ -152,6 +152,7 @@ class SetPartition(FromOthers):
 
     # ---------------------------------------------------------------------------------------------- construction
 
+    @known_arguments
     def __init__(
         self,
         graph: nx.Graph,
@@ -180,6 +181,7 @@ class SetPartition(FromOthers):
         check_requirements(self, costs)
 
     @classmethod
+    @known_arguments
     def from_matrix(
         cls,
         matrix: ArrayLike,
@@ -253,6 +255,7 @@ class SetPartition(FromOthers):
         return p
 
     @classmethod
+    @known_arguments
     def from_pairs(
         cls,
         n: int,
@@ -375,6 +378,7 @@ class SetPartition(FromOthers):
         G.add_weighted_edges_from(((names[a], names[b], -math.inf) for a, b in self.must_join.tolist()), "cost")
         return G
 
+    @known_arguments
     def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
         """Draw the clusters of a partition, as fits their number; without a partition, the costs.
 
@@ -511,6 +515,7 @@ class SetPartition(FromOthers):
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
 
+    @known_arguments
     def require(
         self,
         together: Iterable[tuple[Hashable, Hashable]] = (),
