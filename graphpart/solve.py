@@ -19,7 +19,14 @@ from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
 
-DEMANDS = ("groups", "group_cost", "max_size", "n_clusters")  # of a problem, which solve takes for a graph
+DEMANDS = (
+    "groups",
+    "group_cost",
+    "max_size",
+    "n_clusters",
+    "lifted",
+    "connected",
+)  # of a problem, which solve takes for a graph
 
 
 def solve(
@@ -110,7 +117,7 @@ def solve(
         demands = {name: options.pop(name) for name in DEMANDS if name in options}
         _check_options(problem, {*options, *demands}, method)
         problem = SetPartition(problem, **demands) if demands else problem
-        problem = as_problem(problem, background=True, groups=True, limits=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         check_values(problem)
     return run(
         problem,
@@ -164,7 +171,7 @@ def run(
     found = find_method(method, problem_kind(problem))
     old, moved = options.get("initial"), 0
     if old is not None and found.problem == "partition" and "initial" in found.options:
-        problem = as_problem(problem, background=True, groups=True, limits=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         options["initial"], moved = repaired_start(problem, old)
     if not progress:
         result = found.run(problem, callback=callback, **options)
