@@ -29,6 +29,11 @@ __all__ = [
     "plot_segments",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 KINDS = ("auto", "graph", "map", "image", "matrix")
 LARGEST_GRAPH = 60  # elements that are drawn as a graph by default
 LARGEST_EDGES = 400  # pairs in it, without a partition

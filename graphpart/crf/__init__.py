@@ -71,3 +71,7 @@ __all__ = [
 ]
 
 potts = FactorGraph.potts
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -26,7 +26,7 @@ from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import split
 from graphpart.crf.problem.labeling import check_allowed, places
 from graphpart.display import html_of
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, known_arguments
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -94,6 +94,7 @@ class LabelDoubts:
         return html_of(title, {"note": more.strip()} if more else {}, tuple(self.variables), self.variables._first())
 
 
+@known_arguments
 def doubts(
     problem: Any,
     result: Any,

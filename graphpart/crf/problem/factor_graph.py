@@ -25,7 +25,7 @@ from graphpart.crf.problem.labels import in_grid, labels_of
 from graphpart.crf.problem.quadratic import from_ising_model, from_qubo
 from graphpart.crf.problem.with_functions import WithFunctions
 from graphpart.display import plural
-from graphpart.errors import CyclicGraph, InvalidProblem
+from graphpart.errors import CyclicGraph, InvalidProblem, known_arguments
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -98,6 +98,7 @@ class FactorGraph(FromOthers, WithFunctions):
             fill_from_bipartite(self, graph)
 
     @classmethod
+    @known_arguments
     def from_arrays(
         cls,
         domains: ArrayLike,
@@ -268,6 +269,7 @@ class FactorGraph(FromOthers, WithFunctions):
         return from_ising(cls, graph, field, coupling)
 
     @classmethod
+    @known_arguments
     def from_ising(
         cls,
         field: Any,
@@ -305,6 +307,7 @@ class FactorGraph(FromOthers, WithFunctions):
         return from_ising_model(cls, field, coupling, weight, constant, offset, sense)
 
     @classmethod
+    @known_arguments
     def from_qubo(
         cls, Q: Any, *, weight: str = "weight", constant: float = 0.0, offset: float = 0.0, sense: int = 1
     ) -> FactorGraph:
@@ -443,6 +446,7 @@ class FactorGraph(FromOthers, WithFunctions):
 
     # ----------------------------------------------------------------------------------------------------- looking
 
+    @known_arguments
     def plot(self, labeling: Any = None, ax: Any = None) -> Any:
         """Draw a labeling of variables on a grid as a picture; else a graph of at most 400 variables and factors.
 

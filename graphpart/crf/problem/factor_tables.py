@@ -17,7 +17,7 @@ from graphpart.crf.problem.checks import LARGEST_INDEX, integer_array, one_domai
 from graphpart.crf.problem.functions import Function
 from graphpart.crf.problem.layout import Layout, Scheme, layout_of, scheme_of
 from graphpart.display import Shown
-from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidProblem, known_arguments
 
 __all__ = ["FactorTables"]
 
@@ -64,6 +64,7 @@ class FactorTables(Shown):
         self._scheme()
         return self
 
+    @known_arguments
     def add_variable(self, name: Hashable, domain: int = 2) -> None:
         """Add a variable with the labels 0, ..., domain - 1.
 
@@ -87,6 +88,7 @@ class FactorTables(Shown):
         self._new_domains.append(size)
         self._cache.clear()
 
+    @known_arguments
     def add_factor(self, scope: Iterable[Hashable], table: ArrayLike) -> None:
         """Add a factor.
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.problem.connectedness import with_lifted
 from graphpart.partition.problem.duplicates import check_choice, once
 from graphpart.partition.problem.far_pairs import costs_of_far_pairs
@@ -38,6 +38,7 @@ class FromData(PairCosts):
     __slots__ = ()
 
     @classmethod
+    @known_arguments
     def from_frame(
         cls,
         frame: Any,
@@ -196,6 +197,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_similarity(
         cls,
         data: Any,
@@ -305,6 +307,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_scipy(
         cls,
         matrix: Any,
@@ -370,6 +373,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_igraph(
         cls,
         graph: Any,
@@ -412,6 +416,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_affinities(
         cls,
         affinities: ArrayLike,

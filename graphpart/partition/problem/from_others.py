@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from graphpart.errors import InvalidProblem, no_column
+from graphpart.errors import InvalidProblem, known_arguments, no_column
 from graphpart.partition.problem.embeddings import costs_of_points
 from graphpart.partition.problem.frames import Table, table_of
 from graphpart.partition.problem.from_data import FromData
@@ -26,6 +26,7 @@ class FromOthers(FromData):
     __slots__ = ()
 
     @classmethod
+    @known_arguments
     def from_embeddings(
         cls,
         X: Any,

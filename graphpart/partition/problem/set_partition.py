@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.connectedness import with_lifted
@@ -166,6 +166,7 @@ class SetPartition(FromOthers):
 
     # ---------------------------------------------------------------------------------------------- construction
 
+    @known_arguments
     def __init__(
         self,
         graph: nx.Graph,
@@ -204,6 +205,7 @@ class SetPartition(FromOthers):
         check_requirements(self, costs)
 
     @classmethod
+    @known_arguments
     def from_matrix(
         cls,
         matrix: ArrayLike,
@@ -277,6 +279,7 @@ class SetPartition(FromOthers):
         return p
 
     @classmethod
+    @known_arguments
     def from_pairs(
         cls,
         n: int,
@@ -409,6 +412,7 @@ class SetPartition(FromOthers):
             H.add_edge(names[a], names[b], cost=-math.inf)
         return G
 
+    @known_arguments
     def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
         """Draw the clusters of a partition, as fits their number; without a partition, the costs.
 
@@ -556,6 +560,7 @@ class SetPartition(FromOthers):
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
 
+    @known_arguments
     def require(
         self,
         together: Iterable[tuple[Hashable, Hashable]] = (),
