@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from graphpart.common.columns import is_named
 from graphpart.errors import InvalidPartition, InvalidProblem
 from graphpart.kernels import _pairs
-from graphpart.partition.problem.limits import violation
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.result import Result
 
@@ -181,7 +180,7 @@ def check_feasible(p: PairCosts, labels: Labels) -> None:
                 a, b = (p.nodes[i] for i in bad[0].tolist())
                 verb = ("joined", "are separated") if wanted else ("cut", "are joined")
                 raise InvalidPartition(f"{a!r} and {b!r} must be {verb[0]} but {verb[1]}")
-    if p.limits is not None and (text := violation(p.limits, labels, p.sizes)) is not None:
+    if p.limits is not None and (text := p.limits.violation(labels, p.sizes)) is not None:
         raise InvalidPartition(text)
 
 

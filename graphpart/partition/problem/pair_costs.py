@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
-from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
-from graphpart.partition.problem.limits import Limits, check_limits, violation
-from graphpart.partition.problem.origin import Origin
+
+if TYPE_CHECKING:
+    from graphpart.partition.problem.groups import Groups
+    from graphpart.partition.problem.limits import Limits
+    from graphpart.partition.problem.origin import Origin
 
 __all__ = ["DENSE_FROM", "Labels", "PairCosts"]
 
@@ -263,7 +265,7 @@ class PairCosts(Shown):
                 a, b = (self.nodes[i] for i in bad[0].tolist())
                 raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")
         if self.limits is not None and self.sizes is None:  # contractions may be on the way to something better
-            check_limits(self.limits, self.nodes, classes, self.groups, self.has_must_cut)
+            self.limits.check(self.nodes, classes, self.groups, self.has_must_cut)
 
     # ---------------------------------------------------------------------------------------------------- looking
 
@@ -422,7 +424,7 @@ class PairCosts(Shown):
         joins = self.must_join
         if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
             return math.inf
-        if self.limits is not None and violation(self.limits, labels, self.sizes) is not None:
+        if self.limits is not None and self.limits.violation(labels, self.sizes) is not None:
             return math.inf
         if self._implicit is not None:  # faster, and to the last digit the same as there
             return self._implicit.evaluate_labels(labels)
