@@ -60,8 +60,8 @@ class Method:
         """
         given = {"initial": initial, "max_iterations": max_iterations, "target": target}
         options |= {name: value for name, value in given.items() if value is not None}
-        known = list(inspect.signature(self.function).parameters)[1:]
         for name in options:
+            known = list(inspect.signature(self.function).parameters)[1:]
             if name not in known:
                 some = ", ".join(sorted(known))
                 raise InvalidOption(f"method {self.name} takes no {name}: expected one of {some}{nearest(name, known)}")
@@ -189,6 +189,8 @@ def find_method(name: str, problem: str) -> Method:
         If there is none; the message lists the names of all methods.
     """
     methods = {method.name: method for method in methods_for(problem)}
+    if isinstance(name, str) and name in methods:
+        return methods[name]
     return methods[find_name(name, methods, other_names(methods.values()))]
 
 
