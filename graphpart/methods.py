@@ -37,6 +37,7 @@ class Method:
     restricted: bool = False  #: takes only some problems of its kind, see its docstring; InvalidProblem for others
     largest: int | None = None  #: number of elements or variables from which on it is hopeless
     limits: bool = False  #: obeys limits of the sizes and of the number of clusters; all others refuse them
+    connected: bool = False  #: keeps subsets connected by base pairs; all others refuse such problems
     also: tuple[str, ...] = ()  #: further names of the method, as papers and other software call it
 
     def run(
@@ -122,7 +123,7 @@ METHODS: tuple[Method, ...] = (
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
            limits=True, also=("mip", "integer-program")),
     Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
-           "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS, limits=True,
+           "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS, limits=True, connected=True,
            also=("enumeration",)),
     Method("auto", "crf", "graphpart.crf.choosing:auto",
            "what is exact where the structure allows it; else bounds, moves and search",

@@ -17,7 +17,14 @@ from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
 
-DEMANDS = ("groups", "group_cost", "max_size", "n_clusters")  # of a problem, which solve takes for a graph
+DEMANDS = (
+    "groups",
+    "group_cost",
+    "max_size",
+    "n_clusters",
+    "lifted",
+    "connected",
+)  # of a problem, which solve takes for a graph
 
 
 def solve(
@@ -110,7 +117,7 @@ def solve(
             name = next(iter(demands))
             raise InvalidOption(f"{name} belongs to the problem: expected solve(p.require({name}=...))")
         problem = SetPartition(problem, **demands) if demands else problem
-        problem = as_problem(problem, background=True, groups=True, limits=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         check_values(problem)
     return run(
         problem,
@@ -149,7 +156,7 @@ def run(
     if old is not None and found.problem == "partition" and "initial" in found.options:
         from graphpart.partition.problem.starts import repaired_start
 
-        problem = as_problem(problem, background=True, groups=True, limits=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         options["initial"], moved = repaired_start(problem, old)
     if not progress:
         result = found.run(problem, callback=callback, **options)

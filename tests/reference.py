@@ -144,3 +144,19 @@ def kernighan_lin(p: gp.SetPartition, labels: Labels) -> Iterator[Labels]:
             return
         current = kept
         yield units.labels(current)
+
+
+def all_partitions(n):
+    """All restricted growth strings of length n, in lexicographic order."""
+    if n == 0:
+        yield ()
+        return
+
+    def extend(prefix, k):
+        if len(prefix) == n:
+            yield tuple(prefix)
+            return
+        for label in range(k + 1):
+            yield from extend([*prefix, label], max(k, label + 1))
+
+    yield from extend([0], 1)
