@@ -20,7 +20,6 @@ from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.connectedness import check_alone, check_joins, linked_parts
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
-from graphpart.result import sizes_of
 
 if TYPE_CHECKING:
     from graphpart.partition.problem.groups import Groups
@@ -468,7 +467,7 @@ class PairCosts(Shown):
             return math.inf
         if self.limits is not None and self.limits.violation(labels, self.sizes) is not None:
             return math.inf
-        if self.lifted is not None and linked_parts(self, labels).max(initial=-1) >= len(sizes_of(labels)):
+        if self.lifted is not None and linked_parts(self, labels).max(initial=-1) >= len(np.unique(labels)):
             return math.inf
         if self._implicit is not None:  # faster, and to the last digit the same as there
             return self._implicit.evaluate_labels(labels)
