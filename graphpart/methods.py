@@ -193,6 +193,8 @@ def find_method(name: str, problem: str) -> Method:
         If there is none; the message lists the names of all methods.
     """
     methods = {method.name: method for method in methods_for(problem)}
+    if isinstance(name, str) and name in methods:
+        return methods[name]
     return methods[find_name(name, methods, other_names(methods.values()))]
 
 

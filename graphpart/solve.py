@@ -10,11 +10,9 @@ from typing import Any
 from graphpart.display import plural
 from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem
 from graphpart.methods import find_method, methods_for
-from graphpart.partition.extending.old import old_labels, stable
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.inputs import advice, frozen
 from graphpart.partition.problem.misreadings import check_values
-from graphpart.partition.problem.starts import repaired_start
 from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
@@ -171,6 +169,8 @@ def run(
     found = find_method(method, problem_kind(problem))
     old, moved = options.get("initial"), 0
     if old is not None and found.problem == "partition" and "initial" in found.options:
+        from graphpart.partition.problem.starts import repaired_start
+
         problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         options["initial"], moved = repaired_start(problem, old)
     if not progress:
@@ -187,6 +187,8 @@ def run(
         text = f"the start violated what is required and was repaired: {plural(moved, 'element')} moved"
         result = replace(result, message=f"{result.message}; {text}")
     if isinstance(old, PartitionResult) and found.problem == "partition":
+        from graphpart.partition.extending.old import old_labels, stable
+
         labels, numbers, _ = old_labels(problem, old)
         result = replace(result, labels=frozen(stable(result.labels, labels, numbers, False)))
     return result

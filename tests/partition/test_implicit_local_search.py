@@ -8,7 +8,7 @@ from backgrounds import background_problem
 
 import graphpart as gp
 
-SMALL = 2500  # random problems for each of four seeds: 10^4
+SMALL = 700  # random problems for each of four seeds
 
 
 @pytest.mark.parametrize("seed", range(4))
