@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from graphpart.errors import InvalidOption, nearest, unknown
+from graphpart.errors import InvalidOption, unknown, unknown_argument
 from graphpart.result import Result
 
 __all__ = ["METHODS", "Method", "find_method", "find_name", "methods_for", "other_names"]
@@ -37,6 +37,7 @@ class Method:
     restricted: bool = False  #: takes only some problems of its kind, see its docstring; InvalidProblem for others
     largest: int | None = None  #: number of elements or variables from which on it is hopeless
     limits: bool = False  #: obeys limits of the sizes and of the number of clusters; all others refuse them
+    connected: bool = False  #: keeps subsets connected by base pairs; all others refuse such problems
     also: tuple[str, ...] = ()  #: further names of the method, as papers and other software call it
 
     def run(
@@ -60,11 +61,7 @@ class Method:
         """
         given = {"initial": initial, "max_iterations": max_iterations, "target": target}
         options |= {name: value for name, value in given.items() if value is not None}
-        known = list(inspect.signature(self.function).parameters)[1:]
-        for name in options:
-            if name not in known:
-                some = ", ".join(sorted(known))
-                raise InvalidOption(f"method {self.name} takes no {name}: expected one of {some}{nearest(name, known)}")
+        self.check(options)
         if seed is not None:
             if not hasattr(seed, "__index__") or seed < 0:
                 raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")
@@ -72,6 +69,13 @@ class Method:
                 options["seed"] = seed
         result: Result = self.function(problem, time_limit=time_limit, callback=callback, **options)
         return result
+
+    def check(self, options: Iterable[str]) -> None:
+        """Raise InvalidOption if the method has no option of one of these names."""
+        known = sorted(list(inspect.signature(self.function).parameters)[1:])
+        for name in options:
+            if name not in known:
+                raise unknown_argument(f"method {self.name}", name, known)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -122,7 +126,7 @@ METHODS: tuple[Method, ...] = (
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
            limits=True, also=("mip", "integer-program")),
     Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
-           "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS, limits=True,
+           "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS, limits=True, connected=True,
            also=("enumeration",)),
     Method("auto", "crf", "graphpart.crf.choosing:auto",
            "what is exact where the structure allows it; else bounds, moves and search",
@@ -189,6 +193,8 @@ def find_method(name: str, problem: str) -> Method:
         If there is none; the message lists the names of all methods.
     """
     methods = {method.name: method for method in methods_for(problem)}
+    if isinstance(name, str) and name in methods:
+        return methods[name]
     return methods[find_name(name, methods, other_names(methods.values()))]
 
 

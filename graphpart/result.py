@@ -367,6 +367,17 @@ class LabelingResult(Result):
         """The label of each variable by its name."""
         return dict(zip(self.nodes, self.labels.tolist(), strict=True))
 
+    def to_array(self) -> NDArray[np.int32]:
+        """The labels as an array of the shape of the grid: those of an image as an image.
+
+        Raises
+        ------
+        InvalidOption
+            If the variables are not the cells of a grid, or the result has come without its problem.
+        """
+        array: NDArray[np.int32] = self._problem().to_array(self)
+        return array
+
     def to_frame(self, library: str = "pandas") -> Any:
         """A data frame with a row for each variable, in the order of the problem: `variable` and `label`.
 
