@@ -66,7 +66,7 @@ def comparison(column: Column) -> Any:
         return words_comparison(column.name)
     if column.kind == "number":
         return _number_comparison(column.name)
-    found = library.JaroWinklerAtThresholds(column.name, [0.94, 0.86, 0.75])
+    found = library.JaroWinklerAtThresholds(column.name, [0.94, 0.86, 0.72])
     return found.configure(term_frequency_adjustments=True)
 
 
