@@ -90,3 +90,11 @@ def test_labels_of_any_kind():
 def test_mistakes(labelings, options, message):
     with pytest.raises((gp.InvalidPartition, gp.InvalidOption), match=message):
         gp.consensus(labelings, **options)
+
+
+def test_fifteen_labelings_of_sixty_elements_are_proven():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 6, 60)
+    runs = [np.where(rng.random(60) < 0.3, rng.integers(0, 6, 60), truth) for _ in range(15)]
+    r = gp.consensus(runs)
+    assert str(r.status) == "optimal" and r.disagreement_bound == r.disagreement
