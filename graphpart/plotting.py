@@ -29,6 +29,11 @@ __all__ = [
     "plot_segments",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 KINDS = ("auto", "graph", "map", "image", "matrix")
 LARGEST_GRAPH = 60  # elements that are drawn as a graph by default
 LARGEST_EDGES = 400  # pairs in it, without a partition
@@ -72,7 +77,8 @@ class Factors(Protocol):
 
     @property
     def n(self) -> int: ...
-
+    @property
+    def shape(self) -> Any: ...
     @property
     def scope(self) -> Any: ...
     @property
@@ -375,7 +381,7 @@ def plot_factor_graph(f: Factors, labeling: Any = None, ax: Axes | None = None) 
 
     if labeling is not None and f.n:
         two = f.scope_start[:-1][np.diff(f.scope_start) == 2]
-        if (grid := grid_of(f.variables, f.scope[two], f.scope[two + 1])) is not None:
+        if (grid := grid_of(f.variables, f.scope[two], f.scope[two + 1], f.shape)) is not None:
             return _plot_labels(f, grid, np.asarray(f.labels(labeling)), ax)
     if f.n + f.m > LARGEST_FACTOR_GRAPH:
         raise InvalidOption(

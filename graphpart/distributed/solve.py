@@ -46,7 +46,7 @@ from graphpart.distributed.folder import Folder
 from graphpart.distributed.inputs import Columns, files_of, signature_of
 from graphpart.distributed.result import DistributedResult
 from graphpart.distributed.run import Run
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, known_arguments
 from graphpart.methods import find_method, find_name
 from graphpart.partition.bounds.lower_bound import ALSO, BOUNDS
 from graphpart.stopping import Stopping
@@ -54,10 +54,12 @@ from graphpart.stopping import Stopping
 __all__ = ["solve"]
 
 
+@known_arguments
 def solve(
     source: Any,
     *,
     columns: Sequence[str] | Columns = ("u", "v", "cost"),
+    known_arguments,
     method: str = "kernighan-lin",
     options: dict[str, Any] | None = None,
     bound: str | None = "cycle-packing",

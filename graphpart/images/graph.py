@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.common.columns import Columns
-from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, known_arguments
 from graphpart.images._contacts import Contacts
 from graphpart.images._pieces import count_pieces
 from graphpart.images.checks import (
@@ -246,6 +246,7 @@ def relative_area(area: Floats, spacing: Sequence[float]) -> Floats:
     return relative
 
 
+@known_arguments
 def region_graph(
     regions: ArrayLike,
     boundary: ArrayLike | None = None,

@@ -7,7 +7,7 @@ import os
 from typing import Any, BinaryIO
 
 from graphpart.display import number
-from graphpart.errors import InvalidOption, InvalidPartition
+from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
 from graphpart.partition.problem import as_problem
 from graphpart.reporting.charts import check_report
 from graphpart.reporting.doubtful import PairRows
@@ -21,6 +21,7 @@ LARGEST_MATRIX = 3000  # elements of a problem stored as a matrix, up to which d
 SLACK = 2.0**-30  # relative difference of costs that is rounding
 
 
+@known_arguments
 def report(
     problem: Any,
     result: Result,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
 from graphpart.display import html_of, plural
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.confidence.decisions import decisions_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
@@ -124,6 +124,7 @@ class Doubts:
         return html_of(title, {"note": more.strip()} if more else {}, kept, table._first())
 
 
+@known_arguments
 def doubts(
     problem: Any,
     result: Any,

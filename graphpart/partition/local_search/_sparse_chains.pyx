@@ -14,6 +14,10 @@ Groups and limits of subsets (kernels/groups.pxd) may also forbid a subset until
 second bound, on moves that were forbidden when the element was looked at. It takes the place of the first when an
 element has moved that may have opened a subset.
 
+Where subsets have to be connected (kernels/connected.pxd), elements move to subsets that a base pair links to them, or
+to the empty set. Whether its own subset stays connected is looked at when a candidate comes first. If not, its move is
+forbidden until an element leaves or enters its subset. At the end, too, all elements are looked at once more.
+
 Where one element forbids a subset to another one, the two may change places: a chain of ejections lets the element move
 there, and the other one leave to be alone; this is the next to move in the same way. That is how alternating paths
 improve an assignment. Such a chain starts where the other kind finds nothing.
@@ -26,6 +30,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
+from graphpart.kernels.connected cimport Base, base_only, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_holder, groups_of_pair
 from graphpart.kernels.terms cimport TERMS, Terms, fixed_at, take_terms, terms_clear, terms_move, terms_put, terms_slope
@@ -81,6 +86,7 @@ cdef struct State:
     element_t* queue            # a ring: elements from which a chain has to start
     char* queued
     Py_ssize_t head, length
+    Base base
     Terms terms
     double* since               # terms.k for each element: `applied` when its best move was found
     double applied[TERMS]       # absolute weights of all that moved for good,
@@ -180,6 +186,8 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) 
     cdef element_t U, mine = s.label[a]
     cdef Py_ssize_t i, links = gather(s, a)
     cdef fixed_t low = NONE, own = 0, value, more
+    if s.base.any:
+        links = base_only(&s.base, a, s.label, s.linked, links)
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
@@ -310,6 +318,11 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
                 opened = groups_of_pair(&s.terms.groups, item.element, a, &priced, s.scale) == INFINITY
                 if opened or priced > 0 or restless(s):
                     lower(item, 2 * priced, True)
+    if s.base.any:
+        for i in range(s.waiting):
+            item = s.candidates + i
+            if item.barred < item.delta and (s.label[item.element] == U or s.label[item.element] == W):
+                item.delta, item.barred, item.loose = item.barred, NONE, True
     if s.size[U] == 1 and s.place[s.members[U]] >= 0:
         loosen(s, <element_t>s.members[U], 0)
     if s.size[W] == 2 and s.place[s.members[W] - a] >= 0:
@@ -318,8 +331,8 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
         return
     for k in range(s.starts[a], s.starts[a + 1]):
         b = s.neighbours[k]
-        if s.costs[k] == INFINITY:
-            loosen(s, b, NONE)
+        if s.costs[k] == INFINITY or (s.base.any and not s.base.lifted[k] and s.label[b] != W):
+            loosen(s, b, NONE)      # U, or W, may be open to b now
             continue
         c = fixed(s.costs[k], s.scale)
         if s.label[b] == U:
@@ -364,6 +377,9 @@ cdef Candidate* best_candidate(State* s, fixed_t limit) noexcept nogil:
         if first.delta > limit:
             return NULL
         if not first.loose:
+            if s.base.any and not may_leave(&s.base, first.element, s.label):
+                first.barred, first.delta = first.delta, NONE
+                continue
             return first
         first.delta = look_at(s, first.element, &first.target, &first.barred)
         first.loose = False
@@ -406,6 +422,8 @@ cdef fixed_t improve_by_chain(
         note_groups(s, a, 0)
     height = height_at(s, a)
     if first.delta > height:        # NONE, too
+        return 0
+    if s.base.any and not may_leave(&s.base, a, s.label):
         return 0
     sum, target = first.delta, first.target
     s.waiting = 0
@@ -615,6 +633,7 @@ cdef class Chains:
         self.s.stamp = &wide[2, 0]
         self.s.queued = &queued[0]
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
+        self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         if self.s.terms.k:
             since = np.zeros(n * self.s.terms.k)
             self.kept.append(since)
@@ -688,7 +707,8 @@ cdef class Chains:
         cdef fixed_t barred
         for a in range(<element_t>self.s.n):
             if look_at(&self.s, a, &target, &barred) < -self.tolerance:
-                forget(&self.s, a)
+                if not self.s.base.any or may_leave(&self.s.base, a, self.s.label):
+                    forget(&self.s, a)
         return self.s.length > 0
 
     def improve(self, double cost, Stopping stopping):
@@ -697,7 +717,7 @@ cdef class Chains:
         cdef fixed_t change
         cdef State* s = &self.s
         with nogil:
-            while s.length or (s.terms.any and self.find_moves()):
+            while s.length or ((s.terms.any or s.base.any) and self.find_moves()):
                 a = s.queue[s.head]
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1
