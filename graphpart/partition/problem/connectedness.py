@@ -20,18 +20,20 @@ from graphpart.kernels import _pairs
 __all__ = ["check_alone", "check_joins", "linked_parts", "unlinked", "with_lifted"]
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
+Integers = NDArray[np.int32]
 SHOWN = 6  # elements of a path that a message names at most
 
 
 class Linked(Protocol):
-    """What is asked of a problem whose subsets have to be connected."""
+    """What is read of a problem whose subsets have to be connected."""
 
     n: int
-    nodes: Sequence[Hashable]
-    must_join: NDArray[np.int32]
+    must_join: Integers
 
-    def links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
-    def must_join_classes(self) -> NDArray[np.int32]: ...
+    @property
+    def nodes(self) -> Sequence[Hashable]: ...
+    def must_join_classes(self) -> Integers: ...
+    def links(self) -> tuple[Integers, Integers]: ...
 
 
 def check_alone(dense: Any, missing: Any, background: Any, groups: Any, limits: Any) -> None:
@@ -63,12 +65,12 @@ def with_lifted(
     return a, b, c, flags
 
 
-def linked_parts(p: Linked, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+def linked_parts(p: Linked, labels: Integers) -> Integers:
     """Canonical labels of the parts of subsets that base pairs within them connect. Near O(n + m)"""
     return _pairs.connected_subsets_of_pairs(labels, np.zeros((0, 2), np.int32), *p.links())
 
 
-def unlinked(p: Linked, labels: NDArray[np.int32]) -> tuple[int, int] | None:
+def unlinked(p: Linked, labels: Integers) -> tuple[int, int] | None:
     """Two elements of one subset that no path of base pairs within it links: the first of two of its parts; or None."""
     parts = linked_parts(p, labels)
     first_part, first = np.unique(parts, return_index=True)  # the first element of each part, in ascending order
