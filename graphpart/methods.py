@@ -108,7 +108,7 @@ METHODS: tuple[Method, ...] = (
            "sequences of moves, cut back to their best prefix", LOCAL, limits=True, connected=True),
     Method("exact", "partition", "graphpart.partition.proving:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True,
-           limits=True, also=("branch-and-cut",)),
+           limits=True, connected=True, also=("branch-and-cut",)),
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
            "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL,
