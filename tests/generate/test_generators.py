@@ -278,7 +278,7 @@ def test_lifted_grids_plant_connected_regions():
         assert p.n == np.prod(shape) and p.lifted.sum() == p.n
         u, v, cost = p.pairs()
         assert (cost[truth[u] == truth[v]] == -1).all() and set(cost) <= {-1.0, 1.0}
-    with pytest.raises(gp.InvalidOption, match="lifted asks for 4 edges: expected at most 2"):
+    with pytest.raises(gp.InvalidOption, match="lifted asks for 4 edges: expected at most 0"):
         gp.generate.lifted_grid(2, 2, lifted=1.0)
 
 
