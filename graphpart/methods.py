@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from graphpart.errors import InvalidOption, nearest, unknown
+from graphpart.errors import InvalidOption, unknown, unknown_argument
 from graphpart.result import Result
 
 __all__ = ["METHODS", "Method", "find_method", "find_name", "methods_for", "other_names"]
@@ -61,11 +61,7 @@ class Method:
         """
         given = {"initial": initial, "max_iterations": max_iterations, "target": target}
         options |= {name: value for name, value in given.items() if value is not None}
-        known = list(inspect.signature(self.function).parameters)[1:]
-        for name in options:
-            if name not in known:
-                some = ", ".join(sorted(known))
-                raise InvalidOption(f"method {self.name} takes no {name}: expected one of {some}{nearest(name, known)}")
+        self.check(options)
         if seed is not None:
             if not hasattr(seed, "__index__") or seed < 0:
                 raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")
@@ -73,6 +69,13 @@ class Method:
                 options["seed"] = seed
         result: Result = self.function(problem, time_limit=time_limit, callback=callback, **options)
         return result
+
+    def check(self, options: Iterable[str]) -> None:
+        """Raise InvalidOption if the method has no option of one of these names."""
+        known = sorted(list(inspect.signature(self.function).parameters)[1:])
+        for name in options:
+            if name not in known:
+                raise unknown_argument(f"method {self.name}", name, known)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -190,6 +193,8 @@ def find_method(name: str, problem: str) -> Method:
         If there is none; the message lists the names of all methods.
     """
     methods = {method.name: method for method in methods_for(problem)}
+    if isinstance(name, str) and name in methods:
+        return methods[name]
     return methods[find_name(name, methods, other_names(methods.values()))]
 
 

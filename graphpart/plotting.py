@@ -29,6 +29,11 @@ __all__ = [
     "plot_segments",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 KINDS = ("auto", "graph", "map", "image", "matrix")
 LARGEST_GRAPH = 60  # elements that are drawn as a graph by default
 LARGEST_EDGES = 400  # pairs in it, without a partition
@@ -57,6 +62,8 @@ class Costs(Protocol):
     def nodes(self) -> Any: ...
     @property
     def must_join(self) -> Any: ...
+    @property
+    def lifted(self) -> Any: ...
     def labels(self, partition: Any) -> Any: ...
     def pairs(self) -> Any: ...
     def listed(self) -> Any: ...
@@ -70,7 +77,8 @@ class Factors(Protocol):
 
     @property
     def n(self) -> int: ...
-
+    @property
+    def shape(self) -> Any: ...
     @property
     def scope(self) -> Any: ...
     @property
@@ -272,7 +280,7 @@ def _draw_matrix(problem: Costs, labels: Any, ax: Axes) -> None:
 def _places(problem: Costs, labels: Any) -> Any:
     """Places of elements, the clusters one by one."""
     u, v, cost = problem.listed()
-    inside = (labels[u] == labels[v]) & (cost < 0)
+    inside = (labels[u] == labels[v]) & ((cost < 0) if problem.lifted is None else ~problem.lifted)
     x, y = parts_in_rows(np.full(problem.n, 0.7), u[inside], v[inside], 1.5, labels)
     return dict(enumerate(zip(x.tolist(), (-y).tolist(), strict=True)))
 
@@ -285,13 +293,16 @@ def _draw_graph(problem: Costs, labels: Any, ax: Axes, position: Any = None, rim
     G.add_nodes_from(range(problem.n))
     u, v, cost = problem.listed()
     joins = np.asarray(problem.must_join).reshape(-1, 2)
+    lifted = np.zeros(len(u) + len(joins), bool)
+    if problem.lifted is not None:
+        lifted[: len(u)] = problem.lifted
     u, v = np.concatenate([u, joins[:, 0]]), np.concatenate([v, joins[:, 1]])
     cost = np.concatenate([cost, np.full(len(joins), -np.inf)])
     together = np.zeros(len(u), bool) if labels is None else labels[u] == labels[v]
     if position is None and labels is not None:
         position = _places(problem, labels)
     if position is None:
-        attract = cost < 0
+        attract = (cost < 0) & ~lifted if problem.lifted is None else ~lifted  # base pairs hang together
         G.add_edges_from(zip(u[attract].tolist(), v[attract].tolist(), strict=True))
         position = nx.spring_layout(G, seed=0)
     sure = 1.0 if labels is None else 0.35
@@ -304,8 +315,13 @@ def _draw_graph(problem: Costs, labels: Any, ax: Axes, position: Any = None, rim
         at = np.flatnonzero(those)
         if alpha == 1.0:  # those against the partition: the strongest
             at = at[np.argsort(-np.abs(cost[at]), kind="stable")[:STRONGEST]]
-        lines = [(int(a), int(b)) for a, b in zip(u[at], v[at], strict=True)]
-        nx.draw_networkx_edges(nx.Graph(lines), position, lines, ax=ax, edge_color=colour, style=style, alpha=alpha)
+        for far, width in ((False, 1.0), (True, 0.6)):
+            mine = at[lifted[at] == far]
+            lines = [(int(a), int(b)) for a, b in zip(u[mine], v[mine], strict=True)]
+            nx.draw_networkx_edges(
+                nx.Graph(lines), position, lines, ax=ax, edge_color=colour, style="dotted" if far else style,
+                alpha=alpha, width=width,
+            )  # fmt: skip
     _draw_nodes(G, position, labels, problem.nodes, ax, rims)
 
 
@@ -365,7 +381,7 @@ def plot_factor_graph(f: Factors, labeling: Any = None, ax: Axes | None = None) 
 
     if labeling is not None and f.n:
         two = f.scope_start[:-1][np.diff(f.scope_start) == 2]
-        if (grid := grid_of(f.variables, f.scope[two], f.scope[two + 1])) is not None:
+        if (grid := grid_of(f.variables, f.scope[two], f.scope[two + 1], f.shape)) is not None:
             return _plot_labels(f, grid, np.asarray(f.labels(labeling)), ax)
     if f.n + f.m > LARGEST_FACTOR_GRAPH:
         raise InvalidOption(

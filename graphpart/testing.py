@@ -30,6 +30,11 @@ from graphpart.result import PartitionResult, Status
 
 __all__ = ["check_certificate", "check_method", "check_record", "check_result", "partition_problems"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Solver = Callable[..., PartitionResult]
 
 TOLERANCE = 1e-7  # of a bound, relative to the largest absolute cost of a pair; far below any difference that is meant

@@ -62,9 +62,16 @@ __all__ = [
     "min_marginals",
     "min_sum",
     "persistency",
+    "potts",
     "reduce",
     "roof_duality",
     "samples",
     "search",
     "solve_given",
 ]
+
+potts = FactorGraph.potts
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,12 +7,13 @@ rest is minimised by what fits it, tried in this order:
 1. enumeration, if it has few labelings;
 2. a minimum cut, where pairs are submodular;
 3. elimination, where the sums of tables along a quick order are small;
-4. quick reduction: labels that some optimum has are fixed, others left out, and what remains is solved in this manner;
-5. message passing, which may prove its labeling;
-6. reduction by what message passing knows, and what remains is solved in this manner;
-7. else branch and bound, and search (see `hard_component`).
+4. branch and bound, a few nodes of it: a small component needs no more;
+5. quick reduction: labels that some optimum has are fixed, others left out, and what remains is solved in this manner;
+6. message passing, which may prove its labeling;
+7. reduction by what message passing knows, and what remains is solved in this manner;
+8. else branch and bound, and search (see `hard_component`).
 
-First every component is tried by 1 to 4; those that remain open share the time that is left. The eliminated variables
+First every component is tried by 1 to 5; those that remain open share the time that is left. The eliminated variables
 then follow by tracking back.
 """
 
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
 from graphpart.common.steps import round_up
+from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step
@@ -37,6 +39,7 @@ from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
 from graphpart.crf.graph_cuts.graph_cut import minimum_cut
 from graphpart.crf.hard_component import HardComponent
+from graphpart.crf.local_search.icm import improve
 from graphpart.crf.outcomes import Known, Node, Open, Reduced, Whole
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
@@ -56,6 +59,11 @@ MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
 ORDER = 0.5  # seconds for an order of elimination,
 ORDER_SHARE = 0.05  # or this share of what is left,
 ORDERING = 2e-7  # of which so many for each factor are needed at least
+BRANCHED = 2**19  # entries of all tables of a component that begins with branch and bound,
+PASSES = 20  # iterations of message passing before it,
+NODES = 10_000  # and nodes, at most,
+NODE_ENTRIES = 2**31  # times entries of all tables,
+BRANCHING = 0.3  # and this share of the time that is left
 REDUCED = 2**18  # entries of all tables that are reduced, for each second that is left,
 QUICK = 0.1  # in this share of the time,
 MAPPING = 2**20  # so many by improving mappings,
@@ -216,7 +224,8 @@ class _Solver:
         first, bound = _best_unary(part) if start is None else start, -math.inf
         roundings = merged + 3 * (part.m + part.n)
         if not self.stopping.check(math.inf):
-            for way in (self._by_enumeration, self._by_graph_cut, self._by_elimination):
+            ways = (self._by_enumeration, self._by_graph_cut, self._by_elimination, self._by_branch_and_bound)
+            for way in ways:
                 found = way(part)
                 if found is None:
                     continue
@@ -322,9 +331,11 @@ class _Solver:
         seconds = min(ORDER, ORDER_SHARE * self._seconds)
         if ORDERING * part.m > seconds:
             return None
-        order = find_order(part, None, self.stopping.child(seconds if self._limited else None, plus=math.inf))
+        most = max(ENTRIES, SPEED * self._seconds)
+        inner = self.stopping.child(seconds if self._limited else None, plus=math.inf)
+        order = find_order(part, None, inner, entries=most)
         limit = min(MEMORY, memory() // 4)
-        if order.plan is None or order.memory > limit or order.entries > max(ENTRIES, SPEED * self._seconds):
+        if order.plan is None or order.memory > limit or order.entries > most:
             return None
         return eliminated(part, order, self.stopping.child(plus=math.inf))
 
@@ -333,6 +344,19 @@ class _Solver:
             return minimum_cut(part, self.stopping.child(plus=math.inf))
         except InvalidProblem:
             return None
+
+    def _by_branch_and_bound(self, part: FactorGraph) -> Found | None:
+        """A few nodes, which are enough for most small components."""
+        if len(part.tables) > BRANCHED:
+            return None
+        labels, cost = improve(part, _best_unary(part), self.stopping.child(plus=math.inf), "sweep")
+        branching = Branching(part, labels, cost, BranchingParameters(iterations=PASSES))
+        branching.nodes = min(NODES, int(NODE_ENTRIES / len(part.tables)))
+        seconds = BRANCHING * self._seconds if self._limited else None
+        branching.run(self.stopping.child(seconds, plus=math.inf), None)
+        if branching.ended:
+            return Found(branching.labels, branching.cost, True)
+        return Found(branching.labels, branching.certified, False)
 
     def message(self) -> str:
         """What was done."""

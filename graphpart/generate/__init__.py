@@ -56,3 +56,7 @@ __all__ = [
     "uniform_integers",
     "volume",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

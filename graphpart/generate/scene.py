@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
-from graphpart.generate.factor_grid import potts_grid
 from graphpart.generate.grid import regions_of_points
 from graphpart.generate.instance import (
     FactorInstance,
@@ -99,7 +99,8 @@ def scene(
         scores += colour[:, None] * weights
     unary = _surprise(scores)
     weight = rounded(np.array(smoothness), decimals)
-    return FactorInstance(potts_grid(height, width, rounded(unary, decimals), weight), truth)
+    costs = rounded(unary, decimals).reshape(height, width, classes)
+    return FactorInstance(FactorGraph.potts((height, width), costs, weight), truth)
 
 
 def _surprise(scores: Array) -> Array:

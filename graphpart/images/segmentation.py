@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
-from graphpart.errors import InvalidOption, InvalidProblem, warn
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, warn
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import RegionGraph, region_graph
@@ -114,6 +114,7 @@ class Segmentation:
         return f"{what}. Elements of the problem are regions, numbered from 0.", stream.getvalue()
 
 
+@known_arguments
 def segment(
     boundary: Any = None,
     *,

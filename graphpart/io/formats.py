@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem, unknown
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem, known_arguments, unknown
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
 from graphpart.io.columns import read_pairs
 from graphpart.io.parquet import COLUMNS, MAGIC
@@ -207,6 +207,7 @@ def _with_missing(problem: Any, known: Format, missing: float) -> Any:
         raise InvalidOption(f"missing does not fit: {error}") from None
 
 
+@known_arguments
 def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     """Write a problem to a file.
 

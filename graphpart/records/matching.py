@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, no_column
+from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, known_arguments, no_column
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.inputs import names_of
 from graphpart.records.columns import Column, blocking_rules, comparison, kind_of, training_rules
@@ -36,6 +36,7 @@ LOWEST = -15.0  # match weight, below which a candidate counts as this
 SESSIONS = 4  # of expectation maximisation, at most
 
 
+@known_arguments
 def match(
     frame: Any,
     on: Sequence[str],

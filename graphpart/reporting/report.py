@@ -7,7 +7,7 @@ import os
 from typing import Any, BinaryIO
 
 from graphpart.display import number
-from graphpart.errors import InvalidOption, InvalidPartition
+from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
 from graphpart.partition.problem import as_problem
 from graphpart.reporting.charts import check_report
 from graphpart.reporting.doubtful import PairRows
@@ -21,6 +21,7 @@ LARGEST_MATRIX = 3000  # elements of a problem stored as a matrix, up to which d
 SLACK = 2.0**-30  # relative difference of costs that is rounding
 
 
+@known_arguments
 def report(
     problem: Any,
     result: Result,
@@ -98,7 +99,7 @@ def report(
     is_partition = problem_kind(problem) == "partition"
     origin = rows = None
     if is_partition:
-        problem = as_problem(problem, background=True, groups=True, limits=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         origin = problem.origin
     if pairs is not None:
         rows = PairRows(pairs, origin)
@@ -158,6 +159,9 @@ def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float 
         return crf.doubts(problem, result, time_limit=time_limit)
     if problem.limits is not None:
         remarks.append(f"What is least sure is not shown: it is not known within limits ({problem.limits}).")
+        return None
+    if problem.connected:
+        remarks.append("What is least sure is not shown: it is not known where clusters have to be connected.")
         return None
     if problem.background is not None:
         remarks.append("What is least sure is not shown: too many pairs that are not listed cost something.")

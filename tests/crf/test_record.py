@@ -60,7 +60,7 @@ def test_one_record(name):
             def on_bound(self, seconds, bound, bounds=bounds):
                 bounds.append((seconds, bound))
 
-        limits = {"max_iterations": 200} if "max_iterations" in method.options else {"time_limit": 1.0}
+        limits = {"max_iterations": 200} if "max_iterations" in method.options else {"time_limit": 0.3}
         if method.anytime:
             limits = {"max_iterations": 2}
         try:

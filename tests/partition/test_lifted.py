@@ -317,3 +317,24 @@ def test_from_sparse_matrices_and_igraph():
     G.es["cost"], H.es["cost"] = [1.0, 1.0], [-3.0]
     q = gp.SetPartition.from_igraph(G, lifted=H)
     assert np.array_equal(q.lifted, p.lifted) and np.array_equal(q.cost, p.cost)
+
+
+def test_what_is_not_known_under_connectedness_says_so():
+    p = gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=([(0, 2)], [-3.0]))
+    r = gp.partition.brute_force(p)
+    with pytest.raises(gp.errors.InvalidProblem, match=r"expected a problem without that; .*require\(apart=\[pair\]\)"):
+        gp.partition.doubts(p, r)
+    with pytest.raises(gp.errors.InvalidProblem, match=r"gp.solve\(problem, initial=old\)"):
+        gp.partition.extend(p, r)
+
+
+def test_region_graphs_take_lifted_pairs():
+    g = gp.images.region_graph(np.array([[1, 1, 2, 2, 3, 3]]), boundary=np.full((1, 6), 0.4))
+    p = g.problem([1.0, -1.0], lifted=([(0, 2)], [-3.0]))
+    assert p.lifted.tolist() == [False, True, False] and gp.partition.brute_force(p).cost == -3.0
+    assert g.problem([1.0, -1.0], connected=True).connected
+
+
+def test_distributed_refuses_lifted_pairs():
+    with pytest.raises(gp.errors.InvalidOption, match="lifted pairs are not possible here"):
+        gp.distributed.solve("pairs.parquet", lifted="far.parquet")

@@ -135,12 +135,12 @@ def test_requirements_limits_and_callbacks():
 
 
 def test_auto_goes_on_with_the_search():
-    edges, _ = clustered_network(4000, 20_000, "random", seed=5)
-    p = gp.SetPartition.from_pairs(4000, edges, -np.ones(len(edges)), missing=1.0)
+    edges, _ = clustered_network(2000, 10_000, "random", seed=5)
+    p = gp.SetPartition.from_pairs(2000, edges, -np.ones(len(edges)), missing=1.0)
     r = gp.solve(p)
     assert r.method == "auto" and r.status == "local_optimum" and r.lower_bound <= r.cost
     assert gp.partition.kernighan_lin_pairs(p, r).cost == r.cost
-    longer = gp.solve(p, initial=r, time_limit=1.0)
+    longer = gp.solve(p, initial=r, time_limit=0.5)
     assert longer.method == "auto" and longer.cost <= r.cost and longer.status == "time_limit"
 
 

@@ -220,7 +220,7 @@ def _classes(problem: Any) -> list[int]:
 
 
 def _links(problem: Any, class_of: Sequence[int], cut: set[tuple[int, int]]) -> dict[int, set[int]] | None:
-    """The representatives that base pairs link to each, unless they must be cut; None if subsets need not be connected."""
+    """The representatives that base pairs link to each, unless they must be cut; None without connectedness."""
     if getattr(problem, "lifted", None) is None:
         return None
     links: dict[int, set[int]] = defaultdict(set)

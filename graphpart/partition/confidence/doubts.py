@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from graphpart.common.columns import Columns, named
 from graphpart.common.groups import first_of
 from graphpart.display import html_of, plural
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
 from graphpart.partition.confidence.decisions import decisions_of
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
@@ -37,6 +37,10 @@ __all__ = ["Doubts", "doubts"]
 METHODS = ("auto", "exact", "local-search")
 NAMES = np.array(["local search", "exact"])
 SLACK = 16  # times the tolerance of the problem, and at least the size of the largest cluster
+WITHOUT = (
+    "a problem without that; gp.solve(problem.require(apart=[pair])), or (together=[pair]), tells what another "
+    "decision of one pair costs"
+)
 TABLES = ("pairs", "elements", "clusters", "decisions")
 
 
@@ -120,6 +124,7 @@ class Doubts:
         return html_of(title, {"note": more.strip()} if more else {}, kept, table._first())
 
 
+@known_arguments
 def doubts(
     problem: Any,
     result: Any,
@@ -184,7 +189,7 @@ def doubts(
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
-    given = as_problem(problem, background=True, groups=True, instead="a problem without limits for doubts")
+    given = as_problem(problem, background=True, groups=True, instead=WITHOUT)
     p = without_background(given, "doubts")
     origin = getattr(problem, "origin", None)
     if method not in METHODS:

@@ -14,20 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.problem.connectedness import with_lifted
-from graphpart.partition.problem.duplicates import check_choice, once
-from graphpart.partition.problem.far_pairs import costs_of_far_pairs
-from graphpart.partition.problem.frames import elements_of, is_frame, library, pairs_of_table, table_of
-from graphpart.partition.problem.grids import joined_offsets, pairs_at, pairs_of_grid
+from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute, pairs_among
-from graphpart.partition.problem.limits import obeyed
-from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
-from graphpart.partition.problem.origin import Origin
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import checked_costs
-from graphpart.partition.problem.thresholds import path_threshold
 
 __all__ = ["FromData"]
 
@@ -38,6 +31,7 @@ class FromData(PairCosts):
     __slots__ = ()
 
     @classmethod
+    @known_arguments
     def from_frame(
         cls,
         frame: Any,
@@ -158,6 +152,10 @@ class FromData(PairCosts):
         >>> [sorted(cluster) for cluster in gp.solve(q).clusters]
         [['ann', 'anne'], ['bob'], ['eve']]
         """
+        from graphpart.partition.problem.duplicates import check_choice, once
+        from graphpart.partition.problem.frames import elements_of, pairs_of_table, table_of
+        from graphpart.partition.problem.origin import Origin
+
         named = {"cost": cost, "weight": weight, "similarity": similarity, "probability": probability}
         kinds = [kind for kind, column in named.items() if column is not None]
         if len(kinds) != 1:
@@ -196,6 +194,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_similarity(
         cls,
         data: Any,
@@ -275,6 +274,10 @@ class FromData(PairCosts):
             p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obey)
             check_requirements(p, costs)
             return p
+        from graphpart.partition.problem.frames import is_frame
+        from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
+        from graphpart.partition.problem.thresholds import path_threshold
+
         if elements is not None or id is not None:
             raise InvalidOption("elements describes the rows of a data frame: expected left and right, too")
         if hasattr(data, "tocoo"):
@@ -305,6 +308,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_scipy(
         cls,
         matrix: Any,
@@ -352,6 +356,8 @@ class FromData(PairCosts):
         >>> gp.solve(gp.SetPartition.from_scipy(upper)).labels.tolist()
         [0, 0, 1]
         """
+        from graphpart.partition.problem.matrices import sparse_pairs
+
         if not hasattr(matrix, "tocoo"):
             raise InvalidProblem(f"got {type(matrix).__name__}: expected a scipy.sparse matrix; see also from_matrix")
         n, (u, v, costs) = sparse_pairs(matrix, triangle=True)
@@ -370,6 +376,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_igraph(
         cls,
         graph: Any,
@@ -399,6 +406,8 @@ class FromData(PairCosts):
         must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters, lifted, connected
             As in the constructor.
         """
+        from graphpart.partition.problem.frames import library
+
         if library(graph) != "igraph":
             raise InvalidProblem(f"got {type(graph).__name__}: expected an igraph.Graph")
         check_name(cost, "attribute")
@@ -412,6 +421,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_affinities(
         cls,
         affinities: ArrayLike,
@@ -485,6 +495,10 @@ class FromData(PairCosts):
         array([[0, 0, 1],
                [0, 0, 1]], dtype=int32)
         """
+        from graphpart.partition.problem.far_pairs import costs_of_far_pairs
+        from graphpart.partition.problem.grids import joined_offsets, pairs_at, pairs_of_grid
+        from graphpart.partition.problem.origin import Origin
+
         every = offsets if lifted_offsets is None else joined_offsets(offsets, lifted_offsets)
         shape, u, v, values = pairs_of_grid(affinities, every)
         costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)

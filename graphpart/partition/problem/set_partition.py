@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.connectedness import with_lifted
+from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.from_others import FromOthers
-from graphpart.partition.problem.groups import NamedGroups
 from graphpart.partition.problem.inputs import (
     advice,
     arrays_of_graph,
@@ -33,12 +33,8 @@ from graphpart.partition.problem.inputs import (
     size_of,
 )
 from graphpart.partition.problem.labels import check_connected, check_feasible, labels_of
-from graphpart.partition.problem.limits import Limits, obeyed
-from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
-from graphpart.partition.problem.moves import move_rises
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
-from graphpart.partition.problem.requirements import merged_limits, requiring
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -166,6 +162,7 @@ class SetPartition(FromOthers):
 
     # ---------------------------------------------------------------------------------------------- construction
 
+    @known_arguments
     def __init__(
         self,
         graph: nx.Graph,
@@ -188,10 +185,14 @@ class SetPartition(FromOthers):
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
         if isinstance(data := getattr(graph, "graph", None), dict):
             background = data.get("background") if background is None else background
-            if obey["groups"] is None and isinstance(data.get("groups"), NamedGroups):
-                obey["groups"] = data["groups"].of(nodes)
-            if obey["limits"] is None and isinstance(data.get("limits"), Limits):
-                obey["limits"] = data["limits"]
+            if "groups" in data or "limits" in data:
+                from graphpart.partition.problem.groups import NamedGroups
+                from graphpart.partition.problem.limits import Limits
+
+                if obey["groups"] is None and isinstance(data.get("groups"), NamedGroups):
+                    obey["groups"] = data["groups"].of(nodes)
+                if obey["limits"] is None and isinstance(data.get("limits"), Limits):
+                    obey["limits"] = data["limits"]
             if lifted is None and hasattr(data.get("lifted"), "subgraph"):
                 lifted = data["lifted"].subgraph(nodes)  # of a subgraph, those that it has
         flags = None
@@ -204,6 +205,7 @@ class SetPartition(FromOthers):
         check_requirements(self, costs)
 
     @classmethod
+    @known_arguments
     def from_matrix(
         cls,
         matrix: ArrayLike,
@@ -253,6 +255,8 @@ class SetPartition(FromOthers):
         >>> SetPartition.from_matrix([[0, -1], [-1, 0]]).evaluate([0, 0])
         -1.0
         """
+        from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
+
         if hasattr(matrix, "tocoo"):
             n, (u, v, costs) = sparse_pairs(matrix)
             names = names_of(nodes, n)
@@ -277,6 +281,7 @@ class SetPartition(FromOthers):
         return p
 
     @classmethod
+    @known_arguments
     def from_pairs(
         cls,
         n: int,
@@ -409,6 +414,7 @@ class SetPartition(FromOthers):
             H.add_edge(names[a], names[b], cost=-math.inf)
         return G
 
+    @known_arguments
     def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
         """Draw the clusters of a partition, as fits their number; without a partition, the costs.
 
@@ -422,6 +428,7 @@ class SetPartition(FromOthers):
 
             * "graph": elements, cluster by cluster, with lines for pairs. Blue pairs attract, red ones repel. Pairs
               against the partition are in full colour; of pairs that agree with it, those within clusters are faint.
+              Lifted pairs are thin dotted lines.
             * "map": a disc for each cluster, as large as it has members, in the colour of its doubt; lines are summed
               costs.
             * "image": the elements of a grid as a picture, with outlines; planes of a volume side by side.
@@ -555,6 +562,7 @@ class SetPartition(FromOthers):
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
 
+    @known_arguments
     def require(
         self,
         together: Iterable[tuple[Hashable, Hashable]] = (),
@@ -599,6 +607,8 @@ class SetPartition(FromOthers):
         >>> s.partition, s.cost
         ([{0}, {1, 2, 3}], -2.0)
         """
+        from graphpart.partition.problem.requirements import merged_limits, requiring
+
         obey = obeyed(self.nodes, groups, group_cost, max_size, n_clusters)
         return requiring(self, together, apart, obey["groups"], merged_limits(self.limits, max_size, n_clusters))
 
@@ -608,6 +618,8 @@ class SetPartition(FromOthers):
         None for problems with a background or requirements, or with more than 10^6 pairs; see
         :func:`graphpart.partition.doubts` for these, and for other changes.
         """
+        from graphpart.partition.problem.moves import move_rises
+
         return move_rises(self, labels)
 
     def to_dense(self) -> SetPartition:
