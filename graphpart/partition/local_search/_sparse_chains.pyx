@@ -16,7 +16,7 @@ element has moved that may have opened a subset.
 
 Where subsets have to be connected (kernels/connected.pxd), elements move to subsets that a base pair links to them, or
 to the empty set. Whether its own subset stays connected is looked at when a candidate comes first. If not, its move is
-forbidden until an element leaves or enters its subset. At the end, too, all elements are looked at once more.
+forbidden until another move may have freed it. At the end, too, all elements are looked at once more.
 
 Where one element forbids a subset to another one, the two may change places: a chain of ejections lets the element move
 there, and the other one leave to be alone; this is the next to move in the same way. That is how alternating paths
@@ -30,7 +30,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
-from graphpart.kernels.connected cimport Base, base_only, may_leave, take_base
+from graphpart.kernels.connected cimport Base, base_only, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_holder, groups_of_pair
 from graphpart.kernels.terms cimport TERMS, Terms, fixed_at, take_terms, terms_clear, terms_move, terms_put, terms_slope
@@ -87,6 +87,7 @@ cdef struct State:
     char* queued
     Py_ssize_t head, length
     Base base
+    Py_ssize_t bars             # at least the number of candidates that are barred
     Terms terms
     double* since               # terms.k for each element: `applied` when its best move was found
     double applied[TERMS]       # absolute weights of all that moved for good,
@@ -318,10 +319,12 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
                 opened = groups_of_pair(&s.terms.groups, item.element, a, &priced, s.scale) == INFINITY
                 if opened or priced > 0 or restless(s):
                     lower(item, 2 * priced, True)
-    if s.base.any:
+    if s.base.any and s.bars:
+        mark_freed(&s.base, a, s.label, U)
         for i in range(s.waiting):
             item = s.candidates + i
-            if item.barred < item.delta and (s.label[item.element] == U or s.label[item.element] == W):
+            if item.barred < item.delta and is_freed(&s.base, item.element):
+                s.bars -= 1
                 item.delta, item.barred, item.loose = item.barred, NONE, True
     if s.size[U] == 1 and s.place[s.members[U]] >= 0:
         loosen(s, <element_t>s.members[U], 0)
@@ -379,6 +382,7 @@ cdef Candidate* best_candidate(State* s, fixed_t limit) noexcept nogil:
         if not first.loose:
             if s.base.any and not may_leave(&s.base, first.element, s.label):
                 first.barred, first.delta = first.delta, NONE
+                s.bars += 1
                 continue
             return first
         first.delta = look_at(s, first.element, &first.target, &first.barred)
@@ -426,7 +430,7 @@ cdef fixed_t improve_by_chain(
     if s.base.any and not may_leave(&s.base, a, s.label):
         return 0
     sum, target = first.delta, first.target
-    s.waiting = 0
+    s.waiting = s.bars = 0
     while True:
         s.moved[length] = a
         s.origin[length] = s.label[a]
