@@ -60,7 +60,7 @@ class Connecting:
         self._turn = 0.0  # which share of the pairs had its turn
 
     def cuts(
-        self, y: Floats, wanted: NDArray[np.bool_], tolerance: float, limit: int, work: int, stopping: Stopping
+        self, y: Floats, wanted: NDArray[np.bool_], tolerance: float, limit: int, work: float, stopping: Stopping
     ) -> tuple[Inequalities, Floats]:
         """Cuts that the wanted variables violate at the point y, and by how much each is violated."""
         chosen = np.flatnonzero(wanted & ~self.links & (y > tolerance))
@@ -68,7 +68,7 @@ class Connecting:
         starts, elements, amounts, turn = _separators.cuts(
             self._starts, self._neighbours, self._mate, y[self._variables],
             self._rows, self._others, y[self._pairs],
-            self._u[chosen], self._v[chosen], y[chosen], tolerance, begin, limit, work, stopping,
+            self._u[chosen], self._v[chosen], y[chosen], tolerance, begin, limit, int(min(work, 2.0**62)), stopping,
         )  # fmt: skip
         self._turn = turn / max(1, len(chosen))
         count = len(amounts)
