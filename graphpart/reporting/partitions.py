@@ -172,7 +172,7 @@ def _graph(totals: PairTotals) -> Any:
         "it."
     )
     links = none, none, np.zeros(0), none
-    kinds = KINDS
+    kinds: tuple[str, ...] = KINDS
     if len(totals.kinds) > len(KINDS):
         kinds += LIFTED_KINDS
         caption += " Lifted pairs are drawn thin and pale: they have a cost, but do not connect."

@@ -96,7 +96,7 @@ class FromOthers(FactorTables):
                 raise InvalidProblem(f"a {what} of the model is {values[bad[0]]}: expected a finite number")
         place = np.flatnonzero(q.linear)
         unary = q.linear[place, None] * np.array([-1.0 if q.spin else 0.0, 1.0])
-        u, v, weight, _ = _pairs.sort_pairs(len(q.names), q.row, q.column, q.weight)
+        u, v, weight, *_ = _pairs.sort_pairs(len(q.names), q.row, q.column, q.weight)
         u, v, weight = u[weight != 0], v[weight != 0], weight[weight != 0]
         tables = weight[:, None] * (np.array([1.0, -1.0, -1.0, 1.0]) if q.spin else np.array([0.0, 0.0, 0.0, 1.0]))
         names = range(len(q.names)) if list(q.names) == list(range(len(q.names))) else q.names

@@ -36,7 +36,9 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption
 from graphpart.partition.certificates import _inequalities
 
-__all__ = ["CUT", "CYCLE", "GENERAL", "GROUP_STAR", "KINDS", "LARGEST_COEFFICIENT", "TWO_PARTITION", "WHEEL", "Inequalities"]
+__all__ = [
+    "CUT", "CYCLE", "GENERAL", "GROUP_STAR", "KINDS", "LARGEST_COEFFICIENT", "TWO_PARTITION", "WHEEL", "Inequalities",
+]  # fmt: skip
 
 KINDS = ("cycle", "odd-wheel", "2-partition", "general-2-partition", "group-star", "cut")
 CYCLE, WHEEL, TWO_PARTITION, GENERAL, GROUP_STAR, CUT = range(6)

@@ -290,7 +290,8 @@ class Regions:
             classes = connected_subsets(whole, classes)
         start = canonical(self.labels[members][first_of(classes)])
         smaller = whole.contract(classes)
-        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs(), lifted=smaller.lifted)  # a matrix, if most have a cost
+        # a matrix, if most have a cost
+        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs(), lifted=smaller.lifted)
         best = self.solve(q, start, min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
         labels = self.labels.astype(np.int64)
         labels[members] = p.n + best[classes]

@@ -16,7 +16,8 @@ element has moved that may have opened a subset.
 
 Where subsets have to be connected (kernels/connected.pxd), elements move to subsets that a base pair links to them, or
 to the empty set. Whether its own subset stays connected is looked at when a candidate comes first. If not, its move is
-forbidden until another move may have freed it. At the end, too, all elements are looked at once more.
+forbidden until another move may have freed it. At the end, elements whose best move would have helped, but was
+forbidden when a chain started there, are looked at once more.
 
 Where one element forbids a subset to another one, the two may change places: a chain of ejections lets the element move
 there, and the other one leave to be alone; this is the next to move in the same way. That is how alternating paths
@@ -87,6 +88,7 @@ cdef struct State:
     char* queued
     Py_ssize_t head, length
     Base base
+    char* stuck                 # elements that would have moved, but had to stay
     Py_ssize_t bars             # at least the number of candidates that are barred
     Terms terms
     double* since               # terms.k for each element: `applied` when its best move was found
@@ -428,6 +430,7 @@ cdef fixed_t improve_by_chain(
     if first.delta > height:        # NONE, too
         return 0
     if s.base.any and not may_leave(&s.base, a, s.label):
+        s.stuck[a] = first.delta < -tolerance
         return 0
     sum, target = first.delta, first.target
     s.waiting = s.bars = 0
@@ -606,14 +609,14 @@ cdef class Chains:
         cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
         cdef element_t[:, ::1] chain = np.zeros((2, 2 * min(n, longest) + 2), np.int32)
         cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
-        cdef char[::1] queued = np.zeros(n + 1, np.int8)
+        cdef char[::1] queued = np.zeros(n + 1, np.int8), stuck = np.zeros(n + 1, np.int8)
         cdef element_t[::1] label
         cdef double[::1] since
         cdef int64_t[::1] moves, known
         cdef int64_t[:, ::1] versions
         self.labels = np.array(labels, np.int32)
         label = self.labels
-        self.kept = [starts, neighbours, costs, label, room, chain, wide, queued]
+        self.kept = [starts, neighbours, costs, label, room, chain, wide, queued, stuck]
         self.patience = patience
         self.longest = longest
         self.s.hub = hub
@@ -636,6 +639,7 @@ cdef class Chains:
         self.s.sums = <fixed_t*>&wide[1, 0]
         self.s.stamp = &wide[2, 0]
         self.s.queued = &queued[0]
+        self.s.stuck = &stuck[0]
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
         self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         if self.s.terms.k:
@@ -710,6 +714,8 @@ cdef class Chains:
         cdef element_t a, target
         cdef fixed_t barred
         for a in range(<element_t>self.s.n):
+            if self.s.base.any and not self.s.stuck[a]:
+                continue
             if look_at(&self.s, a, &target, &barred) < -self.tolerance:
                 if not self.s.base.any or may_leave(&self.s.base, a, self.s.label):
                     forget(&self.s, a)
