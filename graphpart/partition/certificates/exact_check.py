@@ -236,7 +236,7 @@ def _pairs_of(some: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _is_linked(links: dict[int, set[int]], some: list[int]) -> bool:
-    """Whether base pairs link the first two elements without those of a cut, and those at elements paired with either."""
+    """Whether base pairs link the first two elements without those of a cut and its elements."""
     pairs = _pairs_of(some[2:])
     barred = {pair for a, b in pairs for pair in ((a, b), (b, a))}
     out = {x for pair in pairs if not {*some[:2]}.isdisjoint(pair) for x in pair} - {*some[:2]}
