@@ -97,7 +97,7 @@ ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a fa
 METHODS: tuple[Method, ...] = (
     Method("auto", "partition", "graphpart.partition.default:auto",
            "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"}),
-           limits=True),
+           limits=True, connected=True),
     Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL,
            limits=True, connected=True, also=("gaec",)),
@@ -124,7 +124,7 @@ METHODS: tuple[Method, ...] = (
            anytime=True, limits=True, connected=True),
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
-           limits=True, also=("mip", "integer-program")),
+           limits=True, connected=True, also=("mip", "integer-program")),
     Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS, limits=True, connected=True,
            also=("enumeration",)),
