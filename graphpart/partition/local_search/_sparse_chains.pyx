@@ -349,6 +349,10 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
         return
     for k in range(s.starts[a], s.starts[a + 1]):
         b = s.neighbours[k]
+        if s.base.any and s.place[b] == OUT:
+            if not s.base.lifted[k]:
+                loosen(s, b, NONE)
+            continue
         if s.costs[k] == INFINITY or (s.base.any and not s.base.lifted[k] and s.label[b] != W):
             loosen(s, b, NONE)      # U, or W, may be open to b now
             continue
