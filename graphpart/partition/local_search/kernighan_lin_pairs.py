@@ -54,7 +54,7 @@ from graphpart.partition.local_search.attracting import any_subset_attracts, is_
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.multilevel import start_of_sequences
-from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.local_search.sums import neighbours_of, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.finish import joins_help
@@ -158,7 +158,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
     pairs = _pairs_of(p, labels)
     if not p.is_dense:
         hub = max(HUB, 10 * 2 * p.m // p.n)
-        if 2 * p.m > MANY * p.n:
+        if neighbours_of(p) > MANY:
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return pairs.labels
@@ -223,7 +223,7 @@ def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> P
     if patience is not None:
         return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
-    whole = WHOLE if 2 * p.m > MANY * p.n else 0
+    whole = WHOLE if neighbours_of(p) > MANY else 0
     return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
 
 

@@ -146,7 +146,7 @@ def improve_by_levels(
         reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)
         first = False
         if lowered < 0:
-            labels, cost = reached, cost + lowered
+            labels, cost = reached, p.evaluate_labels(reached)
         fruitless = 0 if lowered < -bottom.tolerance else fruitless + 1
         if stopping.step(cost):
             break
