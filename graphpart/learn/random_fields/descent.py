@@ -6,10 +6,10 @@
         eta := a step along d that satisfies the conditions of Wolfe, first tried: 1
         theta := theta + eta d
 
-With the last steps s as rows of S and the changes y of the gradient as rows of Y, R the upper triangle of S Y' and D its
-diagonal, H g is computed as ``gamma g + S'v - gamma Y'u`` with ``u = R^-1 S g`` and ``v = R^-T ((D + gamma Y Y') u -
-gamma Y g)`` (Byrd, Nocedal & Schnabel 1994): each iteration reads S and Y twice, which is most of its work where
-parameters are many. The routine of SciPy took several times as long there as the objective.
+With the last steps s as rows of S and the changes y of the gradient as rows of Y, R the upper triangle of S Y' and D
+its diagonal, H g is computed as ``gamma g + S'v - gamma Y'u`` with ``u = R^-1 S g`` and ``v = R^-T ((D + gamma Y Y') u
+- gamma Y g)`` (Byrd, Nocedal & Schnabel 1994). So an iteration reads S and Y three times, which is most of its work
+where parameters are many. The routine of SciPy took several times as long there as the objective.
 
 A step is halved between one that is too long and one that is too short (Lewis & Overton 2013). Where a decrease cannot
 be told from rounding, the slope decides (Hager & Zhang 2005).

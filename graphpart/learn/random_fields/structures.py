@@ -57,6 +57,7 @@ class Structure:
 
     def __post_init__(self) -> None:
         features = table("features", self.features)
+        count = int(features.shape[0])
         try:
             pairs = np.asarray(self.pairs)
             pairs = pairs.reshape(0, 2) if pairs.size == 0 else pairs
@@ -64,12 +65,11 @@ class Structure:
             raise InvalidProblem("pairs have rows of different lengths: expected two variables in each") from None
         if pairs.ndim != 2 or pairs.shape[1] != 2 or (pairs.size and pairs.dtype.kind not in "iu"):
             raise InvalidProblem(f"pairs have shape {pairs.shape} and dtype {pairs.dtype}: expected (m, 2) of integers")
-        bad = (pairs < 0) | (pairs >= len(features)) | (pairs[:, :1] == pairs[:, 1:])
+        bad = (pairs < 0) | (pairs >= count) | (pairs[:, :1] == pairs[:, 1:])
         if bad.any():
             k = int(np.flatnonzero(bad.any(axis=1))[0])
             raise InvalidProblem(
-                f"pair {k} is {tuple(pairs[k].tolist())}: expected two different variables from 0 to "
-                f"{len(features) - 1}"
+                f"pair {k} is {tuple(pairs[k].tolist())}: expected two different variables from 0 to {count - 1}"
             )
         given = None if self.pair_features is None else table("pair_features", self.pair_features)
         if given is not None and len(given) != len(pairs):
@@ -98,14 +98,14 @@ def chain(features: ArrayLike, pair_features: ArrayLike | None = None) -> Struct
     [[0, 1], [1, 2]]
     """
     rows = table("features", features)
-    return Structure(rows, chain_pairs(len(rows)), pair_features)
+    return Structure(rows, chain_pairs(int(rows.shape[0])), pair_features)
 
 
 def chains(features: Any, sizes: NDArray[np.int64]) -> Packed:
     """Sequences side by side, from the attributes of all elements, one sequence after the other."""
     rows = table("features", features)
     start = np.concatenate([[0], np.cumsum(sizes)])
-    first = np.ones(len(rows) if isinstance(rows, np.ndarray) else rows.shape[0], bool)
+    first = np.ones(rows.shape[0], bool)
     first[start[:-1][sizes > 0]] = False
     second = np.flatnonzero(first).astype(np.int32)
     pair_start = np.concatenate([[0], np.cumsum(np.maximum(sizes - 1, 0))])
