@@ -268,7 +268,9 @@ class WithFunctions(FactorTables):
             values = real_array(f"weights of variable {i} of the sum", row)
             size = circuit.domains[i]
             if values.shape not in ((), (size,)):
-                raise InvalidProblem(f"weights of variable {i} of the sum have shape {values.shape}: expected {(size,)}")
+                raise InvalidProblem(
+                    f"weights of variable {i} of the sum have shape {values.shape}: expected {(size,)}"
+                )
             if not np.isfinite(values).all():
                 raise InvalidProblem(f"weights of variable {i} of the sum are not finite: expected numbers")
             each = [exact(w) for w in values.ravel().tolist()]
