@@ -1,7 +1,7 @@
 """Global cost functions of toulbar2, by their definitions: files with random ones, and the costs of all labelings.
 
-Nothing of graphpart is used to make a file or to say what it means. ``python tests/reference_functions.py 300`` compares
-so many files of each kind and format with graphpart: the optimum, the number of optimal labelings, and all costs.
+Nothing of graphpart is used to make a file or to say what it means. ``python tests/reference_functions.py 300 [KIND...]``
+compares so many files of each kind and format with graphpart: the optimum, the number of optima, and all costs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -94,7 +95,10 @@ def flat(keyword: str, parameters: list[Any]) -> list[Any]:
 
 
 def nested(value: Any) -> str:
-    return f"[{' '.join(map(nested, value))}]" if isinstance(value, list) else str(value)
+    """Lists as cfn has them; rows of one word are words."""
+    if not isinstance(value, list):
+        return str(value)
+    return f"[{' '.join(str(x[0]) if isinstance(x, list) and len(x) == 1 and not isinstance(x[0], list) else nested(x) for x in value)}]"
 
 
 # --------------------------------------------------------------------------------------------------------- definitions
@@ -452,9 +456,9 @@ def compare(file: File, format: str) -> float:
     return least
 
 
-def main(count: int) -> None:
+def main(count: int, kinds: Sequence[str]) -> None:
     begin = time.perf_counter()
-    for keyword in KINDS:
+    for keyword in kinds:
         infeasible = 0
         formats = ("wcsp",) if keyword in ONLY_WCSP else ("wcsp", "cfn")
         for format in formats:
@@ -473,4 +477,4 @@ def main(count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300, sys.argv[2:] or KINDS)

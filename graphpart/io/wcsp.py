@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidProblem
+from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.stream import NumberStream, table_sizes
 from graphpart.files.text import numbers
 from graphpart.io._records import fill_tables, listed_functions
@@ -184,6 +184,8 @@ class _Apart:
                     raise self._source.error(self._at(i), f"{what}: expected the end of the file")
                 self.count -= 1
                 i = end
+        except FormatError:
+            raise
         except ValueError:
             return
 
