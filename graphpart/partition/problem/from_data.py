@@ -172,7 +172,7 @@ class FromData(PairCosts):
         costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters, attribute)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
-        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior)
+        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior, None, table)
         if kind != "probability":
             check_requirements(p, costs)
         return p
