@@ -135,7 +135,7 @@ def solve_component(
     bound = trivial_bound(f)
     if stopping.check(best):
         return labels, bound, False
-    costs, matrix, rhs, base, entries = _program(f)
+    costs, matrix, rhs, base, entries = program_of(f)
     integer = np.arange(len(costs)) < len(costs) - len(entries)
     program = milp.Program(costs, solver, integer)
     program.add_rows(matrix, rhs, equal=True)
@@ -174,7 +174,7 @@ def relaxation(
     """
     from graphpart import milp
 
-    costs, matrix, rhs, _, entries = _program(f)
+    costs, matrix, rhs, _, entries = program_of(f)
     program = milp.Program(costs, solver, np.arange(len(costs)) < len(costs) - len(entries))
     program.add_rows(matrix, rhs, equal=True)
     if sets:
@@ -195,7 +195,7 @@ def relaxation(
     return _labels(f, answer.values), multipliers[f.n : count], multipliers[len(multipliers) - len(sets) :]
 
 
-def _program(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:
+def program_of(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:
     """(costs, rows, right-hand sides, constant, finite entries of factors with several variables).
 
     The columns are the labels of all variables, then these entries. The smallest entry of each table is part of the

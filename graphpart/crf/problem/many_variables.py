@@ -38,6 +38,8 @@ class Gap:
         "lin"; "quad" squares the distance; "hard" takes any distance for one.
     but : Fraction, optional
         A number within that counts as one outside.
+    limit : Fraction, optional
+        Costs of at least so much forbid.
     """
 
     least: Fraction | float
@@ -45,6 +47,7 @@ class Gap:
     cost: Fraction | None
     kind: str = "lin"
     but: Fraction | None = None
+    limit: Fraction | None = None
 
     def __call__(self, number: Fraction) -> Fraction | None:
         """The cost; None if it is forbidden."""
@@ -56,7 +59,8 @@ class Gap:
             distance = Fraction(number == self.but)
         if not distance or self.cost is None:
             return None if distance else Fraction(0)
-        return self.cost * (1 if self.kind == "hard" else distance * distance if self.kind == "quad" else distance)
+        cost = self.cost * (1 if self.kind == "hard" else distance * distance if self.kind == "quad" else distance)
+        return None if self.limit is not None and cost >= self.limit else cost
 
     def settled(self, low: Fraction, high: Fraction) -> bool:
         """Whether all numbers between these two cost the same."""
@@ -64,7 +68,8 @@ class Gap:
             return False
         if low == high or (low >= self.least and high <= self.most):
             return True
-        return (high < self.least or low > self.most) and (self.cost is None or self.kind == "hard")
+        nearest = high if high < self.least else low if low > self.most else None
+        return nearest is not None and (self.kind == "hard" or self(nearest) is None)
 
 
 def linear(circuit: Circuit, inputs: Sequence[int], weights: Sequence[Sequence[Fraction]], gap: Gap) -> None:
@@ -174,7 +179,11 @@ def rows_of_all_different(circuit: Circuit, inputs: Sequence[int], but: Iterable
 
 
 def cardinalities(
-    circuit: Circuit, inputs: Sequence[int], bounds: Sequence[tuple[int, int, int]], cost: Fraction
+    circuit: Circuit,
+    inputs: Sequence[int],
+    bounds: Sequence[tuple[int, int, int]],
+    cost: Fraction,
+    limit: Fraction | None = None,
 ) -> None:
     """Of each label between so many and so many inputs; the cost is for each input that has to change its label.
 
@@ -194,10 +203,11 @@ def cardinalities(
             counts[k] += 1
         return (((*counts, excess), Fraction(0)),)
 
-    def final(state: State) -> Fraction:
+    def final(state: State) -> Fraction | None:
         *counts, excess = state  # type: ignore[misc]
         shortage = sum(max(0, low - n) for n, (_, low, _) in zip(counts, bounds, strict=True))
-        return cost * max(shortage, excess)
+        total = cost * max(shortage, excess)
+        return None if limit is not None and total >= limit else total
 
     automaton(circuit, inputs, {(0,) * (len(bounds) + 1): Fraction(0)}, step, final, [cost])
 
