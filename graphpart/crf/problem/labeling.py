@@ -19,6 +19,7 @@ from graphpart.stopping import Stopping
 __all__ = ["Found", "LabelVectors", "check_allowed", "finish", "forbidden_by", "least_entries", "trivial_bound"]
 
 STEP, EXACT = 2.0**-20, 2.0**32  # sums of multiples of the step are exact up to there
+WHETHER = "auto or exact finds one, or proves that there is none"
 FIRST = 1000  # terms that are looked at first: mostly one of them is no multiple
 
 
@@ -42,8 +43,8 @@ def finish(
 ) -> LabelingResult:
     """A result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
 
-    If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods, and the status
-    of a run that was not stopped is `not_found`.
+    If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods. The status of
+    a run that was not stopped is `not_found` then, and the message says which methods know whether there is one.
     """
     cost = f.evaluate_labels(labels)
     status = status if status == Status.OPTIMAL else stopping.reason or status
@@ -51,7 +52,7 @@ def finish(
         lower_bound = cost
     if cost == math.inf and status in (Status.LOCAL_OPTIMUM, Status.FEASIBLE):
         status = Status.NOT_FOUND
-    text = message or MESSAGES[status]
+    text = message or (WHETHER if status == Status.NOT_FOUND else MESSAGES[status])
     if cost == math.inf:
         bad = _structure.first_forbidding(*f._flat(), labels)
         text = f"no allowed labeling was found: factor {bad} over {forbidden_by(f, bad)} forbids this one; {text}"
