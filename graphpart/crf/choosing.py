@@ -1,5 +1,7 @@
 """What `solve` does with a factor graph: what is exact where its structure allows it, else bound, moves and search.
 
+If there are linear functions of many variables and else unary factors, an integer program gets half of the time.
+
 Factors over the same variables are merged first. Then leaves are eliminated by min-sum: that solves acyclic components,
 and strips the trees off the others without loss, their messages becoming unary costs. Each connected component of the
 rest is minimised by what fits it, tried in this order:
@@ -34,6 +36,7 @@ from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
+from graphpart.crf.exact_solvers.ilp import solve_rows
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
 from graphpart.crf.graph_cuts.graph_cut import minimum_cut
 from graphpart.crf.hard_component import HardComponent
@@ -63,6 +66,7 @@ MAPPED = 0.2  # in this share of the time that is left for a component,
 MAPPED_GAP = 0.05  # if message passing has left at most this share of its gap,
 WORTH = 0.9  # which is of use if at most this share of the entries of all tables is left
 BEGINNING = 0.3  # share of the time of a component before it is seen whether mappings reduce it
+LINEAR = 0.5  # share of the time for an integer program, where there are linear functions and unary factors
 NOMINAL = 20.0  # seconds that stand for those that are left, if there is no time limit
 
 Labels = NDArray[np.int32]
@@ -89,7 +93,8 @@ def auto(
         For restarts of local search; default 0.
     time_limit : float, optional
         Seconds, all of which are used unless optimality is proven. Without it, as many iterations of each part as take
-        some 20 seconds together at most; their numbers depend on no clock.
+        some 20 seconds together at most; their numbers depend on no clock. Only an integer program ends by the clock,
+        after 10 seconds.
     callback : callable, optional
         ``callback(seconds, cost)``; a true return value ends the run.
 
@@ -121,6 +126,11 @@ def auto(
         r = by_min_sum(f, stopping, "auto", start)
         how = "acyclic, by min-sum"
         return replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
+    if _is_linear(f.owner):
+        r = _by_integer_program(f, stopping, start)
+        if r is not None and r.status == Status.OPTIMAL:
+            return r
+        start = start if r is None else f.labels(r)
     solver = _Solver(f, stopping, np.random.default_rng(0 if seed is None else seed))
     stopping.raise_bound(trivial_bound(f))
     stopping.record(f.evaluate_labels(_best_unary(f) if start is None else start))
@@ -134,6 +144,28 @@ def auto(
         bound = max(trivial_bound(f), solver.bound)
     info = {"components": dict(solver.done)}
     return finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
+
+
+def _is_linear(own: FactorGraph) -> bool:
+    """Whether it has functions that are inequalities, and else only unary factors and functions."""
+    return any(one.rows for one in own.functions) and int(np.diff(own.scope_start).max(initial=0)) <= 1
+
+
+def _by_integer_program(f: FactorGraph, stopping: Stopping, start: Labels | None) -> LabelingResult | None:
+    """What the integer program finds in half of the time; None if nothing."""
+    from graphpart import milp
+
+    seconds = LINEAR * (NOMINAL if stopping.remaining is None else stopping.remaining)
+    inner = stopping.child(seconds)
+    labels = f.labels(np.zeros(f.owner.n, np.int32)) if start is None else start
+    labels, bound, proven = solve_rows(f, labels, milp.pick_solver(), inner)
+    if f.evaluate_labels(labels) == math.inf:
+        return None
+    stopping.iterations += inner.iterations
+    stopping.raise_bound(bound)
+    status = Status.OPTIMAL if proven else Status.FEASIBLE
+    text = "proven optimal: linear functions, by an integer program"
+    return finish(f, labels, stopping, "auto", status, text if proven else None, lower_bound=bound)
 
 
 class _Solver:

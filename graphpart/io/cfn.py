@@ -41,6 +41,7 @@ from graphpart.errors import InvalidProblem
 from graphpart.files.stream import LARGEST_COUNT
 from graphpart.files.text import numbers
 from graphpart.io._cfn import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
+from graphpart.io.automata import for_format, with_automata
 from graphpart.io.global_functions import Call, add_global, negated
 from graphpart.io.global_parameters import FORMS, Nested, unknown
 from graphpart.machine import memory
@@ -304,11 +305,14 @@ def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Deci
 
 def write(problem: FactorGraph, stream: BinaryIO) -> None:
     """Write a problem; a forbidden entry gets a cost with which every labeling reaches the bound."""
+    problem, automata = with_automata(problem) or (for_format(problem, "cfn"), [])
     sign, tables = 1 if problem.sense > 0 else -1, problem.tables
     parts = [tables[a:b] for a, b in pairwise(problem.table_start.tolist())]
     with localcontext(prec=PRECISION):
-        bound, forbidding = _bounds(parts, Decimal(str(problem.constant)))
-        shown = f"{'<' if sign > 0 else '>'}{sign * bound:.{_digits(problem)}f}"
+        steps = [np.array([cost for *_, cost in automaton.transitions]) for automaton in automata]
+        highest = [np.array([0.0, automaton.highest]) for automaton in automata]
+        bound, forbidding = _bounds([*parts, *highest], Decimal(str(problem.constant)))
+        shown = f"{'<' if sign > 0 else '>'}{sign * bound:.{_digits(problem, *highest, *steps)}f}"
         infinite = f"{sign * forbidding:f}"
     names, domains = list(problem.variables), problem.domains.tolist()
     if all(isinstance(name, str) and NAME.fullmatch(name) for name in names):
@@ -326,6 +330,13 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
             words = _words(sign * part[at : at + ROWS], infinite)
             stream.write((", ".join(words) + (", " if at + ROWS < len(part) else "")).encode())
         stream.write(b"]}")
+        separator = ",\n"
+    for k, automaton in enumerate(automata):
+        costs = _words(sign * steps[k], infinite)
+        rows = [f"[{s}, {x}, {t}, {c}]" for (s, x, t, _), c in zip(automaton.transitions, costs, strict=True)]
+        states = f'"nb_states": {automaton.states}, "starts": [[0, 0]], "ends": [[{automaton.states - 1}, 0]]'
+        listed = f'"scope": {automaton.scope}, "type": "wregular", "params": {{{states}, "transitions": '
+        stream.write(f'{separator}"w{k}": {{{listed}[{", ".join(rows)}]}}}}'.encode())
         separator = ",\n"
     if problem.constant:
         (word,) = _words(np.array([sign * problem.constant]), infinite)
@@ -345,9 +356,9 @@ def _bounds(parts: list[Costs], constant: Decimal) -> tuple[Decimal, Decimal]:
     return bound, (bound - constant - least).to_integral_value(ROUND_CEILING) + rounding
 
 
-def _digits(problem: FactorGraph) -> int:
+def _digits(problem: FactorGraph, *more: Costs) -> int:
     """The least number of digits behind the point that all costs have, at most `EXACT`."""
-    costs = np.append(problem.tables[np.isfinite(problem.tables)], problem.constant)
+    costs = np.concatenate([problem.tables[np.isfinite(problem.tables)], [problem.constant], *more])
     with np.errstate(over="ignore", invalid="ignore"):
         exact = (p for p in range(EXACT) if (np.rint(costs * 10.0**p) / 10.0**p == costs).all())
         return next(exact, EXACT)

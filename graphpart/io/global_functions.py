@@ -251,7 +251,7 @@ def _same(circuit: Circuit, call: Call) -> None:
         first, second = [v for (v,) in call.vars1], [v for (v,) in call.vars2]
         check(len(first) == len(second), f"lists of {len(first)} and {len(second)} variables: expected the same length")
         cost = _cost(call)
-        gap = Gap(Fraction(0), Fraction(0), None if cost is None else cost / 2, "lin", None, call.limit)
+        gap = Gap(float("-inf"), Fraction(0), cost, "lin", None, call.limit)  # what is missing is as much elsewhere
     else:
         first, second = (list(half) for half in _halves(call))
         gap = _gap(call, 0, 0, _metric(call, METRICS))

@@ -27,6 +27,7 @@ from graphpart.errors import FormatError, InvalidProblem
 from graphpart.files.stream import NumberStream, table_sizes
 from graphpart.files.text import numbers
 from graphpart.io._records import fill_tables, listed_functions
+from graphpart.io.automata import for_format, with_automata
 from graphpart.io.global_functions import Call, add_global
 from graphpart.io.global_parameters import FORMS, Listed, unknown
 
@@ -230,6 +231,9 @@ def _header(source: Source) -> tuple[int, int, int, float]:
 
 def write(problem: FactorGraph, stream: BinaryIO) -> None:
     """Write a problem whose costs are integers of at least 0, up to a constant for each factor."""
+    problem, automata = with_automata(problem) or (for_format(problem, "wcsp"), [])
+    if any(cost != int(cost) for automaton in automata for *_, cost in automaton.transitions):
+        raise InvalidProblem("format wcsp holds whole costs of at least 0: expected such costs of functions")
     tables, table_start = problem.tables, problem.table_start.tolist()
     finite = tables[np.isfinite(tables)]
     constant = problem.constant
@@ -238,12 +242,13 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
     if constant < 0 or constant != int(constant):
         raise InvalidProblem(f"format wcsp holds whole costs of at least 0, but the constant is {constant}")
     highest = [float(t[np.isfinite(t)].max(initial=0.0)) for t in (tables[a:b] for a, b in pairwise(table_start))]
-    top = int(constant + sum(highest)) + 1
+    top = int(constant + sum(highest) + sum(automaton.highest for automaton in automata)) + 1
     if top > LARGEST_COST:
         raise InvalidProblem(f"format wcsp: costs add up to {top}: expected less than 2**53")
     domains = problem.domains.tolist()
     extra = constant != 0
-    stream.write(f"graphpart {problem.n} {max(domains, default=1)} {problem.m + extra} {top}\n".encode())
+    count = problem.m + len(automata) + extra
+    stream.write(f"graphpart {problem.n} {max(domains, default=1)} {count} {top}\n".encode())
     stream.write((" ".join(map(str, domains)) + "\n").encode())
     for f in range(problem.m):
         scope, table = problem.factor(f)
@@ -254,5 +259,11 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
         rows = np.column_stack([tuples, values[tuple(tuples.T)]]).astype(np.int64).tolist()
         lines = [" ".join(map(str, numbers(np.array(row)))) for row in (head, *rows)]
         stream.write(("\n".join(lines) + "\n").encode())
+    for one in automata:
+        rows = [f"{s} {x} {t} {int(cost)}" for s, x, t, cost in one.transitions]
+        head = " ".join(
+            map(str, [len(one.scope), *one.scope, -1, "wregular", one.states, 1, 0, 0, 1, one.states - 1, 0])
+        )
+        stream.write(f"{head} {len(rows)} {' '.join(rows)}\n".encode())
     if extra:
         stream.write(f"0 {int(constant)} 0\n".encode())
