@@ -1,7 +1,8 @@
 """Global cost functions of toulbar2, by their definitions: files with random ones, and the costs of all labelings.
 
-Nothing of graphpart is used to make a file or to say what it means. ``python tests/reference_functions.py 300 [KIND..]``
-compares so many files of each kind and format with graphpart: the optimum, the number of optima, and all costs.
+Nothing of graphpart is used to make a file or to say what it means. ``python tests/reference_functions.py 300``
+compares so many files of each kind and format with graphpart: the optimum, the number of optima, and all costs. Further
+arguments are kinds.
 """
 
 from __future__ import annotations

@@ -126,6 +126,7 @@ def auto(
         r = by_min_sum(f, stopping, "auto", start)
         how = "acyclic, by min-sum"
         return replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
+    trivial_bound(f)  # which notices tables that forbid everything
     if _is_linear(f.owner):
         r = _by_integer_program(f, stopping, start)
         if r is not None and r.status == Status.OPTIMAL:

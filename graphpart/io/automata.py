@@ -96,7 +96,6 @@ def for_format(problem: FactorGraph, name: str) -> FactorGraph:
     whole = problem.decomposed()
     if whole is not problem:
         more = whole.n - problem.n
-        warn(
-            f"format {name} has no such functions of many variables: {more} auxiliary variables follow the {problem.n}"
-        )
+        text = f"format {name} has no such functions of many variables"
+        warn(f"{text}: {more} auxiliary variables follow the {problem.n} of the problem")
     return whole

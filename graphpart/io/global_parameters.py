@@ -2,7 +2,7 @@
 
 Each function has a keyword and parameters in a fixed order, which `FORMS` lists: words (W), numbers (N), costs (C), and
 lists of rows of labels (v), variables (V), numbers and costs. wcsp writes the number of rows before a list, cfn the
-name of each parameter and brackets. Lists marked by "all" have a row for each variable, those by "each" a list for each.
+name of each parameter and brackets. Lists marked by "all" have a row for each variable, those by "each" a list.
 """
 
 from __future__ import annotations

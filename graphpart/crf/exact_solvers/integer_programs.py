@@ -110,7 +110,8 @@ def to_milp(problem: FactorGraph) -> IntegerProgram:
     --------
     >>> import graphpart as gp
     >>> from scipy.optimize import milp
-    >>> f = gp.FactorGraph.from_arrays([2] * 4, [([[0], [1], [2], [3]], [[0.0, 3.0], [0.0, 1.0], [0.0, 2.0], [0.0, 5.0]])])
+    >>> unary = ([[0], [1], [2], [3]], [[0.0, 3.0], [0.0, 1.0], [0.0, 2.0], [0.0, 5.0]])
+    >>> f = gp.FactorGraph.from_arrays([2] * 4, [unary])
     >>> f.add_count(range(4), least=2)
     >>> program = to_milp(f)
     >>> r = milp(**program.arguments())
