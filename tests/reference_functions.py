@@ -98,7 +98,7 @@ def nested(value: Any) -> str:
     """Lists as cfn has them; rows of one word are words."""
     if not isinstance(value, list):
         return str(value)
-    if all(isinstance(x, list) and len(x) == 1 and not isinstance(x[0], list) for x in value):
+    if value and all(isinstance(x, list) and len(x) == 1 and not isinstance(x[0], list) for x in value):
         return nested([x[0] for x in value])
     return f"[{' '.join(map(nested, value))}]"
 

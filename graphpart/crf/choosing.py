@@ -128,10 +128,10 @@ def auto(
         return replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
     trivial_bound(f)  # which notices tables that forbid everything
     if _is_linear(f.owner):
-        r = _by_integer_program(f, stopping, start)
-        if r is not None and r.status == Status.OPTIMAL:
-            return r
-        start = start if r is None else f.labels(r)
+        found = _by_integer_program(f, stopping, start)
+        if found is not None and found.status == Status.OPTIMAL:
+            return found
+        start = start if found is None else f.labels(found)
     solver = _Solver(f, stopping, np.random.default_rng(0 if seed is None else seed))
     stopping.raise_bound(trivial_bound(f))
     stopping.record(f.evaluate_labels(_best_unary(f) if start is None else start))

@@ -26,6 +26,7 @@ all of their digits; toulbar2 drops digits that the bound does not have.
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from dataclasses import replace
@@ -38,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
+from graphpart.files.source import Source
 from graphpart.files.stream import LARGEST_COUNT
 from graphpart.files.text import numbers
 from graphpart.io._cfn import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
@@ -49,7 +51,6 @@ from graphpart.machine import memory
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
     from graphpart.crf.problem.functions import Function
-    from graphpart.files.source import Source
 
 START = re.compile(rb'(?:\s|#[^\n]*\n|//[^\n]*\n)*[{\[]\s*"?problem"?[\s:]*[{\[]')
 BOUND = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
@@ -58,7 +59,10 @@ EXACT = 15  # digits behind the point, up to which sums of costs are compared wi
 PRECISION = 2000  # digits of sums of costs between 1e-324 and 1e308, and of a bound of up to 1000 digits
 ROWS = 1 << 16  # costs written at a time
 FREE = ("wregular", "sgrammar", "sgrammardp", "max", "smaxdp")  # functions that have costs below 0, or may have
-HARD = ("clique", "knapsack", "knapsackp", "knapsackv", "salldiffkp", "wdiverse", "whdiverse", "wtdiverse")
+HARD = (
+    "MST", "cfnconstraint", "clique", "knapsack", "knapsackp", "knapsackv", "salldiffkp", "smstdp",
+    "wdiverse", "whdiverse", "wtdiverse",
+)  # fmt: skip
 
 Costs = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -118,13 +122,18 @@ def _calls(
     index: dict[str, int],
 ) -> list[Call]:
     """The global cost functions with their parameters."""
+
+    def inner(text: str) -> FactorGraph:
+        return read(Source(io.BytesIO(text.encode()), f"{source.name}, the problem in a function"))
+
     calls = []
     for keyword, scope, tree, line in found:
         if keyword not in FORMS:
             raise source.error(line, unknown(keyword))
         sizes, names = [domains[v] for v in scope], [labels[v] for v in scope]
         try:
-            calls.append(Call(keyword, scope, Nested(tree, keyword, scope, sizes, names, index).read(), line))
+            parameters = Nested(tree, keyword, scope, sizes, names, index, inner)
+            calls.append(Call(keyword, scope, parameters.read(), line))
         except InvalidProblem as error:
             raise source.error(line, f"{keyword}: {error}") from None
     return calls
@@ -284,7 +293,7 @@ def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Deci
     Returns the cost with which a further function does so.
     """
     if not len(tables):
-        return Fraction(bound)
+        return Fraction(bound)  # exactly
     digits = max(decimals, -int(bound.as_tuple().exponent))
     least = np.minimum.reduceat(tables, table_start[:-1])
     scale = 10 ** min(digits, EXACT)
@@ -297,7 +306,7 @@ def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Deci
     limits = least + float(room)
     limits[arity == 0] = np.inf  # a constant forbids nothing
     forbid(tables, table_start, limits, float(scale))
-    return Fraction(room) / scale
+    return Fraction(Fraction(room), scale)
 
 
 # ------------------------------------------------------------------------------------------------------------ writing

@@ -15,6 +15,7 @@ hard 100 <= 5``. They become functions of many variables.
 
 from __future__ import annotations
 
+import io
 import re
 from fractions import Fraction
 from itertools import pairwise
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
+from graphpart.files.source import Source
 from graphpart.files.stream import NumberStream, table_sizes
 from graphpart.files.text import numbers
 from graphpart.io._records import fill_tables, listed_functions
@@ -33,7 +35,6 @@ from graphpart.io.global_parameters import FORMS, Listed, unknown
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
-    from graphpart.files.source import Source
 
 HEADER = "name n largest-domain m top"
 SPECIAL = re.compile(rb"[A-Za-z<>=]|-\d")  # what only global and shared functions have
@@ -81,13 +82,13 @@ def read(source: Source) -> FactorGraph:
     if bad >= 0:
         raise stream.error(bad, "a label of its variable's domain, or a finite cost of at least 0")
     start, scope, tables = _with_shared(source, apart.shares, domains, start, scope, table_start, tables)
-    f = FactorGraph.from_csr(domains, start, scope, tables)
+    problem = FactorGraph.from_csr(domains, start, scope, tables)
     for call in apart.calls:
         try:
-            add_global(f, call)
+            add_global(problem, call)
         except InvalidProblem as error:
             raise source.error(call.line, f"{call.keyword}: {error}") from None
-    return f
+    return problem
 
 
 def _with_shared(
@@ -195,6 +196,10 @@ class _Apart:
             if self._changed[i] != 10:
                 self._changed[i] = 32
 
+    def _inner(self, text: str) -> FactorGraph:
+        """A problem within a function."""
+        return read(Source(io.BytesIO(text.encode()), f"{self._source.name}, the problem in a function"))
+
     def _call(self, keyword: str, scope: list[int], sizes: list[int], first: int, at: int) -> int:
         """Read a global cost function; returns the place after it."""
         line = self._at(at - 1)
@@ -203,7 +208,7 @@ class _Apart:
             raise self._source.error(self._at(first), f"found the scope {shown}: expected each variable once")
         if keyword not in FORMS:
             raise self._source.error(line, unknown(keyword))
-        parameters = Listed(self._word, at, keyword, scope, [sizes[v] for v in scope])
+        parameters = Listed(self._word, at, keyword, scope, [sizes[v] for v in scope], self._inner)
         try:
             values = parameters.read()
         except InvalidProblem as error:

@@ -126,7 +126,10 @@ def to_milp(problem: FactorGraph) -> IntegerProgram:
     tables = rest.decomposed()
     costs, matrix, rhs, base, entries = program_of(tables)
     rows: list[tuple[list[int], list[float]]] = []
-    lower, upper, prices, slacks = [], [], [], []
+    lower: list[float] = []
+    upper: list[float] = []
+    prices: list[float] = []
+    slacks: list[float] = []
     start = np.cumsum(own.domains) - own.domains
     for one in own.functions:
         for row in one.rows:
