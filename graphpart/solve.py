@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from graphpart.display import plural
 from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem
 from graphpart.methods import find_method, methods_for
 from graphpart.partition.extending.old import old_labels, stable
-from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem import Labels, SetPartition, as_problem
 from graphpart.partition.problem.inputs import advice, frozen
 from graphpart.partition.problem.misreadings import check_values
 from graphpart.partition.problem.starts import repaired_start
+from graphpart.partition.problem.staying import near
 from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
@@ -187,9 +190,23 @@ def run(
         text = f"the start violated what is required and was repaired: {plural(moved, 'element')} moved"
         result = replace(result, message=f"{result.message}; {text}")
     if isinstance(old, PartitionResult) and found.problem == "partition":
+        if "initial" in found.options:
+            result = _near(problem, options["initial"], result)
         labels, numbers, _ = old_labels(problem, old)
         result = replace(result, labels=frozen(stable(result.labels, labels, numbers, False)))
     return result
+
+
+def _near(p: SetPartition, start: Labels, result: Result) -> Result:
+    """The result with what its start has in place of what costs the same."""
+    labels = near(p, start, result.labels)
+    cost = p.evaluate_labels(labels)
+    if not np.any(labels != result.labels):
+        return result
+    history = tuple(entry for entry in result.history if entry[1] > cost)
+    history += ((result.history[-1][0] if result.history else result.seconds, cost),)
+    bound = min(result.lower_bound, cost)
+    return replace(result, labels=labels, cost=cost, objective=p.objective(cost), history=history, lower_bound=bound)
 
 
 def problem_kind(problem: Any) -> str:
