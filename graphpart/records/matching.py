@@ -115,7 +115,7 @@ def match(
     True
     """
     try:
-        import splink
+        import splink  # noqa: F401
     except ImportError:
         raise MissingDependency("splink", "records", "matching records") from None
     tell = progress or (lambda _: None)

@@ -8,6 +8,7 @@ words apart in the lower ones: a sum of such numbers has the sum of the weights 
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -42,19 +43,17 @@ def with_words(table: Any, name: str, most: int) -> bool:
     order = np.lexsort((-weight[code], count[code] < 2, record))
     code, record = code[order], record[order]
     starts = np.searchsorted(record, np.arange(len(texts) + 1))
-    first = np.array([code[a] if a < b else -1 for a, b in zip(starts[:-1], starts[1:], strict=True)])
+    first = np.array([code[a] if a < b else -1 for a, b in itertools.pairwise(starts)])
     heavy = np.lexsort((-weight[code], record))
     heavy = heavy[np.arange(len(heavy)) - starts[record] < LONGEST]
     norm = np.sqrt(np.bincount(record[heavy], weight[code[heavy]], len(texts)))
     ends = np.searchsorted(record[heavy], np.arange(len(texts) + 1))
-    lists = [number[code[heavy[a:b]]].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    lists = [number[code[heavy[a:b]]].tolist() for a, b in itertools.pairwise(ends)]
     shared = (count >= 2) & (count <= rare)
     table[name + WORDS] = [row or None for row in lists]
     table[name + NORM] = np.where(norm > 0, norm, np.nan)
     table[name + KEY] = [None if k < 0 else k for k in first.tolist()]
-    table[name + RARE] = [
-        code[a:b][shared[code[a:b]]].tolist() or None for a, b in zip(starts[:-1], starts[1:], strict=True)
-    ]
+    table[name + RARE] = [code[a:b][shared[code[a:b]]].tolist() or None for a, b in itertools.pairwise(starts)]
     return bool(shared.any())
 
 
