@@ -221,7 +221,12 @@ class _Solver:
         self.root = self.whole(self.f, start)
         self._tell()
         if self.open:
-            self.share()
+            try:
+                self.share()
+            finally:  # no thread goes on, however this ends
+                for one in self.open:
+                    if one.hard is not None:
+                        one.hard.close()
 
     @property
     def bound(self) -> float:
