@@ -74,8 +74,8 @@ def solve(
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
         Further options of the method. For a networkx graph also `groups`, `group_cost`, `max_size` and `n_clusters`,
-        as in :class:`SetPartition`. ``auto`` takes one more for set partition problems: `checkpoint`, a labels file
-        that it keeps up to date, and resumes from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
+        as in :class:`SetPartition`. ``auto`` and ``search`` take one more: `checkpoint`, a labels file that they keep
+        up to date, and resume from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
         have all of them.
 
     Returns

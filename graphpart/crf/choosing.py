@@ -20,6 +20,7 @@ then follow by tracking back.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,11 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
+from graphpart.common.rounds import Saver
 from graphpart.common.steps import round_up
 from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
-from graphpart.crf.certificates.certificate import common_step
+from graphpart.crf.certificates.certificate import common_step, fingerprint
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
@@ -44,9 +46,11 @@ from graphpart.crf.outcomes import Known, Node, Open, Reduced, Whole
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
 from graphpart.crf.problem.labeling import Found, finish, places, trivial_bound
-from graphpart.crf.problem.labels import start_of
+from graphpart.crf.problem.labels import better_start
 from graphpart.crf.reduction.persistency import QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.files.checkpoint import saved
+from graphpart.files.labels import write_labels
 from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -83,6 +87,7 @@ def auto(
     initial: Any = None,
     seed: int | None = None,
     time_limit: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
     """Minimise the energy by what fits the factor graph; `message` says what was done.
@@ -98,6 +103,9 @@ def auto(
     time_limit : float, optional
         Seconds, all of which are used unless optimality is proven. Without it, as many iterations of each part as take
         some 20 seconds together at most; their numbers depend on no clock.
+    checkpoint : str or path-like, optional
+        A file of labels. The best labels are written to it about once a second, and at the end. If it exists, the run
+        starts from it, unless `initial` is better. ``checkpoint.bound`` beside it has the best lower bound of all runs.
     callback : callable, optional
         ``callback(seconds, cost)``; a true return value ends the run.
 
@@ -112,6 +120,8 @@ def auto(
         If every labeling is forbidden, as far as this was noticed.
     InvalidPartition
         If the initial labeling does not fit the problem.
+    FormatError
+        If the checkpoint cannot be read, or has other variables.
 
     Examples
     --------
@@ -123,13 +133,16 @@ def auto(
     (0.0, 'optimal', 'proven optimal: 1 cyclic component by enumeration')
     """
     f = as_factor_graph(problem)
-    start = None if initial is None else start_of(f, initial)
+    start = better_start(f, initial, checkpoint)
     stopping = Stopping(time_limit, callback=callback)
     if f.is_acyclic:
         r = by_min_sum(f, stopping, "auto", start)
         how = "acyclic, by min-sum"
-        return replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
+        r = replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
+        return saved(f, fingerprint, r, checkpoint)
     solver = _Solver(f, stopping, np.random.default_rng(0 if seed is None else seed))
+    if checkpoint is not None:
+        solver.saver = Saver(checkpoint, lambda labels, path: write_labels(labels, path, f))
     stopping.raise_bound(trivial_bound(f))
     stopping.record(f.evaluate_labels(_best_unary(f) if start is None else start))
     solver.solve(start)
@@ -141,7 +154,8 @@ def auto(
         stopping.check(math.inf)
         bound = max(trivial_bound(f), solver.bound)
     info = {"components": dict(solver.done)}
-    return finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
+    r = finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
+    return saved(f, fingerprint, r, checkpoint)
 
 
 class _Solver:
@@ -165,6 +179,8 @@ class _Solver:
         self.done: Counter[str] = Counter()
         self.open: list[Open] = []
         self.proven = True
+        self.saver: Saver | None = None
+        self._saved = math.inf
         self._step: float | None = None
 
     def solve(self, start: Labels | None) -> None:
@@ -296,8 +312,12 @@ class _Solver:
 
     def _tell(self) -> None:
         """Let the run know the cost and the bound of the whole."""
-        self.stopping.record(self.root.cost)
+        cost = self.root.cost
+        self.stopping.record(cost)
         self.stopping.raise_bound(self.bound)
+        if self.saver is not None and cost < self._saved and self.saver.due:
+            self.saver.save(self.root.labels)
+            self._saved = cost
 
     @property
     def _limited(self) -> bool:
