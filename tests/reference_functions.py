@@ -1,7 +1,8 @@
 """Global cost functions of toulbar2, by their definitions: files with random ones, and the costs of all labelings.
 
-Nothing of graphpart is used to make a file or to say what it means. ``python tests/reference_functions.py 300 [KIND...]``
-compares so many files of each kind and format with graphpart: the optimum, the number of optima, and all costs.
+Nothing of graphpart is used to make a file or to say what it means. ``python tests/reference_functions.py 300``
+compares so many files of each kind and format with graphpart: the optimum, the number of optima, and all costs. Further
+arguments are kinds.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,9 @@ def nested(value: Any) -> str:
     """Lists as cfn has them; rows of one word are words."""
     if not isinstance(value, list):
         return str(value)
-    return f"[{' '.join(str(x[0]) if isinstance(x, list) and len(x) == 1 and not isinstance(x[0], list) else nested(x) for x in value)}]"
+    if value and all(isinstance(x, list) and len(x) == 1 and not isinstance(x[0], list) for x in value):
+        return nested([x[0] for x in value])
+    return f"[{' '.join(map(nested, value))}]"
 
 
 # --------------------------------------------------------------------------------------------------------- definitions
@@ -166,30 +168,22 @@ def permutation(x, p, scope, domains):
 
 
 def regular(x, p, scope, domains):
-    """The least number of changes, by looking at all words that could be meant."""
-    rows = tuple(tuple(map(tuple, p[name])) for name in ("transitions", "starts", "ends"))
-    edit = p["metric"] == "edit"
-    lengths = range(len(x) + 3) if edit else [len(x)]
-    words = [w for n in lengths for w in language(*rows, n)]
-    return p["cost"] * min((levenshtein(x, w) if edit else sum(map(int.__ne__, x, w)) for w in words), default=INF)
-
-
-@cache
-def language(moves, starts, ends, length):
-    """All words of a length that an automaton accepts."""
-    if length == 0:
-        return {()} if {*starts} & {*ends} else set()
-    return {(a, *w) for s, a, t in moves if (s,) in starts for w in language(moves, ((t,),), ends, length - 1)}
-
-
-def levenshtein(a, b):
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a):
-        new = [i + 1]
-        for j, y in enumerate(b):
-            new.append(min(row[j] + (x != y), row[j + 1] + 1, new[-1] + 1))
-        row = new
-    return row[-1]
+    """The least number of changes: the shortest path over pairs of a place in the word and a state."""
+    moves, edit = p["transitions"], p["metric"] == "edit"
+    distance = dict.fromkeys(((0, s) for (s,) in p["starts"]), 0)
+    while True:
+        new = dict(distance)
+        for (i, s), steps in distance.items():
+            following = []
+            if i < len(x):
+                following += [((i + 1, t), a != x[i]) for r, a, t in moves if r == s]
+                following += [((i + 1, s), 1)] * edit
+            following += [((i, t), 1) for r, _, t in moves if r == s and edit]
+            for pair, more in following:
+                new[pair] = min(steps + more, new.get(pair, INF))
+        if new == distance:
+            return p["cost"] * min((distance.get((len(x), s), INF) for (s,) in p["ends"]), default=INF)
+        distance = new
 
 
 def weighted_regular(x, p, scope, domains):

@@ -75,8 +75,8 @@ print(result.summary())
 # Which decisions are least certain?
 # ----------------------------------
 # The *doubt* of a decision is the amount by which the cost would rise if it
-# were made otherwise, here in bits. The frame also has the columns of the table
-# above, in the row of the pair that speaks most for the change.
+# were made otherwise, here in bits. The frame also has the columns of the
+# table above, in the row of the pair that speaks most for the change.
 
 doubts = gp.partition.doubts(problem, result)
 doubts.to_frame()[["decision", "score", "doubt", "chance"]].head(5)

@@ -26,6 +26,7 @@ all of their digits; toulbar2 drops digits that the bound does not have.
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from dataclasses import replace
@@ -38,9 +39,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import InvalidProblem
+from graphpart.files.source import Source
 from graphpart.files.stream import LARGEST_COUNT
 from graphpart.files.text import numbers
 from graphpart.io._cfn import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
+from graphpart.io.automata import for_format, with_automata
 from graphpart.io.global_functions import Call, add_global, negated
 from graphpart.io.global_parameters import FORMS, Nested, unknown
 from graphpart.machine import memory
@@ -48,7 +51,6 @@ from graphpart.machine import memory
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
     from graphpart.crf.problem.functions import Function
-    from graphpart.files.source import Source
 
 START = re.compile(rb'(?:\s|#[^\n]*\n|//[^\n]*\n)*[{\[]\s*"?problem"?[\s:]*[{\[]')
 BOUND = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
@@ -57,7 +59,10 @@ EXACT = 15  # digits behind the point, up to which sums of costs are compared wi
 PRECISION = 2000  # digits of sums of costs between 1e-324 and 1e308, and of a bound of up to 1000 digits
 ROWS = 1 << 16  # costs written at a time
 FREE = ("wregular", "sgrammar", "sgrammardp", "max", "smaxdp")  # functions that have costs below 0, or may have
-HARD = ("clique", "knapsack", "knapsackp", "knapsackv", "salldiffkp", "wdiverse", "whdiverse", "wtdiverse")
+HARD = (
+    "MST", "cfnconstraint", "clique", "knapsack", "knapsackp", "knapsackv", "salldiffkp", "smstdp",
+    "wdiverse", "whdiverse", "wtdiverse",
+)  # fmt: skip
 
 Costs = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -117,13 +122,18 @@ def _calls(
     index: dict[str, int],
 ) -> list[Call]:
     """The global cost functions with their parameters."""
+
+    def inner(text: str) -> FactorGraph:
+        return read(Source(io.BytesIO(text.encode()), f"{source.name}, the problem in a function"))
+
     calls = []
     for keyword, scope, tree, line in found:
         if keyword not in FORMS:
             raise source.error(line, unknown(keyword))
         sizes, names = [domains[v] for v in scope], [labels[v] for v in scope]
         try:
-            calls.append(Call(keyword, scope, Nested(tree, keyword, scope, sizes, names, index).read(), line))
+            parameters = Nested(tree, keyword, scope, sizes, names, index, inner)
+            calls.append(Call(keyword, scope, parameters.read(), line))
         except InvalidProblem as error:
             raise source.error(line, f"{keyword}: {error}") from None
     return calls
@@ -283,7 +293,7 @@ def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Deci
     Returns the cost with which a further function does so.
     """
     if not len(tables):
-        return Fraction(bound)
+        return Fraction(bound)  # exactly
     digits = max(decimals, -int(bound.as_tuple().exponent))
     least = np.minimum.reduceat(tables, table_start[:-1])
     scale = 10 ** min(digits, EXACT)
@@ -296,7 +306,7 @@ def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Deci
     limits = least + float(room)
     limits[arity == 0] = np.inf  # a constant forbids nothing
     forbid(tables, table_start, limits, float(scale))
-    return Fraction(room) / scale
+    return Fraction(Fraction(room), scale)
 
 
 # ------------------------------------------------------------------------------------------------------------ writing
@@ -304,11 +314,14 @@ def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Deci
 
 def write(problem: FactorGraph, stream: BinaryIO) -> None:
     """Write a problem; a forbidden entry gets a cost with which every labeling reaches the bound."""
+    problem, automata = with_automata(problem) or (for_format(problem, "cfn"), [])
     sign, tables = 1 if problem.sense > 0 else -1, problem.tables
     parts = [tables[a:b] for a, b in pairwise(problem.table_start.tolist())]
     with localcontext(prec=PRECISION):
-        bound, forbidding = _bounds(parts, Decimal(str(problem.constant)))
-        shown = f"{'<' if sign > 0 else '>'}{sign * bound:.{_digits(problem)}f}"
+        steps = [np.array([cost for *_, cost in automaton.transitions]) for automaton in automata]
+        highest = [np.array([0.0, automaton.highest]) for automaton in automata]
+        bound, forbidding = _bounds([*parts, *highest], Decimal(str(problem.constant)))
+        shown = f"{'<' if sign > 0 else '>'}{sign * bound:.{_digits(problem, *highest, *steps)}f}"
         infinite = f"{sign * forbidding:f}"
     names, domains = list(problem.variables), problem.domains.tolist()
     if all(isinstance(name, str) and NAME.fullmatch(name) for name in names):
@@ -326,6 +339,13 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
             words = _words(sign * part[at : at + ROWS], infinite)
             stream.write((", ".join(words) + (", " if at + ROWS < len(part) else "")).encode())
         stream.write(b"]}")
+        separator = ",\n"
+    for k, automaton in enumerate(automata):
+        costs = _words(sign * steps[k], infinite)
+        rows = [f"[{s}, {x}, {t}, {c}]" for (s, x, t, _), c in zip(automaton.transitions, costs, strict=True)]
+        states = f'"nb_states": {automaton.states}, "starts": [[0, 0]], "ends": [[{automaton.states - 1}, 0]]'
+        listed = f'"scope": {automaton.scope}, "type": "wregular", "params": {{{states}, "transitions": '
+        stream.write(f'{separator}"w{k}": {{{listed}[{", ".join(rows)}]}}}}'.encode())
         separator = ",\n"
     if problem.constant:
         (word,) = _words(np.array([sign * problem.constant]), infinite)
@@ -345,9 +365,9 @@ def _bounds(parts: list[Costs], constant: Decimal) -> tuple[Decimal, Decimal]:
     return bound, (bound - constant - least).to_integral_value(ROUND_CEILING) + rounding
 
 
-def _digits(problem: FactorGraph) -> int:
+def _digits(problem: FactorGraph, *more: Costs) -> int:
     """The least number of digits behind the point that all costs have, at most `EXACT`."""
-    costs = np.append(problem.tables[np.isfinite(problem.tables)], problem.constant)
+    costs = np.concatenate([problem.tables[np.isfinite(problem.tables)], [problem.constant], *more])
     with np.errstate(over="ignore", invalid="ignore"):
         exact = (p for p in range(EXACT) if (np.rint(costs * 10.0**p) / 10.0**p == costs).all())
         return next(exact, EXACT)

@@ -251,7 +251,7 @@ def _same(circuit: Circuit, call: Call) -> None:
         first, second = [v for (v,) in call.vars1], [v for (v,) in call.vars2]
         check(len(first) == len(second), f"lists of {len(first)} and {len(second)} variables: expected the same length")
         cost = _cost(call)
-        gap = Gap(Fraction(0), Fraction(0), None if cost is None else cost / 2, "lin", None, call.limit)
+        gap = Gap(float("-inf"), Fraction(0), cost, "lin", None, call.limit)  # what is missing is as much elsewhere
     else:
         first, second = (list(half) for half in _halves(call))
         gap = _gap(call, 0, 0, _metric(call, METRICS))
@@ -305,6 +305,33 @@ def _diverse(circuit: Circuit, call: Call) -> None:
     linear(circuit, range(len(given)), weights, Gap(Fraction(call.distance), float("inf"), None))
 
 
+def _tree(circuit: Circuit, call: Call) -> None:
+    """Each variable has its parent as label, the root itself."""
+    from graphpart.crf.problem.many_variables import tree
+
+    n = len(call.scope)
+    check(circuit.domains == [n] * n, f"{n} variables with {circuit.domains[:8]} labels: expected {n}, one for each")
+    tree(circuit, range(n))
+
+
+def _network(circuit: Circuit, call: Call) -> None:
+    """The cost of a problem over the same variables is at least lb and less than ub."""
+    from graphpart.crf.problem.layered import exact, whole
+    from graphpart.crf.problem.many_variables import Gap, bounded
+
+    inner = call.values["network"]
+    check(not inner.functions, "global cost functions in the inner problem: expected tables")
+    check(call.strongduality == 0, "strongduality is not 0: expected 0, a bound on the cost of the whole labeling")
+    check(inner.domains.tolist() == circuit.domains, f"{inner.n} inner variables: expected the same as of the scope")
+    tables = [inner.factor(k) for k in range(inner.m)]
+    values = {float(x) for _, table in tables for x in table.ravel() if np.isfinite(x)}
+    shift = exact(inner.constant)
+    _, unit = whole([*map(exact, values), shift, call.lb, call.ub])
+    sense = inner.sense
+    low, high = (call.lb, call.ub - unit) if sense > 0 else (-call.ub + unit, -call.lb)
+    bounded(circuit, tables, Gap(low - shift, high - shift, None))
+
+
 def _maximum(circuit: Circuit, call: Call) -> None:
     """The largest cost of a label."""
     from graphpart.crf.problem.many_variables import maximum
@@ -331,5 +358,7 @@ ADD: dict[str, Callable[[Circuit, Call], None]] = {
     "wregular": add_weighted_regular,
     **dict.fromkeys(("wsum", "wvarsum"), _sum),
     "woverlap": _overlap,
+    **dict.fromkeys(("MST", "smstdp"), _tree),
+    **dict.fromkeys(("wcsp", "cfnconstraint"), _network),
     **dict.fromkeys(("wdiverse", "whdiverse", "wtdiverse"), _diverse),
 }

@@ -1,8 +1,8 @@
 """The parameters of the global cost functions of toulbar2, from the two formats that write them.
 
 Each function has a keyword and parameters in a fixed order, which `FORMS` lists: words (W), numbers (N), costs (C), and
-lists of rows of labels (v), variables (V), numbers and costs. wcsp writes the number of rows before a list, cfn the name
-of each parameter and brackets. Lists marked by "all" have a row for each variable, those by "each" a list for each.
+lists of rows of labels (v), variables (V), numbers and costs. wcsp writes the number of rows before a list, cfn the
+name of each parameter and brackets. Lists marked by "all" have a row for each variable, those by "each" a list.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ FORMS = {
     "wvaramong": f"{SOFT} values:[v]",
     **dict.fromkeys(("woverlap", "wsum"), COMPARE),
     "wvarsum": f"{SOFT} comparator:W",
+    **dict.fromkeys(("MST", "smstdp"), ""),
+    "cfnconstraint": "network:P lb:C ub:C duplicatehard:N strongduality:N",
+    "wcsp": "lb:C ub:C duplicatehard:N strongduality:N",
     **dict.fromkeys(("wdiverse", "whdiverse", "wtdiverse"), "distance:N values:[v]all"),
 }
 LARGEST = 2**24  # rows of a list
@@ -90,12 +93,19 @@ class Parameters:
         """The next list of lists of rows, one for each variable of the scope."""
         raise NotImplementedError
 
+    def problem(self) -> Any:
+        """The next problem."""
+        raise NotImplementedError
+
     def read(self) -> dict[str, Any]:
         """All parameters by their names."""
         found: dict[str, Any] = {}
         arity = len(self.scope)
         for field in FORMS[self.keyword].split():
             name, kind = field.split(":")
+            if kind == "P":
+                found[name] = self.problem()
+                continue
             if not kind.startswith("["):
                 word = self.word(name)
                 found[name] = word if kind == "W" else self.value(name, kind, word)
@@ -161,9 +171,12 @@ def _decimal(word: str) -> Fraction:
 class Listed(Parameters):
     """Words one after the other, with numbers of rows before lists, from a place on."""
 
-    def __init__(self, words: Callable[[int], str], at: int, keyword: str, scope: list[int], sizes: list[int]) -> None:
+    def __init__(
+        self, words: Callable[[int], str], at: int, keyword: str, scope: list[int], sizes: list[int],
+        inner: Callable[[str], Any],
+    ) -> None:  # fmt: skip
         super().__init__(keyword, scope, [None] * len(scope), {})
-        self._words, self.at, self.sizes = words, at, sizes
+        self._words, self.at, self.sizes, self._inner = words, at, sizes, inner
 
     def word(self, name: str) -> str:
         self.at += 1
@@ -188,6 +201,8 @@ class Listed(Parameters):
             counts = [self._count(name) for name in ("vars1", "vars2")]
             lists = [[self.row("variables", "V", one) for one in self.rows("variables", 1, n)] for n in counts]
             return {"cost": cost, "vars1": lists[0], "vars2": lists[1]}
+        if self.keyword == "wcsp":
+            return super().read() | {"network": self.problem()}
         if self.keyword not in ("sgrammar", "sgrammardp"):
             return super().read()
         found: dict[str, Any] = {"metric": self.word("metric")}
@@ -205,16 +220,30 @@ class Listed(Parameters):
             found["non_terminals" if kind in "13" else "terminals"].append(row)
         return found
 
+    def problem(self) -> Any:
+        """A problem of its own, as a file has it."""
+        begin = self.at
+        n, _, m, _ = [self._count("the inner problem") for _ in range(4)] if self.word("name") else (0,) * 4
+        self.at += n
+        for _ in range(m):
+            arity = self._count("an inner function")
+            self.at += arity
+            self.word("the default cost")
+            tuples = self._count("the tuples of an inner function")
+            self.at += tuples * (arity + 1)
+        words = [self._words(i) for i in range(begin, self.at)]
+        return self._inner(" ".join([*words[:5], "\n", *words[5:]]))
+
 
 class Nested(Parameters):
     """Words and lists of words and lists; the name of a parameter may stand before it."""
 
     def __init__(
         self, tree: list[Any], keyword: str, scope: list[int], sizes: list[int],
-        names: list[dict[str, int] | None], variables: dict[str, int],
+        names: list[dict[str, int] | None], variables: dict[str, int], inner: Callable[[str], Any],
     ) -> None:  # fmt: skip
         super().__init__(keyword, scope, names, variables)
-        self._tree, self._at, self.sizes = tree, 0, sizes
+        self._tree, self._at, self.sizes, self._inner = tree, 0, sizes, inner
 
     def _next(self, name: str) -> Any:
         if self._at < len(self._tree) and self._tree[self._at] == name:
@@ -244,6 +273,12 @@ class Nested(Parameters):
         check(good, f"{name}: expected a list of lists, one for each variable")
         return [self._shaped(name, one, width, None) for one in found]
 
+    def problem(self) -> Any:
+        """A problem of its own, as a file has it."""
+        found = self._next("cfn")
+        check(isinstance(found, list), "a word in place of the problem cfn: expected a problem")
+        return self._inner(_text(found))
+
     def _shaped(self, name: str, tree: list[Any], width: int, count: int | None) -> list[list[str]]:
         words = list(_flat(tree))
         good = len(words) % width == 0 and count in (None, len(words) // width)
@@ -255,6 +290,11 @@ class Nested(Parameters):
         found = super().read()
         check(self._at == len(self._tree), f"more parameters: expected {self.form}")
         return found
+
+
+def _text(tree: list[Any]) -> str:
+    """A list as a file has it."""
+    return "{" + " ".join(f'"{x}"' if isinstance(x, str) else _text(x) for x in tree) + "}"
 
 
 def _flat(tree: list[Any]) -> Iterator[str]:

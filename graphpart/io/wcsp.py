@@ -15,6 +15,7 @@ hard 100 <= 5``. They become functions of many variables.
 
 from __future__ import annotations
 
+import io
 import re
 from fractions import Fraction
 from itertools import pairwise
@@ -24,15 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
+from graphpart.files.source import Source
 from graphpart.files.stream import NumberStream, table_sizes
 from graphpart.files.text import numbers
 from graphpart.io._records import fill_tables, listed_functions
+from graphpart.io.automata import for_format, with_automata
 from graphpart.io.global_functions import Call, add_global
 from graphpart.io.global_parameters import FORMS, Listed, unknown
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
-    from graphpart.files.source import Source
 
 HEADER = "name n largest-domain m top"
 SPECIAL = re.compile(rb"[A-Za-z<>=]|-\d")  # what only global and shared functions have
@@ -80,13 +82,13 @@ def read(source: Source) -> FactorGraph:
     if bad >= 0:
         raise stream.error(bad, "a label of its variable's domain, or a finite cost of at least 0")
     start, scope, tables = _with_shared(source, apart.shares, domains, start, scope, table_start, tables)
-    f = FactorGraph.from_csr(domains, start, scope, tables)
+    problem = FactorGraph.from_csr(domains, start, scope, tables)
     for call in apart.calls:
         try:
-            add_global(f, call)
+            add_global(problem, call)
         except InvalidProblem as error:
             raise source.error(call.line, f"{call.keyword}: {error}") from None
-    return f
+    return problem
 
 
 def _with_shared(
@@ -194,6 +196,10 @@ class _Apart:
             if self._changed[i] != 10:
                 self._changed[i] = 32
 
+    def _inner(self, text: str) -> FactorGraph:
+        """A problem within a function."""
+        return read(Source(io.BytesIO(text.encode()), f"{self._source.name}, the problem in a function"))
+
     def _call(self, keyword: str, scope: list[int], sizes: list[int], first: int, at: int) -> int:
         """Read a global cost function; returns the place after it."""
         line = self._at(at - 1)
@@ -202,7 +208,7 @@ class _Apart:
             raise self._source.error(self._at(first), f"found the scope {shown}: expected each variable once")
         if keyword not in FORMS:
             raise self._source.error(line, unknown(keyword))
-        parameters = Listed(self._word, at, keyword, scope, [sizes[v] for v in scope])
+        parameters = Listed(self._word, at, keyword, scope, [sizes[v] for v in scope], self._inner)
         try:
             values = parameters.read()
         except InvalidProblem as error:
@@ -230,6 +236,9 @@ def _header(source: Source) -> tuple[int, int, int, float]:
 
 def write(problem: FactorGraph, stream: BinaryIO) -> None:
     """Write a problem whose costs are integers of at least 0, up to a constant for each factor."""
+    problem, automata = with_automata(problem) or (for_format(problem, "wcsp"), [])
+    if any(cost != int(cost) for automaton in automata for *_, cost in automaton.transitions):
+        raise InvalidProblem("format wcsp holds whole costs of at least 0: expected such costs of functions")
     tables, table_start = problem.tables, problem.table_start.tolist()
     finite = tables[np.isfinite(tables)]
     constant = problem.constant
@@ -238,12 +247,13 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
     if constant < 0 or constant != int(constant):
         raise InvalidProblem(f"format wcsp holds whole costs of at least 0, but the constant is {constant}")
     highest = [float(t[np.isfinite(t)].max(initial=0.0)) for t in (tables[a:b] for a, b in pairwise(table_start))]
-    top = int(constant + sum(highest)) + 1
+    top = int(constant + sum(highest) + sum(automaton.highest for automaton in automata)) + 1
     if top > LARGEST_COST:
         raise InvalidProblem(f"format wcsp: costs add up to {top}: expected less than 2**53")
     domains = problem.domains.tolist()
     extra = constant != 0
-    stream.write(f"graphpart {problem.n} {max(domains, default=1)} {problem.m + extra} {top}\n".encode())
+    count = problem.m + len(automata) + extra
+    stream.write(f"graphpart {problem.n} {max(domains, default=1)} {count} {top}\n".encode())
     stream.write((" ".join(map(str, domains)) + "\n").encode())
     for f in range(problem.m):
         scope, table = problem.factor(f)
@@ -254,5 +264,11 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
         rows = np.column_stack([tuples, values[tuple(tuples.T)]]).astype(np.int64).tolist()
         lines = [" ".join(map(str, numbers(np.array(row)))) for row in (head, *rows)]
         stream.write(("\n".join(lines) + "\n").encode())
+    for one in automata:
+        rows = [f"{s} {x} {t} {int(cost)}" for s, x, t, cost in one.transitions]
+        head = " ".join(
+            map(str, [len(one.scope), *one.scope, -1, "wregular", one.states, 1, 0, 0, 1, one.states - 1, 0])
+        )
+        stream.write(f"{head} {len(rows)} {' '.join(rows)}\n".encode())
     if extra:
         stream.write(f"0 {int(constant)} 0\n".encode())

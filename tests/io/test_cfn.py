@@ -283,7 +283,7 @@ MISTAKES = [
     (START + "f: {scope: [-1]}", 3, "found '-1': expected the index of a variable"),
     (START + "f: {scope: [x x]}", 3, "found 'x': expected each variable once in a scope"),
     (START + "f: {scope: [x], type: salldif, params: {}}}}", 3, "found the global cost function 'salldif': expected"),
-    (START + "f: {scope: [x], type: salldiff, params: {}}}}", 3, "salldiff: parameters without metric: expected metric, cost"),
+    (START + "f: {scope: [x], type: salldiff, params: {}}}}", 3, "salldiff: parameters without metric: expected"),
     (START + "f: {scope: [x], table: []}", 3, "found 'table': expected costs or defaultcost"),
     (START + "f: {scope: [x], costs: [1 2]}", 3, "found 2 costs: expected 3, one for each tuple"),
     (START + "f: {scope: [x], costs: [1 2 3 4]}", 3, "found more than 3 costs: expected one for each tuple"),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.crf.exact_solvers.ilp import program_of
+from graphpart.crf.exact_solvers.local_polytope import program_of
 from graphpart.crf.problem import FactorGraph
 from graphpart.crf.problem.derive import condition_on
 from graphpart.crf.problem.functions import Row
@@ -44,7 +44,7 @@ class IntegerProgram:
     A : scipy.sparse.csr_array, shape (rows, columns)
     lower, upper : ndarray of float64, shape (rows,)
     bounds : ndarray of float64, shape (columns,)
-        1, or ``inf`` for what is missing or too much in a soft inequality.
+        1, or for what is missing or too much in a soft inequality the most that it can be.
     integrality : ndarray of int, shape (columns,)
         1 for variables that are integer, as scipy.optimize.milp takes it. The first columns are the labels of all
         variables, in order. The others are integer in some optimum.
@@ -110,7 +110,8 @@ def to_milp(problem: FactorGraph) -> IntegerProgram:
     --------
     >>> import graphpart as gp
     >>> from scipy.optimize import milp
-    >>> f = gp.FactorGraph.from_arrays([2] * 4, [([[0], [1], [2], [3]], [[0.0, 3.0], [0.0, 1.0], [0.0, 2.0], [0.0, 5.0]])])
+    >>> unary = ([[0], [1], [2], [3]], [[0.0, 3.0], [0.0, 1.0], [0.0, 2.0], [0.0, 5.0]])
+    >>> f = gp.FactorGraph.from_arrays([2] * 4, [unary])
     >>> f.add_count(range(4), least=2)
     >>> program = to_milp(f)
     >>> r = milp(**program.arguments())
@@ -125,17 +126,23 @@ def to_milp(problem: FactorGraph) -> IntegerProgram:
     tables = rest.decomposed()
     costs, matrix, rhs, base, entries = program_of(tables)
     rows: list[tuple[list[int], list[float]]] = []
-    lower, upper, prices = [], [], []
+    lower: list[float] = []
+    upper: list[float] = []
+    prices: list[float] = []
+    slacks: list[float] = []
     start = np.cumsum(own.domains) - own.domains
     for one in own.functions:
         for row in one.rows:
             columns = [int(start[v]) + x for v, w in zip(one.scope, row.weights, strict=True) for x in range(len(w))]
             values = np.concatenate(row.weights).tolist() if row.weights else []
             kept = [(c, w) for c, w in zip(columns, values, strict=True) if w]
+            smallest, largest = (math.fsum(pick(w).tolist() for w in row.weights) for pick in (np.min, np.max))
             for low, high, sign in _sides(row):
-                slack = [(len(costs) + len(prices), sign)] if row.cost < math.inf else []
-                prices += [row.cost] * len(slack)
-                terms = [*kept, *slack]
+                terms = list(kept)
+                if row.cost < math.inf:
+                    terms.append((len(costs) + len(prices), sign))
+                    prices.append(row.cost)
+                    slacks.append(max(0.0, low - smallest if sign > 0 else largest - high))
                 rows.append(([c for c, _ in terms], [w for _, w in terms]))
                 lower.append(low)
                 upper.append(high)
@@ -151,7 +158,7 @@ def to_milp(problem: FactorGraph) -> IntegerProgram:
         vstack([first, more], format="csr"),
         np.concatenate([rhs, lower]),
         np.concatenate([rhs, upper]),
-        np.concatenate([np.ones(len(costs)), np.full(len(prices), np.inf)]),
+        np.concatenate([np.ones(len(costs)), slacks]),
         integrality,
         base,
         own,
@@ -268,7 +275,7 @@ def to_pulp(problem: FactorGraph) -> pulp.LpProblem:
 
     program = to_milp(problem)
     lp = pulp.LpProblem("graphpart", pulp.LpMinimize)
-    bounds = [None if math.isinf(x) else x for x in program.bounds.tolist()]
+    bounds = program.bounds.tolist()
     kinds = ["Integer" if whole else "Continuous" for whole in program.integrality.tolist()]
     x = [lp.add_variable(f"x{i:09d}", 0, b, kind) for i, (b, kind) in enumerate(zip(bounds, kinds, strict=True))]
     objective = dict(zip(x, program.c.tolist(), strict=True))
