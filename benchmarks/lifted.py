@@ -15,8 +15,8 @@
 
 The volume is that of electron microscopy in the folder GRAPHPART_INSTANCES (docs/benchmarks/index.md); without it, it
 is a generated one of cells. Seed 0 has the given regions, others have those of a part of it. A lifted pair of regions
-is up to three regions apart. Its cost is half the log-odds of the weakest wall: of the path on which the largest
-boundary probability is least.
+is up to three regions apart. Its cost is the log-odds of the weakest wall, of the path on which the largest boundary
+probability is least, times half the area of a boundary in the middle of all.
 
 Costs are in the convention of graphpart, and all are recomputed from the arrays. Rows of `--csv` take the place of rows
 of the same work.
@@ -159,8 +159,8 @@ def volume(seed: int, size: int) -> gp.SetPartition:
             if a < b and b not in ends[a]:
                 pairs.append((a, b))
                 walls.append(wall)
-    odds = np.clip(np.array(walls), 0.01, 0.99)
-    return g.problem(costs, lifted=(np.array(pairs).reshape(-1, 2), 0.5 * np.log2(odds / (1 - odds))))
+    odds, area = np.clip(np.array(walls), 0.01, 0.99), 0.5 * float(np.median(g.weights))
+    return g.problem(costs, lifted=(np.array(pairs).reshape(-1, 2), area * np.log2(odds / (1 - odds))))
 
 
 def families(quick: bool) -> dict[str, Callable[[int], gp.SetPartition]]:
