@@ -266,9 +266,8 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
         stream.write(("\n".join(lines) + "\n").encode())
     for one in automata:
         rows = [f"{s} {x} {t} {int(cost)}" for s, x, t, cost in one.transitions]
-        head = " ".join(
-            map(str, [len(one.scope), *one.scope, -1, "wregular", one.states, 1, 0, 0, 1, one.states - 1, 0])
-        )
-        stream.write(f"{head} {len(rows)} {' '.join(rows)}\n".encode())
+        head_of = " ".join(map(str, [len(one.scope), *one.scope]))
+        states = f"{one.states} 1 0 0 1 {one.states - 1} 0"
+        stream.write(f"{head_of} -1 wregular {states} {len(rows)} {' '.join(rows)}\n".encode())
     if extra:
         stream.write(f"0 {int(constant)} 0\n".encode())

@@ -284,8 +284,8 @@ def _prior_of_sources(weight: Floats, u: Any, v: Any, sources: Any) -> float:
         if abs(new - share) < 1e-6 * share:
             break
         share = new
-    odds = share / (1 - share) / float(size.mean())
-    return odds / (1 + odds)
+    prior = share / (1 - share) / float(size.mean())
+    return prior / (1 + prior)
 
 
 def _problem(names: Any, u: Any, v: Any, costs: Floats, missing: float, sources: Any) -> SetPartition:

@@ -123,8 +123,8 @@ def from_ising(cls: type[Graph], graph: Any, field: Any, coupling: Any) -> Graph
     index = {node: i for i, node in enumerate(graph)}
     costs = {}
     for node, value in _node_values(graph, field):
-        b = _number(f"field of node {node!r}", value)
-        costs[node] = np.array([b, -b])
+        strength = _number(f"field of node {node!r}", value)
+        costs[node] = np.array([strength, -strength])
     domains = _domains(graph, costs, 2)
 
     def tables() -> Iterator[tuple[int, int, NDArray[np.float64]]]:

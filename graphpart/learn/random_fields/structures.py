@@ -6,7 +6,7 @@ arrays, also for many short sequences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -206,6 +206,9 @@ class Packed:
 
     def __len__(self) -> int:
         return len(self.start) - 1
+
+    def __iter__(self) -> Iterator[Structure]:
+        return (self[k] for k in range(len(self)))
 
     def __getitem__(self, k: int) -> Structure:
         """Structure k."""
