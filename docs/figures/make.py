@@ -89,7 +89,7 @@ def front() -> None:
 def lifted() -> None:
     """Planted regions, and what pairs of neighbours alone, all pairs alike, and lifted pairs make of noisy costs."""
     shape = 40, 60
-    p, truth = gp.generate.lifted_grid(*shape, regions=5, lifted=6, reach=12, seed=2)
+    p, truth = gp.generate.lifted_grid(*shape, regions=5, reach=20, seed=2)
     u, v, cost = p.pairs()
     near = np.flatnonzero(~p.lifted)
     problems = {
@@ -98,7 +98,7 @@ def lifted() -> None:
         "lifted pairs": p,
     }
     shown = {"planted": truth}
-    shown |= {name: gp.partition.kernighan_lin_pairs(q).labels for name, q in problems.items()}
+    shown |= {name: gp.partition.search(q, time_limit=10, seed=1).labels for name, q in problems.items()}
     figure = Figure(figsize=(12, 2.6), layout="constrained")
     for axis, (name, labels) in zip(figure.subplots(1, 4), shown.items(), strict=True):
         sizes = np.bincount(labels)

@@ -111,11 +111,11 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             and not _share_a_group([members.get(class_of[a], {}) for a in some[1:]], price)
         ):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected members of one group at price inf")
+        bound -= amount * _right(kinds[k], splits[k], len(some))
         if kinds[k] == 5 and (links is None or _is_linked(links, [class_of[a] for a in some])):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected what base pairs between {some[:2]} need")
         for sign, a, b in _left(kinds[k], splits[k], [class_of[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
-        bound -= amount * _right(kinds[k], splits[k], len(some))
     for pair, value in _general_terms(general):
         reduced[pair] += value
     if groups:
@@ -232,7 +232,7 @@ def _links(problem: Any, class_of: Sequence[int], cut: set[tuple[int, int]]) -> 
 
 def _pairs_of(some: Sequence[int]) -> list[tuple[int, int]]:
     """The pairs of a cut: two elements that it separates, then those that it consists of."""
-    return list(zip(some[::2], some[1::2], strict=len(some) % 2 == 0))
+    return list(zip(some[::2], some[1::2], strict=False))
 
 
 def _is_linked(links: dict[int, set[int]], some: list[int]) -> bool:

@@ -86,7 +86,8 @@ def ilp(
 ) -> PartitionResult:
     """Solve a problem to proven optimality by integer programming.
 
-    Also known as ``integer-program`` or ``mip``.
+    If subsets have to be connected, violated cuts of base pairs are added round by round. Also
+    known as ``integer-program`` or ``mip``.
 
     Parameters
     ----------

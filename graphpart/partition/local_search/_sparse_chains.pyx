@@ -15,9 +15,10 @@ second bound, on moves that were forbidden when the element was looked at. It ta
 element has moved that may have opened a subset.
 
 Where subsets have to be connected (kernels/connected.pxd), elements move to subsets that a base pair links to them, or
-to the empty set. Whether its own subset stays connected is looked at when a candidate comes first. If not, its move is
-forbidden until another move may have freed it. At the end, elements whose best move would have helped, but was
-forbidden when a chain started there, are looked at once more.
+to the empty set. Only a base pair makes a candidate of the neighbour of an element that moves: along all pairs, chains
+took twice the time for costs lower by 0.1 to 0.4%. Whether its own subset stays connected is looked at when a candidate
+comes first. If not, its move is forbidden until another move may have freed it. At the end, elements whose best move
+would have helped, but was forbidden when a chain started there, are looked at once more.
 
 Where one element forbids a subset to another one, the two may change places: a chain of ejections lets the element move
 there, and the other one leave to be alone; this is the next to move in the same way. That is how alternating paths
@@ -349,6 +350,10 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
         return
     for k in range(s.starts[a], s.starts[a + 1]):
         b = s.neighbours[k]
+        if s.base.any and s.place[b] == OUT:
+            if not s.base.lifted[k]:
+                loosen(s, b, NONE)
+            continue
         if s.costs[k] == INFINITY or (s.base.any and not s.base.lifted[k] and s.label[b] != W):
             loosen(s, b, NONE)      # U, or W, may be open to b now
             continue

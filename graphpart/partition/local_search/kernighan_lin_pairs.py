@@ -27,6 +27,10 @@ takes the place of chains. Each step is the best move of all, but an element tha
 moves. The sequence ends after LONG n moves without a new best prefix, and the next sequence starts from its best
 prefix, until a sequence does not lower the cost.
 
+Where subsets have to be connected, only base pairs link, and make an element a neighbour; all pairs count in costs. An
+element only moves or switches if its own subset stays connected without it. So subsets are connected at each step, and
+each prefix of a sequence is a partition that is allowed.
+
 Moves come first, then pairs. If pairs lower the cost, both are repeated, for the elements and subsets that changed. In
 the end, a subset that consists of pieces without stored pairs between them is divided into these pieces. If a move,
 chain or join then lowers the cost, all starts again. If elements have more than MANY stored pairs on average, moves of

@@ -40,10 +40,10 @@ def survey(pairs):
 
 
 near = survey(street.edges)
-others = sorted(cKDTree(places).query_pairs(0.16))
+others = sorted(cKDTree(places).query_pairs(0.3))
 far = survey(
     others[k]
-    for k in rng.choice(len(others), 9000, replace=False)
+    for k in rng.choice(len(others), 4000, replace=False)
     if not near.has_edge(*others[k])
 )
 print(
