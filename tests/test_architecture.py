@@ -43,6 +43,7 @@ ALLOWED = {
     "folders": SHARED | {"io", "solve"},
     "reporting": SHARED | {"partition", "crf", "solve"},
     "generate": SHARED | {"partition", "crf", "io", "learn"},
+    "datasets": SHARED | {"partition", "crf", "io"},
     "testing": SHARED | {"partition", "crf"},
     "estimators": SHARED | {"partition", "crf", "learn", "solve", "metrics", "images"},
     "distributed": SHARED | {"partition", "solve"},

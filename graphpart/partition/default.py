@@ -158,7 +158,7 @@ def _improved(p: SetPartition, labels: Labels, constant: float, stopping: Stoppi
 def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> str:
     """How far the bound is away, what the time went into, and what would help."""
     share = (result.cost - result.lower_bound) / abs(result.cost) if result.cost else math.inf
-    away = f"the bound is {percent(share, 2)} below" if math.isfinite(share) else "the bound says little"
+    away = f"the bound is {percent(share)} below" if math.isfinite(share) else "the bound says little"
     searching, proving = races.seconds()
     more = 10 * max(1.0, PATIENCE if time_limit is None else time_limit)
     return (

@@ -256,7 +256,8 @@ def _pairs(totals: PairTotals, order: Integers, remarks: list[str]) -> dict[str,
     count = int(totals.kinds.sum())
     if len(u) > PAIRS:
         rank = np.lexsort((-np.abs(cost), kind % len(KINDS) < 2))  # those against the partition come first
-        u, v, cost, kind = (array[rank[:PAIRS]] for array in (u, v, cost, kind))
+        rank = rank[:PAIRS]
+        u, v, cost, kind = u[rank], v[rank], cost[rank], kind[rank]
     if len(u) < count:
         remarks.append(
             f"The page has {number(len(u))} of {plural(count, 'pair')} with a cost other than 0: those against the "

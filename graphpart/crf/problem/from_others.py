@@ -151,11 +151,11 @@ class FromOthers(FactorTables):
         one, two = np.flatnonzero(arity == 1), np.flatnonzero(arity == 2)
         u = self.scope[self.scope_start[one]]
         a = self.tables[self.table_start[one][:, None] + np.arange(2)]
-        linear = np.bincount(u, a[:, 1] - a[:, 0], self.n)
+        linear = np.asarray(np.bincount(u, a[:, 1] - a[:, 0], self.n), np.float64)
         u, v = self.scope[self.scope_start[two]], self.scope[self.scope_start[two] + 1]
         b = self.tables[self.table_start[two][:, None] + np.arange(4)]
         linear += np.bincount(u, b[:, 2] - b[:, 0], self.n) + np.bincount(v, b[:, 1] - b[:, 0], self.n)
         offset += float(a[:, 0].sum() + b[:, 0].sum())
         weight = b[:, 0] - b[:, 1] - b[:, 2] + b[:, 3]
-        q = Quadratic(self.variables, linear, u.astype(np.int64), v.astype(np.int64), weight, offset, spin=False)
-        return bqm_of(q, vartype)
+        ends = [np.asarray(end, np.int64) for end in (u, v)]
+        return bqm_of(Quadratic(self.variables, linear, ends[0], ends[1], weight, offset, spin=False), vartype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from graphpart.display.grids import grid_of
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.result import Result
 
-__all__ = ["in_grid", "labels_of", "start_of"]
+__all__ = ["better_start", "in_grid", "labels_of", "start_of"]
 
 
 def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[np.int32]:
@@ -102,6 +103,16 @@ def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
     for i, v in zip(variables.tolist(), free.tolist(), strict=True):
         labels[v] = int(np.argmin(own[place[i] : place[i + 1]]))
     return labels
+
+
+def better_start(f: FactorTables, initial: Any, checkpoint: str | os.PathLike[str] | None) -> NDArray[np.int32] | None:
+    """The better one of the initial labeling and that of a checkpoint; either may be missing."""
+    given = [] if initial is None else [start_of(f, initial)]
+    if checkpoint is not None and os.path.exists(checkpoint):
+        from graphpart.files.labels import read_labels
+
+        given.append(labels_of(f, read_labels(os.fspath(checkpoint), f)))
+    return min(given, key=f.evaluate_labels, default=None)
 
 
 def _labels_of_other(f: FactorTables, result: Result) -> NDArray[np.int64]:

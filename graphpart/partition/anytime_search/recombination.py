@@ -47,7 +47,7 @@ def recombined(
 
 
 def common_sets(p: SetPartition, x: Labels, y: Labels) -> Labels:
-    """Canonical labels of the largest sets that are together in both partitions, and connected where they have to be."""
+    """Canonical labels of the largest sets that both partitions have together, connected where they have to be."""
     sets = agreement(x, y)
     return sets if p.lifted is None else connected_subsets(p, sets)
 

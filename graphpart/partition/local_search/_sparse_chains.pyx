@@ -31,7 +31,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
-from graphpart.kernels.connected cimport Base, base_only, is_freed, mark_freed, may_leave, take_base
+from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_holder, groups_of_pair
 from graphpart.kernels.terms cimport TERMS, Terms, fixed_at, take_terms, terms_clear, terms_move, terms_put, terms_slope
@@ -163,13 +163,19 @@ cdef inline void note_change(State* s, element_t U, element_t W) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------- moves
 
 cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
-    """The sums of the costs of an element to all subsets that are linked to it; how many these are. O(degree)"""
+    """The sums of the costs of an element to all subsets that are linked to it; how many these are. O(degree)
+
+    Where subsets have to be connected, these are the subsets that a base pair links to it.
+    """
     cdef element_t U
     cdef offset_t k
     cdef cost_t c
     cdef Py_ssize_t links = 0
+    cdef bint based = s.base.any
     s.look += 1
     for k in range(s.starts[a], s.starts[a + 1]):
+        if based and s.base.lifted[k]:
+            continue
         U = s.label[s.neighbours[k]]
         c = s.costs[k]
         if s.stamp[U] != s.look:
@@ -181,6 +187,15 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
             s.sums[U] = NONE
         elif s.sums[U] != NONE:
             s.sums[U] += fixed(c, s.scale)
+    if based:
+        for k in range(s.starts[a], s.starts[a + 1]):
+            U = s.label[s.neighbours[k]]
+            if s.base.lifted[k] and s.stamp[U] == s.look:
+                c = s.costs[k]
+                if c == INFINITY:
+                    s.sums[U] = NONE
+                elif s.sums[U] != NONE:
+                    s.sums[U] += fixed(c, s.scale)
     return links
 
 
@@ -189,8 +204,6 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) 
     cdef element_t U, mine = s.label[a]
     cdef Py_ssize_t i, links = gather(s, a)
     cdef fixed_t low = NONE, own = 0, value, more
-    if s.base.any:
-        links = base_only(&s.base, a, s.label, s.linked, links)
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]

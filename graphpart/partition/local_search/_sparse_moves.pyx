@@ -99,13 +99,13 @@ cdef struct State:
     # With terms, in sequences only:
     Boxes subsets               # sums of all subsets in use
     Boxes alone                 # weights of the elements that wait and are alone, each as its partner takes them
+    int64_t* asked              # the search for a far move in which an element was looked at; NULL without boxes
+    int64_t asks
     # With base pairs only:
     Base base
     element_t* barred           # the first of the elements of each subset that are barred; -1 if there is none
     element_t* beside           # the next one; -1 at the end, -2 for an element that is not barred
     fixed_t* held               # the change of cost by its best move
-    int64_t* asked              # the search for a far move in which an element was looked at; NULL without boxes
-    int64_t asks
 
 
 # -------------------------------------------------------------------------------------------------------------- heap
@@ -440,6 +440,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     cdef offset_t k
     cdef fixed_t c
     cdef Py_ssize_t count
+    cdef bint based = s.base.any
     s.label[a] = W
     s.size[U] -= 1
     s.members[U] -= a
@@ -451,7 +452,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         terms_move(&s.terms, a, U, W)
         delist(s, a, U)
         enlist(s, a, W)
-    if s.base.any:
+    if based:
         mark_freed(&s.base, a, s.label, U)
         unbar(s, U)
         unbar(s, W)
@@ -463,7 +464,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         if s.place[b] < 0:
             continue
         mine = s.label[b]
-        if s.costs[k] == INFINITY or (s.base.any and mine != W and not s.base.lifted[k]):
+        if s.costs[k] == INFINITY or (based and mine != W and not s.base.lifted[k]):
             s.elements[b].loose = True
             up(s, s.place[b], Waiting(-NONE, b))     # U, or W, may be open to b now, whatever it costs
             continue

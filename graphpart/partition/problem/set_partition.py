@@ -38,6 +38,7 @@ from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
 
 if TYPE_CHECKING:
     import networkx as nx
+from graphpart.partition.problem.staying import reasons
 
 __all__ = ["SetPartition", "as_problem"]
 LOOK = 5_000_000  # pairs whose costs are looked at for a representation
@@ -621,6 +622,10 @@ class SetPartition(FromOthers):
         from graphpart.partition.problem.moves import move_rises
 
         return move_rises(self, labels)
+
+    def _reasons(self, old: NDArray[np.int64], labels: Labels) -> NDArray[Any]:
+        """Why the cluster of each element changed; see `staying.reasons`."""
+        return reasons(self, old, labels)
 
     def to_dense(self) -> SetPartition:
         """The same problem with the costs of all pairs in a matrix, a background included; itself if it has one.
