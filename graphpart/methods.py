@@ -63,6 +63,8 @@ class Method:
         known = list(inspect.signature(self.function).parameters)[1:]
         for name in options:
             if name not in known:
+                if self.problem == "crf" and name in SEVERAL:
+                    raise InvalidOption(f"method {self.name} takes no {name}: {K_BEST}")
                 some = ", ".join(sorted(known))
                 raise InvalidOption(f"method {self.name} takes no {name}: expected one of {some}{nearest(name, known)}")
         if seed is not None:
@@ -165,6 +167,10 @@ ELSEWHERE = dict.fromkeys(
     ("qpbo", "roof-duality"),
     "expected one that labels all variables; gp.crf.roof_duality(f) labels those for which roof duality has an answer",
 )
+K_BEST = "the k labelings of least energy are from gp.crf.m_best(f, k)"
+ELSEWHERE |= dict.fromkeys(("k-best", "m-best", "n-best"), K_BEST)
+ELSEWHERE["marginals"] = "probabilities of labels are from gp.crf.marginals(f) or gp.crf.approximate_marginals(f)"
+SEVERAL = ("k", "m", "k_best", "m_best", "n_best", "n_solutions")  # names for the number of labelings
 
 
 def methods_for(problem: str) -> tuple[Method, ...]:
