@@ -168,8 +168,8 @@ ELSEWHERE = dict.fromkeys(
     "expected one that labels all variables; gp.crf.roof_duality(f) labels those for which roof duality has an answer",
 )
 K_BEST = "the k labelings of least energy are from gp.crf.m_best(f, k)"
-ELSEWHERE |= dict.fromkeys(("k-best", "m-best", "n-best"), K_BEST)
-ELSEWHERE["marginals"] = "probabilities of labels are from gp.crf.marginals(f) or gp.crf.approximate_marginals(f)"
+QUESTIONS = dict.fromkeys(("k-best", "m-best", "n-best"), K_BEST)  # that no single labeling answers
+QUESTIONS["marginals"] = "probabilities of labels are from gp.crf.marginals(f) or gp.crf.approximate_marginals(f)"
 SEVERAL = ("k", "m", "k_best", "m_best", "n_best", "n_solutions")  # names for the number of labelings
 
 
@@ -213,6 +213,6 @@ def find_name(name: str, known: Iterable[str], also: Mapping[str, Sequence[str]]
     plain = str(name).lower().replace("_", "-")
     if plain in names:
         return names[plain]
-    if plain in ELSEWHERE:
-        raise InvalidOption(f"{what} is {name!r}: {ELSEWHERE[plain]}")
+    if plain in ELSEWHERE or plain in QUESTIONS:
+        raise InvalidOption(f"{what} is {name!r}: {(ELSEWHERE | QUESTIONS)[plain]}")
     raise unknown(what, name, known, names)
