@@ -16,6 +16,7 @@ import math
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,25 @@ from graphpart.result import PartitionResult, Status
 
 __all__ = ["check_certificate", "check_method", "check_record", "check_result", "partition_problems"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Solver = Callable[..., PartitionResult]
 
 TOLERANCE = 1e-7  # of a bound, relative to the largest absolute cost of a pair; far below any difference that is meant
 PROMPT = 10.0  # seconds in which a run with a time limit of 0 ends, on the slowest machine
 
 
-def check_method(method: str | Solver, *, exact: bool | None = None, seed: int = 0, problems: int = 30) -> None:
+def check_method(
+    method: str | Solver,
+    *,
+    exact: bool | None = None,
+    seed: int = 0,
+    problems: int = 30,
+    connected: bool | None = None,
+) -> None:
     """Check all promises of a solver.
 
     Parameters
@@ -49,6 +62,9 @@ def check_method(method: str | Solver, *, exact: bool | None = None, seed: int =
         For the random problems.
     problems : int
         Number of random problems.
+    connected : bool, optional
+        Whether the solver keeps clusters connected where a problem asks for it, and is checked on such problems, too;
+        default: what the table says, else False.
 
     Raises
     ------
@@ -60,9 +76,14 @@ def check_method(method: str | Solver, *, exact: bool | None = None, seed: int =
         row = find_method(method, "partition")
         solver, name = row.function, row.name
         exact = row.exact if exact is None else exact
+        connected = row.connected if connected is None else connected
     else:
         solver, name = method, getattr(method, "__name__", repr(method))
-    for case, p in partition_problems(seed, problems):
+    cases = [
+        partition_problems(seed, problems),
+        *([partition_problems(seed, problems // 2, True)] if connected else []),
+    ]
+    for case, p in chain(*cases):
         try:
             state = pickle.dumps(p)
             r = solver(p)
@@ -237,12 +258,22 @@ def _check_wrong_calls(solver: Solver) -> None:
         assert str(error) and "\n" not in str(error), f"{expected.__name__} without a clear message"
 
 
-def partition_problems(seed: int = 0, random: int = 30) -> Iterator[tuple[str, SetPartition]]:
-    """Small set partition problems with a description each: the degenerate ones, then random ones."""
-    yield from _degenerate_problems()
+def partition_problems(seed: int = 0, random: int = 30, connected: bool = False) -> Iterator[tuple[str, SetPartition]]:
+    """Small set partition problems with a description each: the degenerate ones, then random ones.
+
+    Parameters
+    ----------
+    seed : int
+    random : int
+        Number of random problems.
+    connected : bool
+        Whether they are problems whose clusters have to be connected, with lifted pairs.
+    """
+    yield from _degenerate_connected_problems() if connected else _degenerate_problems()
     rng = np.random.default_rng(seed)
     for number in range(random):
-        yield f"random problem {number} of seed {seed}", _random_problem(rng)
+        kind = "random problem with lifted pairs" if connected else "random problem"
+        yield f"{kind} {number} of seed {seed}", (_random_connected_problem if connected else _random_problem)(rng)
 
 
 def _degenerate_problems() -> Iterator[tuple[str, SetPartition]]:
@@ -298,3 +329,67 @@ def _random_problem(rng: np.random.Generator) -> SetPartition:
                 (joins if hidden[a] == hidden[b] else cuts).append((a, b))
     dense = bool(rng.integers(2))
     return SetPartition.from_pairs(n, (u[stored], v[stored]), costs, must_join=joins, must_cut=cuts, dense=dense)
+
+
+def _degenerate_connected_problems() -> Iterator[tuple[str, SetPartition]]:
+    def lifted(n: int, base: Any, costs: Any, far: Any = (), more: Any = (), **options: Any) -> SetPartition:
+        return SetPartition.from_pairs(n, base, costs, lifted=(list(far), list(more)), **options)
+
+    for n in (0, 1, 2, 4):
+        yield f"{n} elements without base pairs", lifted(n, [], [])
+    yield "a lifted pair without base pairs", lifted(3, [], [], [(0, 2)], [-1.0])
+    for cost in (-1.0, 0.0, 1.0, math.inf, -math.inf):
+        for more in (-2.0, 2.0):
+            p = lifted(3, [(0, 1), (1, 2)], [cost, 0.0], [(0, 2)], [more])
+            yield f"a path of costs {cost} and 0 under a lifted pair of cost {more}", p
+    yield "a path whose ends must be cut", lifted(3, [(0, 1), (1, 2)], [-1.0, -0.5], [(0, 2)], [math.inf])
+    yield "a pair that is base and lifted", lifted(2, [(0, 1)], [1.0], [(1, 0)], [-2.0])
+    ring = [(a, (a + 1) % 6) for a in range(6)]
+    far = [(a, a + 3) for a in range(3)]
+    for cost, more in ((0.0, -1.0), (0.5, -1.0), (0.5, -2.0), (-1.0, 1.5), (-1.0, 3.0), (1.0, -1.0)):
+        yield f"a ring of costs {cost} with lifted pairs of cost {more}", lifted(6, ring, [cost] * 6, far, [more] * 3)
+    star = [(0, a) for a in range(1, 6)]
+    rim = [(a, b) for a in range(1, 6) for b in range(a + 1, 6)]
+    for cost, more in ((1.0, -1.0), (1.0, -0.4), (-1.0, 0.4), (-1.0, math.inf)):
+        yield f"a star of costs {cost}, lifted pairs of cost {more}", lifted(6, star, [cost] * 5, rim, [more] * 10)
+    path = [(0, 1), (1, 2), (2, 3), (3, 4)]
+    p = lifted(5, path, [3.0, -1.0, 2.0, -1.0], [(0, 4)], [-3.0], must_join=[(1, 2), (2, 3)], must_cut=[(0, 3)])
+    yield "a path with required joins, and a required cut that is not listed", p
+    yield "a required join of a lifted pair", lifted(3, [(0, 1), (1, 2)], [1.0, -math.inf], [(0, 2)], [-math.inf],
+                                                     must_join=[(0, 1)])  # fmt: skip
+    yield "base pairs alone", SetPartition.from_pairs(5, [*path, (0, 4)], [1.0, -2.0, 1.5, -1.0, -0.25], connected=True)
+    for unit in (1e-300, 1e150):
+        yield f"a path of unit {unit}", lifted(4, path[:3], [unit, unit, -unit], [(0, 3)], [-3.5 * unit])
+    yield "huge and tiny costs", lifted(4, path[:3], [-1e-3, 1e12, -1.0], [(0, 3), (0, 2)], [-1e3, 1e12])
+    two = [(0, 1), (1, 2), (4, 5), (5, 6)]
+    p = lifted(8, two, [0.5] * 4, [(0, 2), (4, 6), (2, 4), (3, 7)], [-2.0, -0.5, -9.0, -9.0])
+    yield "lifted pairs between components of base pairs", p
+    named = SetPartition.from_pairs(
+        3, [(0, 1), (1, 2)], [1.0, 1.0], ["x", ("y", 1), 0], offset=2.0, sense=-1, lifted=([(0, 2)], [-3.0])
+    )
+    yield "named nodes and an offset, with a lifted pair", named
+
+
+def _random_connected_problem(rng: np.random.Generator) -> SetPartition:
+    n = int(rng.integers(3, 9))
+    u, v = np.triu_indices(n, 1)
+    base = rng.random(len(u)) < rng.choice([0.25, 0.4, 0.6])
+    if rng.random() < 0.5:  # a path through all elements, so that there is one component
+        base |= v == u + 1
+    far = ~base & (rng.random(len(u)) < rng.choice([0.3, 0.6, 1.0]))
+    kind = int(rng.integers(4))
+    costs = [
+        (rng.normal(size=m), rng.integers(-3, 4, m) * 1.0, rng.choice([-1.0, 0.0, 1.0], m), rng.integers(-9, 10, m) / 4)
+        for m in (int(base.sum()), int(far.sum()))
+    ]
+    local, more = costs[0][kind] + rng.choice([0.0, 0.0, 0.5]), costs[1][kind] - rng.choice([0.0, 0.0, 0.5])
+    joins: list[tuple[int, int]] = []
+    cuts: list[tuple[int, int]] = []
+    if rng.random() < 0.3:
+        links = list(zip(u[base].tolist(), v[base].tolist(), strict=True))
+        hidden = rng.integers(0, 3, n)
+        joins = [pair for pair in links if hidden[pair[0]] == hidden[pair[1]] and rng.random() < 0.3]
+        cuts = [(a, b) for a, b in rng.integers(0, n, (2, 2)).tolist() if hidden[a] != hidden[b]]
+    return SetPartition.from_pairs(
+        n, (u[base], v[base]), local, must_join=joins, must_cut=cuts, lifted=((u[far], v[far]), more)
+    )

@@ -1,4 +1,4 @@
-"""Costs that are all multiples of one number: sums of costs are, too, and lower bounds can be rounded up."""
+"""Sums of costs: multiples of one number, by which lower bounds are rounded up, and sums that are rounded with care."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["are_multiples", "round_up", "step_of", "sum_down"]
+__all__ = ["RunningSum", "are_multiples", "round_up", "step_of", "sum_down"]
 
 LARGEST_WHOLE = 2.0**50
 
@@ -61,3 +61,39 @@ def sum_down(values: Iterable[float]) -> float:
     values = list(values)
     nearest = math.fsum(values)
     return nearest if math.fsum([*values, -nearest]) >= 0 else math.nextafter(nearest, -math.inf)
+
+
+class RunningSum:
+    """The sum of numbers of which single ones are replaced, each in O(1).
+
+    The sum is kept as two numbers, the second of which is the error of the first (Knuth 1969, 4.2.2): its relative
+    error is about ``2**-106`` for each replacement, so `value` is in general the sum that `math.fsum` has.
+
+    Examples
+    --------
+    >>> total = RunningSum([1e16, 1.0])
+    >>> total.replace(1e16, 0.5)
+    >>> total.value
+    1.5
+    """
+
+    def __init__(self, values: Iterable[float]) -> None:
+        self._sum = self._error = 0.0
+        for value in values:
+            self._add(value)
+
+    @property
+    def value(self) -> float:
+        """The sum, rounded to the nearest number."""
+        return self._sum + self._error
+
+    def replace(self, old: float, new: float) -> None:
+        """Take one of the numbers out, and another in."""
+        self._add(-old)
+        self._add(new)
+
+    def _add(self, value: float) -> None:
+        total = self._sum + value
+        part = total - self._sum
+        self._error += (self._sum - (total - part)) + (value - part)
+        self._sum = total

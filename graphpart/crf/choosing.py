@@ -1,5 +1,7 @@
 """What `solve` does with a factor graph: what is exact where its structure allows it, else bound, moves and search.
 
+If there are linear functions of many variables and else unary factors, an integer program gets half of the time.
+
 Factors over the same variables are merged first. Then leaves are eliminated by min-sum: that solves acyclic components,
 and strips the trees off the others without loss, their messages becoming unary costs. Each connected component of the
 rest is minimised by what fits it, tried in this order:
@@ -38,6 +40,7 @@ from graphpart.crf.bucket_elimination.order import find_order
 from graphpart.crf.certificates.certificate import common_step, fingerprint
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
+from graphpart.crf.exact_solvers.ilp import solve_rows
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
 from graphpart.crf.graph_cuts.graph_cut import minimum_cut
 from graphpart.crf.hard_component import HardComponent
@@ -75,6 +78,7 @@ MAPPED = 0.2  # in this share of the time that is left for a component,
 MAPPED_GAP = 0.05  # if message passing has left at most this share of its gap,
 WORTH = 0.9  # which is of use if at most this share of the entries of all tables is left
 BEGINNING = 0.3  # share of the time of a component before it is seen whether mappings reduce it
+LINEAR = 0.5  # share of the time for an integer program, where there are linear functions and unary factors
 NOMINAL = 20.0  # seconds that stand for those that are left, if there is no time limit
 
 Labels = NDArray[np.int32]
@@ -102,7 +106,8 @@ def auto(
         For restarts of local search; default 0.
     time_limit : float, optional
         Seconds, all of which are used unless optimality is proven. Without it, as many iterations of each part as take
-        some 20 seconds together at most; their numbers depend on no clock.
+        some 20 seconds together at most; their numbers depend on no clock. Only an integer program ends by the clock,
+        after 10 seconds.
     checkpoint : str or path-like, optional
         A file of labels. The best labels are written to it about once a second, and at the end. If it exists, the run
         starts from it, unless `initial` is better. ``checkpoint.bound`` beside it has the best lower bound of all runs.
@@ -133,16 +138,23 @@ def auto(
     (0.0, 'optimal', 'proven optimal: 1 cyclic component by enumeration')
     """
     f = as_factor_graph(problem)
+    own, seal = f.owner, lambda _: fingerprint(f)
     start = better_start(f, initial, checkpoint)
     stopping = Stopping(time_limit, callback=callback)
     if f.is_acyclic:
         r = by_min_sum(f, stopping, "auto", start)
         how = "acyclic, by min-sum"
         r = replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
-        return saved(f, fingerprint, r, checkpoint)
+        return saved(own, seal, r, checkpoint)
+    trivial_bound(f)  # which notices tables that forbid everything
+    if _is_linear(own):
+        found = _by_integer_program(f, stopping, start)
+        if found is not None and found.status == Status.OPTIMAL:
+            return saved(own, seal, found, checkpoint)
+        start = start if found is None else f.labels(found)
     solver = _Solver(f, stopping, np.random.default_rng(0 if seed is None else seed))
     if checkpoint is not None:
-        solver.saver = Saver(checkpoint, lambda labels, path: write_labels(labels, path, f))
+        solver.saver = Saver(checkpoint, lambda labels, path: write_labels(labels[: own.n], path, own))
     stopping.raise_bound(trivial_bound(f))
     stopping.record(f.evaluate_labels(_best_unary(f) if start is None else start))
     solver.solve(start)
@@ -155,7 +167,29 @@ def auto(
         bound = max(trivial_bound(f), solver.bound)
     info = {"components": dict(solver.done)}
     r = finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
-    return saved(f, fingerprint, r, checkpoint)
+    return saved(own, seal, r, checkpoint)
+
+
+def _is_linear(own: FactorGraph) -> bool:
+    """Whether it has functions that are inequalities, and else only unary factors and functions."""
+    return any(one.rows for one in own.functions) and int(np.diff(own.scope_start).max(initial=0)) <= 1
+
+
+def _by_integer_program(f: FactorGraph, stopping: Stopping, start: Labels | None) -> LabelingResult | None:
+    """What the integer program finds in half of the time; None if nothing."""
+    from graphpart import milp
+
+    seconds = LINEAR * (NOMINAL if stopping.remaining is None else stopping.remaining)
+    inner = stopping.child(seconds)
+    labels = f.labels(np.zeros(f.owner.n, np.int32)) if start is None else start
+    labels, bound, proven = solve_rows(f, labels, milp.pick_solver(), inner)
+    if f.evaluate_labels(labels) == math.inf:
+        return None
+    stopping.iterations += inner.iterations
+    stopping.raise_bound(bound)
+    status = Status.OPTIMAL if proven else Status.FEASIBLE
+    text = "proven optimal: linear functions, by an integer program"
+    return finish(f, labels, stopping, "auto", status, text if proven else None, lower_bound=bound)
 
 
 class _Solver:
@@ -188,7 +222,12 @@ class _Solver:
         self.root = self.whole(self.f, start)
         self._tell()
         if self.open:
-            self.share()
+            try:
+                self.share()
+            finally:  # no thread goes on, however this ends
+                for one in self.open:
+                    if one.hard is not None:
+                        one.hard.close()
 
     @property
     def bound(self) -> float:

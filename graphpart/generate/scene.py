@@ -88,7 +88,7 @@ def scene(
         raise InvalidOption(f"regions is {regions}: expected at least one for each of {classes} classes")
     sigma, smoothness = check_number("sigma", sigma, 0), check_number("smoothness", smoothness, 0)
     rng = random_generator(seed)
-    truth = (regions_of_points(height, width, regions, rng) % classes).astype(np.int32)
+    truth = (regions_of_points((height, width), regions, rng) % classes).astype(np.int32)
     colours = standard_normal(rng, (classes, COLOURS))
     known = np.repeat(np.arange(classes), samples)
     seen = colours[known] + sigma * standard_normal(rng, (len(known), COLOURS))

@@ -12,6 +12,7 @@ nothing is subtracted: an element that is alone costs exactly 0. Products carry 
 import numpy as np
 
 from libc.math cimport INFINITY, fabs, frexp, isfinite, isinf, isnan, ldexp
+from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
 
 from graphpart.kernels.clones cimport GP_CLONED  # and its macros
@@ -102,9 +103,12 @@ def connected_components(Py_ssize_t n, const element_t[::1] u, const element_t[:
 
 def connected_subsets_of_pairs(
     const element_t[::1] labels, const element_t[:, ::1] must_join, const element_t[::1] u, const element_t[::1] v,
-    const cost_t[::1] cost
+    const cost_t[::1] cost=None
 ):
-    """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect. Near O(n + m)."""
+    """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect. Near O(n + m).
+
+    Without costs, all pairs connect.
+    """
     cdef Py_ssize_t n = labels.shape[0], m = u.shape[0], k
     out = np.arange(n, dtype=np.int32)
     cdef element_t[::1] view = out
@@ -113,7 +117,7 @@ def connected_subsets_of_pairs(
         for k in range(must_join.shape[0]):
             unite(parent, must_join[k, 0], must_join[k, 1])
         for k in range(m):
-            if labels[u[k]] == labels[v[k]] and cost[k] != 0:
+            if labels[u[k]] == labels[v[k]] and (cost is None or cost[k] != 0):
                 unite(parent, u[k], v[k])
         number_sets(parent, n)
     return out
@@ -417,20 +421,25 @@ def first_bad_pair(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, con
     return -1, 0, sorted
 
 
-def sort_pairs(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost):
+def sort_pairs(
+    Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const cost_t[::1] cost, const uint8_t[::1] lifted=None
+):
     """The same pairs with u < v, in lexicographic order, costs of equal pairs added up in the given order. O(n + m).
 
     Two counting sorts: first the pairs are put into rows by their larger element, then, row after row, into rows by their
     smaller one, where the larger ones thus ascend and equal pairs meet. A fourth value tells whether a sum overflowed.
+    With a flag for each pair, a fifth value has the flags of the sorted pairs: 1 if those of all equal pairs are 1.
     """
     cdef Py_ssize_t m = u.shape[0], k, h, low, last
     cdef offset_t at, to, kept = 0
-    cdef bint overflow = False
+    cdef bint overflow = False, flagged = lifted is not None
     cdef double x
     cdef offset_t[::1] by_high = np.zeros(n + 1, np.int64), by_low = np.zeros(n + 1, np.int64), place
     low_array, high_array, cost_array = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m)
     cdef element_t[::1] lows = low_array, highs = high_array
     cdef cost_t[::1] costs = cost_array, first_costs = np.empty(m)
+    flag_array = np.empty(m if flagged else 0, np.uint8)
+    cdef uint8_t[::1] flags = flag_array, first_flags = np.empty(m if flagged else 0, np.uint8)
     place = np.empty(n + 1, np.int64)
     with nogil:
         for k in range(m):
@@ -446,6 +455,8 @@ def sort_pairs(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const c
             place[h] += 1
             lows[at] = min(u[k], v[k])
             first_costs[at] = cost[k]
+            if flagged:
+                first_flags[at] = lifted[k]
         place[:] = by_low
         for h in range(n):
             for at in range(by_high[h], by_high[h + 1]):
@@ -456,9 +467,13 @@ def sort_pairs(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const c
                     if isinf(x) and isfinite(costs[to - 1]) and isfinite(first_costs[at]):
                         overflow = True
                     costs[to - 1] = x
+                    if flagged:
+                        flags[to - 1] &= first_flags[at]
                 else:
                     highs[to] = h
                     costs[to] = first_costs[at]
+                    if flagged:
+                        flags[to] = first_flags[at]
                     place[low] += 1
         for low in range(n):
             last = place[low]
@@ -466,12 +481,15 @@ def sort_pairs(Py_ssize_t n, const index_t[::1] u, const index_t[::1] v, const c
                 lows[kept] = low
                 highs[kept] = highs[at]
                 costs[kept] = costs[at]
+                if flagged:
+                    flags[kept] = flags[at]
                 kept += 1
     if kept < m:    # shrunk in place: a view would keep the longer arrays alive, a copy take as much again
         lows = highs = costs = None
-        for array in (low_array, high_array, cost_array):
+        flags = None
+        for array in (low_array, high_array, cost_array) + ((flag_array,) if flagged else ()):
             array.resize(kept, refcheck=False)
-    return low_array, high_array, cost_array, overflow
+    return low_array, high_array, cost_array, overflow, flag_array if flagged else None
 
 
 def sum_between(const cost_t[:, ::1] matrix, const element_t[::1] labels, Py_ssize_t k):

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
 from graphpart.common.race import Contestant, Race, RaceParameters
+from graphpart.common.steps import RunningSum
 from graphpart.machine import processors
 from graphpart.partition.anytime_search.levels import has_small_subsets
 from graphpart.partition.anytime_search.searcher import Searcher
@@ -136,17 +137,17 @@ class Races:
         self._component = p.components()
         labels = agreement(labels, self._component)  # no optimum joins components, and parts know their own costs only
         self.cost = p.evaluate_labels(labels)
-        self._labels = labels.astype(np.int64)
+        self._labels = first_of(labels)[labels]  # by the least element of each subset, so that parts can change theirs
         self._slack: float | None = None  # what rounding may have added to a sum of bounds
         self._closed = 0.0  # the bounds of components that are proven
         self._tight = 0  # components that are proven by their negative costs
         self.assigned = assigned
         if assigned is not None:
-            self._labels[assigned.elements] = p.n + assigned.labels[assigned.elements]
-            self._labels = canonical(self._labels).astype(np.int64)
+            self._set(assigned.elements, canonical(assigned.labels[assigned.elements]))
             self.cost = p.evaluate_labels(self.labels)
             self._closed = assigned.cost - assigned.allowance
         self._parts = sorted(self._open_parts(), key=lambda part: part.problem.n)
+        self._bounds = RunningSum(part.bound for part in self._parts)
         self._tell()
 
     @property
@@ -161,7 +162,7 @@ class Races:
             return self._parts[0].bound
         if self._slack is None:
             self._slack = 0.0 if self.p.background is not None else -lowered(self.p, 0.0)
-        return self._closed + math.fsum(part.bound for part in self._parts) - self._slack
+        return self._closed + self._bounds.value - self._slack
 
     @property
     def proven(self) -> bool:
@@ -271,8 +272,8 @@ class Races:
             labels = enumerated(p, inner)
             self._take(part, labels, others + p.evaluate_labels(labels))
             if inner.reason is None:
-                part.enumerated, part.bound = True, p.evaluate_labels(labels)
-            self._tell()
+                part.enumerated = True
+                self._raise(part, p.evaluate_labels(labels))
             return
         if part.race is None or part.stopping is None:
             part.race, part.stopping = self._begin(part, seconds)
@@ -338,29 +339,36 @@ class Races:
 
         def saved(labels: Labels, path: str) -> None:
             if save is not None:
-                save(canonical(self._with(part, labels)), path)
+                save(self._with(part, labels), path)
 
         return Searcher(
             p, labels, self.improved, self.seed, self.threads, smaller, self.checkpoint, saved if save else None
         )
 
-    def _with(self, part: _Part, labels: Labels) -> NDArray[np.int64]:
-        """All labels, with other ones of a part: labels that nobody has, by the least element of each subset."""
+    def _with(self, part: _Part, labels: Labels) -> Labels:
+        """All labels, with other ones of a part."""
         if len(part.elements) == self.p.n:
-            return labels.astype(np.int64)
-        found = self._labels.copy()
-        first = first_of(labels)
-        found[part.elements] = self.p.n + part.elements[first][labels]
-        return canonical(found).astype(np.int64)
+            return labels
+        kept = self._labels
+        self._labels = kept.copy()
+        self._set(part.elements, labels)
+        found, self._labels = self.labels, kept
+        return found
+
+    def _set(self, elements: Elements, labels: Labels) -> None:
+        """Canonical labels of elements that share no subset with others."""
+        self._labels[elements] = elements[first_of(labels)][labels]
 
     def _take(self, part: _Part, labels: Labels, cost: float) -> None:
         """Labels of a part, with which the whole has this cost, if they are better."""
         if cost < self.cost:
-            self._labels, self.cost = self._with(part, labels), cost
+            self.cost = cost
+            self._set(part.elements, labels)
 
     def _raise(self, part: _Part, bound: float) -> None:
         """A bound of a part, which is one of the whole with those of all others."""
         if bound > part.bound:
+            self._bounds.replace(part.bound, bound)
             part.bound = bound
             self._tell()
 

@@ -6,27 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from reference import all_partitions
 from strategies import partitions
 
 import graphpart as gp
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.problem.derived import connected_subsets
-
-
-def all_partitions(n):
-    """All restricted growth strings of length n, in lexicographic order."""
-    if n == 0:
-        yield ()
-        return
-
-    def extend(prefix, k):
-        if len(prefix) == n:
-            yield tuple(prefix)
-            return
-        for label in range(k + 1):
-            yield from extend([*prefix, label], max(k, label + 1))
-
-    yield from extend([0], 1)
 
 
 def test_the_enumeration_has_as_many_partitions_as_the_bell_numbers_say():

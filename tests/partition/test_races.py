@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.common.steps import RunningSum
 from graphpart.partition import default, proving
 from graphpart.partition.anytime_search.parameters import SearchParameters
 from graphpart.partition.anytime_search.searcher import Searcher
@@ -144,3 +145,26 @@ def test_labels_of_parts_become_labels_of_the_whole():
     races.run(None)
     assert races.cost == pytest.approx(p.evaluate_labels(races.labels))
     assert races.labels.tolist() == canonical(races.labels).tolist() and races.proven
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_numbers_of_a_sum_are_replaced_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=200) * 10.0 ** rng.integers(-8, 9, 200)
+    total = RunningSum(values.tolist())
+    for k in rng.integers(0, 200, 1000).tolist():
+        new = float(rng.normal() * 10.0 ** rng.integers(-8, 9))
+        total.replace(float(values[k]), new)
+        values[k] = new
+    assert total.value == math.fsum(values.tolist())
+
+
+@pytest.mark.parametrize("seconds", [None, 10.0])
+def test_bounds_and_labels_of_many_components_add_up(seconds):
+    p = apart(*[noisy(6 + seed % 12, seed) for seed in range(60)])
+    races = Races(p, np.arange(p.n, dtype=np.int32), False, 0.0, Stopping(seconds), default.PARAMETERS)
+    assert len(races._parts) > 20
+    races.run(seconds)
+    assert races.bound == pytest.approx(races._closed + math.fsum(part.bound for part in races._parts), abs=1e-9)
+    assert races.proven and races.cost == pytest.approx(p.evaluate_labels(races.labels), abs=1e-9)
+    assert races.cost == pytest.approx(gp.partition.ilp(p).cost, abs=1e-6)

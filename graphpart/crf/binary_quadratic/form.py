@@ -70,7 +70,7 @@ class QuadraticForm:
     def from_pairs(cls, linear: Floats, u: Any, v: Any, couplings: Floats, constant: float = 0.0) -> QuadraticForm:
         """From pairs u, v, int32 or int64, of different variables; couplings of equal pairs add up. O(n + m)"""
         n = len(linear)
-        low, high, sums, _ = _pairs.sort_pairs(n, u, v, np.ascontiguousarray(couplings))
+        low, high, sums, *_ = _pairs.sort_pairs(n, u, v, np.ascontiguousarray(couplings))
         kept = sums != 0
         if not kept.all():
             low, high, sums = low[kept], high[kept], sums[kept]

@@ -20,11 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.crf.problem.building import fill_from_bipartite, from_ising, from_pairwise, from_potts, to_bipartite
 from graphpart.crf.problem.checks import group_arrays, sizes_of, unique_names
 from graphpart.crf.problem.derive import condition, find_cycle, simplify
-from graphpart.crf.problem.factor_tables import FactorTables
+from graphpart.crf.problem.from_others import FromOthers
 from graphpart.crf.problem.labels import in_grid, labels_of
 from graphpart.crf.problem.quadratic import from_ising_model, from_qubo
+from graphpart.crf.problem.with_functions import WithFunctions
 from graphpart.display import plural
-from graphpart.errors import CyclicGraph, InvalidProblem
+from graphpart.errors import CyclicGraph, InvalidProblem, known_arguments
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["FactorGraph", "as_factor_graph"]
 
 
-class FactorGraph(FactorTables):
+class FactorGraph(FromOthers, WithFunctions):
     """A factor graph, built piece by piece, from a networkx graph, or in bulk from arrays.
 
     Parameters
@@ -72,7 +73,7 @@ class FactorGraph(FactorTables):
 
     See Also
     --------
-    from_arrays, from_csr, pairwise, potts, ising, from_ising, from_qubo
+    from_arrays, from_csr, pairwise, potts, ising, from_ising, from_qubo, from_pgmpy, from_bqm
 
     Examples
     --------
@@ -97,6 +98,7 @@ class FactorGraph(FactorTables):
             fill_from_bipartite(self, graph)
 
     @classmethod
+    @known_arguments
     def from_arrays(
         cls,
         domains: ArrayLike,
@@ -267,6 +269,7 @@ class FactorGraph(FactorTables):
         return from_ising(cls, graph, field, coupling)
 
     @classmethod
+    @known_arguments
     def from_ising(
         cls,
         field: Any,
@@ -304,6 +307,7 @@ class FactorGraph(FactorTables):
         return from_ising_model(cls, field, coupling, weight, constant, offset, sense)
 
     @classmethod
+    @known_arguments
     def from_qubo(
         cls, Q: Any, *, weight: str = "weight", constant: float = 0.0, offset: float = 0.0, sense: int = 1
     ) -> FactorGraph:
@@ -354,7 +358,7 @@ class FactorGraph(FactorTables):
     def check_acyclic(self) -> None:
         """Raise CyclicGraph, naming a cycle, unless the factor graph is a forest."""
         if not self.is_acyclic:
-            cycle = find_cycle(self)
+            cycle = find_cycle(self.decomposed())
             raise CyclicGraph(
                 f"the factor graph has a cycle through the variables {cycle}: expected a forest; "
                 "if factors share several variables, simplify() may merge them"
@@ -442,6 +446,7 @@ class FactorGraph(FactorTables):
 
     # ----------------------------------------------------------------------------------------------------- looking
 
+    @known_arguments
     def plot(self, labeling: Any = None, ax: Any = None) -> Any:
         """Draw a labeling of variables on a grid as a picture; else a graph of at most 400 variables and factors.
 
@@ -470,7 +475,8 @@ class FactorGraph(FactorTables):
         return plot_factor_graph(self, labeling, ax)
 
     def _title(self) -> str:
-        return f"{type(self).__name__}: {plural(self.n, 'variable')}, {plural(self.m, 'factor')}"
+        more = f", {plural(len(self.functions), 'function')} of many variables" if self.functions else ""
+        return f"{type(self).__name__}: {plural(self.n, 'variable')}, {plural(self.m, 'factor')}{more}"
 
     def _facts(self) -> dict[str, Any]:
         if not self.n:
@@ -482,9 +488,9 @@ class FactorGraph(FactorTables):
 
 
 def as_factor_graph(problem: Any) -> FactorGraph:
-    """A FactorGraph as it is, or made from a bipartite networkx graph."""
+    """A FactorGraph of tables only, or one made from a bipartite networkx graph; see `FactorGraph.decomposed`."""
     if isinstance(problem, FactorGraph):
-        return problem
+        return problem.decomposed()
     if hasattr(problem, "is_directed"):
         return FactorGraph(problem)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a FactorGraph or a bipartite networkx graph")

@@ -5,6 +5,9 @@ the kernel keeps ``between[a, U]``, the cost between them. A node is cut off if 
 
     cost so far + sum over free a of min(0, min over U of between[a, U]) + sum over free pairs of min(0, c)
 
+If subsets have to be connected, a node is cut off if the placed elements of some subset are not connected among
+themselves and the free elements.
+
 Subsets hold at most a given number of elements (an element may stand for several), and a node is cut off if it has too
 many subsets, or if the free elements are too few for those that are missing.
 """
@@ -30,6 +33,9 @@ cdef struct Search:
     double tolerance
     double best                                # cost of the best leaf
     double cost[LARGEST][LARGEST]
+    bint connected                             # whether subsets have to be connected
+    int linked[LARGEST]                        # the elements that base pairs link to each, as bits
+    int member[LARGEST]                        # the placed elements of each subset, as bits
     double free_pairs[LARGEST + 1]             # the sum of negative costs among the elements t..n-1
     double between[LARGEST][LARGEST]
     element_t label[LARGEST]
@@ -44,12 +50,14 @@ def enumerate_partitions(
     int64_t most_elements,
     int64_t least,
     int64_t most,
+    const element_t[:, ::1] links=None,
 ):
     """Labels of a cheapest partition for n <= 14; of partitions that tie, the lexicographically first. None: no one fits.
 
     A partition counts as cheaper if its cost is lower by more than `tolerance`. When stopped early, the labels of the
     best partition seen, or None; the first one is {all elements}, or as close to it as required cuts allow. Elements
     stand for `weight` elements; a subset holds at most `most_elements`, and there are `least` to `most` subsets.
+    With base pairs in the rows of `links`, subsets have to be connected by these.
     """
     cdef int n = <int>matrix.shape[0], a, b
     if n > LARGEST:
@@ -59,15 +67,20 @@ def enumerate_partitions(
     s.tolerance = tolerance
     s.most_elements, s.least, s.most = most_elements, least, most
     s.best = INFINITY
+    s.connected = links is not None
     s.free_pairs[n] = 0.0
     for a in range(n - 1, -1, -1):
         s.free_pairs[a] = s.free_pairs[a + 1]
         s.weight[a], s.size[a] = weight[a], 0
+        s.linked[a] = s.member[a] = 0
         for b in range(n):
             s.cost[a][b] = matrix[a, b]
             s.between[a][b] = 0.0
             if b > a:
                 s.free_pairs[a] += min(0.0, matrix[a, b])
+    for a in range(links.shape[0] if s.connected else 0):
+        s.linked[links[a, 0]] |= 1 << links[a, 1]
+        s.linked[links[a, 1]] |= 1 << links[a, 0]
     labels = np.zeros(n, np.int32)
     cdef element_t[::1] out = labels
     with nogil:
@@ -76,6 +89,24 @@ def enumerate_partitions(
         for a in range(n if s.best < INFINITY else 0):
             out[a] = s.best_label[a]
     return labels if s.best < INFINITY or not n else None
+
+
+cdef bint linkable(Search* s, int k, int free) noexcept nogil:
+    """Whether each of k subsets is connected by base pairs, with the help of free elements."""
+    cdef int U, a, reached, fresh, inside
+    for U in range(k):
+        inside = s.member[U] | free
+        reached = fresh = s.member[U] & -s.member[U]
+        while fresh and s.member[U] & ~reached:
+            a = 0
+            while not (fresh >> a) & 1:
+                a += 1
+            fresh ^= 1 << a
+            fresh |= s.linked[a] & inside & ~reached
+            reached |= s.linked[a] & inside
+        if s.member[U] & ~reached:
+            return False
+    return True
 
 
 cdef bint place(Search* s, int t, int k, double cost, Stopping stopping) noexcept nogil:
@@ -94,6 +125,12 @@ cdef bint place(Search* s, int t, int k, double cost, Stopping stopping) noexcep
                 continue
         else:
             total = cost
+        if s.connected:
+            s.member[U] |= 1 << t
+            if not linkable(s, max(k, U + 1), ((1 << s.n) - 1) ^ ((2 << t) - 1)):
+                s.member[U] ^= 1 << t
+                continue
+            s.member[U] ^= 1 << t
         if t == s.n - 1:
             if total < s.best - s.tolerance or s.best == INFINITY:
                 s.best = total
@@ -112,9 +149,11 @@ cdef bint place(Search* s, int t, int k, double cost, Stopping stopping) noexcep
         if bound < s.best - s.tolerance or s.best == INFINITY:
             s.label[t] = U
             s.size[U] += s.weight[t]
+            s.member[U] |= 1 << t
             if stopping.tick(s.best) or place(s, t + 1, max(k, U + 1), total, stopping):
                 return True
             s.size[U] -= s.weight[t]
+            s.member[U] ^= 1 << t
         for a in range(t + 1, s.n):
             s.between[a][U] = saved[a]
     return False

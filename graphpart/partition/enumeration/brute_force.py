@@ -3,7 +3,8 @@
 A partition is a restricted growth string: the first element has label 0, and each label exceeds the labels before it by
 at most one. The strings are enumerated depth first. A prefix is dropped if its cost, plus for each element that has no
 label yet the least cost of joining a subset (or none), plus all negative costs between such elements, is no better
-than the best partition found. The oracle of the tests of everything else.
+than the best partition found. If subsets have to be connected, it is also dropped if the elements without a label
+cannot connect the elements of a subset. The oracle of the tests of everything else.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def brute_force(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem, background=True, groups=True, limits=True)
+    p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
     classes = p.must_join_classes()
     elements = int(classes.max(initial=-1)) + 1
     if elements > ENUMERATED_ELEMENTS:
@@ -84,7 +85,7 @@ def brute_force(
         raise InvalidProblem(
             f"{elements} elements{joined}: brute force takes at most {ENUMERATED_ELEMENTS}; use ilp instead"
         )
-    p = p.to_dense() if p.n <= ENUMERATED_ELEMENTS else p
+    p = p.to_dense() if p.n <= ENUMERATED_ELEMENTS and not p.connected else p
     contraction = Contraction(p)
     stopping = Stopping(time_limit, None, None, callback)
     inner = stopping.child(plus=contraction.constant)
@@ -112,8 +113,9 @@ def enumerated(p: SetPartition, stopping: Stopping) -> Labels:
         most = p.n if limits.most is None else limits.most
         matrix = matrix_of(q)
         found = _brute_force.enumerate_partitions(
-            matrix, q.tolerance, stopping, weight, most_elements, min(limits.least, most), most
-        )
+            matrix, q.tolerance, stopping, weight, most_elements, min(limits.least, most), most,
+            np.ascontiguousarray(np.stack(q.links(), 1)) if q.connected else None,
+        )  # fmt: skip
         if found is None and stopping.reason is None:
             limited = "" if p.limits is None else f": {limits}"
             raise InfeasibleProblem(f"no partition satisfies what is required{limited}")

@@ -44,10 +44,10 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
         return [(mine, p.restrict(mine)) for mine in members.values()]
     u, v, cost = p.pairs()
     wanted = chosen[component[u]]
-    if p.background is None:
-        wanted &= cost != 0
-    else:  # with it, pairs that do not attract may lead from one component to another
+    if p.background is not None or p.lifted is not None:  # pairs may lead from one component to another
         wanted &= component[u] == component[v]
+    if p.background is None:
+        wanted &= cost != 0 if p.lifted is None else (cost != 0) | ~p.lifted
     used = np.flatnonzero(wanted)
     order, begin = group(component[u[used]], len(sizes))
     used = used[order]
@@ -60,6 +60,7 @@ def split(p: SetPartition, component: Labels, wanted: NDArray[np.bool_] | None =
         q = SetPartition.of_pairs(
             range(len(mine)), place[u[pairs]], place[v[pairs]], cost[pairs], background=background,
             limits=limits, sizes=None if p.sizes is None else p.sizes[mine],
+            lifted=None if p.lifted is None else p.lifted[pairs],
         )  # fmt: skip
         parts.append((mine, q))
     return parts

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import Background
-from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.connectedness import check_alone, linked_parts
 from graphpart.partition.problem.inputs import check_matrix_fits
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
@@ -28,9 +28,12 @@ def components(p: PairCosts) -> Labels:
     """See SetPartition.components.
 
     With a background that repels, only attracting pairs connect elements: no optimum joins elements that no attracting
-    pairs connect. If the number of clusters is limited, all elements are one component.
+    pairs connect. If the number of clusters is limited, all elements are one component. If subsets have to be
+    connected, base pairs of any cost but ``inf`` connect elements, and lifted pairs do not.
     """
     whole = np.zeros(p.n, np.int32)
+    if p.lifted is not None:
+        return linked_parts(p, whole)
     if p.limits is not None and p.limits.number:
         return whole
     if p.background is None or not p.background.repels:
@@ -44,10 +47,13 @@ def connected_subsets(p: PairCosts, labels: Labels) -> Labels:
     """Canonical labels of the parts of subsets that non-zero pairs within them, and required joins, connect.
 
     A background connects all elements that have a weight in it; groups, whose prices repel, connect none. If there is a
-    largest number of clusters, subsets remain whole.
+    largest number of clusters, subsets remain whole. If subsets have to be connected, it is base pairs of any cost that
+    connect.
 
     O(n + m); for a matrix O(n) if there are few zeros.
     """
+    if p.lifted is not None:
+        return linked_parts(p, labels)
     if p.limits is not None and p.limits.most is not None:
         return canonical(labels)
     if p.background is not None:
@@ -75,6 +81,8 @@ def to_dense(p: Problem) -> Problem:
     """See SetPartition.to_dense."""
     if p.matrix is not None:
         return p
+    if p.lifted is not None:
+        raise InvalidProblem("subsets have to be connected, and a matrix does not tell base pairs from lifted ones")
     check_matrix_fits(p.n)
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
     q = p.of_matrix(p.nodes, matrix_of(p), joins, offset=p.offset, sense=p.sense, limits=p.limits, sizes=p.sizes)
@@ -98,7 +106,7 @@ def contract(p: Problem, labels: Labels) -> Problem:
     background = None if p.background is None else p.background.contract(labels, k)
     return p.of_pairs(
         range(k), a[across], b[across], p.cost[across], joins, dense=False, background=background,
-        limits=p.limits, sizes=sizes,
+        limits=p.limits, sizes=sizes, lifted=None if p.lifted is None else p.lifted[across],
     )  # fmt: skip
 
 
@@ -118,8 +126,9 @@ def restrict(p: Problem, elements: NDArray[np.integer[Any]]) -> Problem:
     kept = (a >= 0) & (b >= 0)
     background = None if p.background is None else p.background.restrict(elements)
     return p.of_pairs(
-        names, a[kept], b[kept], p.cost[kept], joins, dense=False, background=background, limits=limits, sizes=sizes
-    )
+        names, a[kept], b[kept], p.cost[kept], joins, dense=False, background=background, limits=limits, sizes=sizes,
+        lifted=None if p.lifted is None else p.lifted[kept],
+    )  # fmt: skip
 
 
 def with_missing(p: Problem, missing: float) -> Problem:
@@ -134,6 +143,8 @@ def with_missing(p: Problem, missing: float) -> Problem:
     p = p.unfolded  # type: ignore[assignment]
     if p.background is not None and len(p.background.beta):
         raise InvalidProblem(f"the problem has a background already: {p.background!r}")
+    if p.lifted is not None:
+        check_alone(False, missing, None, None, None)
     u, v, cost = p.listed() if groups is None else p.pairs()
     if len(u) == p.n * (p.n - 1) // 2 > 0:
         raise InvalidProblem("all pairs are listed: expected a problem that lists some")
@@ -155,6 +166,8 @@ def cut_huge(p: Problem) -> Problem:
     limit = HUGE * p.attraction
     if limit == 0.0 or p.magnitude <= limit or (p.limits is not None and p.limits.most is not None):
         return p  # if there is a largest number of subsets, elements cannot always leave theirs
+    if p.lifted is not None and p.n > HUGE:
+        return p  # an element cannot always leave its subset alone, but all of its elements can
     if p.background is not None:
         return _cut_huge_groups(p, limit)
     u, v, cost = p.pairs()
@@ -162,7 +175,7 @@ def cut_huge(p: Problem) -> Problem:
     if not huge.any():
         return p
     cost = np.where(huge, np.inf, cost)
-    return p.of_pairs(range(p.n), u, v, cost, dense=p.is_dense, limits=p.limits, sizes=p.sizes)
+    return p.of_pairs(range(p.n), u, v, cost, dense=p.is_dense, limits=p.limits, sizes=p.sizes, lifted=p.lifted)
 
 
 def _cut_huge_groups(p: Problem, limit: float) -> Problem:
@@ -171,6 +184,8 @@ def _cut_huge_groups(p: Problem, limit: float) -> Problem:
     groups = p.background.groups
     if groups is None or not ((groups.price > limit) & ~groups.hard).any():
         return p
+    from graphpart.partition.problem.groups import Groups
+
     price = np.where(groups.price > limit, np.inf, groups.price)
     harder = Groups(p.n, groups.element, groups.group, groups.count, price, groups.names)
     background = Background(p.background.terms, harder)
@@ -206,7 +221,8 @@ def in_fitting_unit(p: Problem) -> tuple[Problem, int]:
     u, v, cost = p.pairs()
     with np.errstate(under="ignore"):
         scaled = np.ldexp(cost, -exponent)
-    return p.of_pairs(range(p.n), u, v, scaled, dense=p.is_dense, limits=p.limits, sizes=p.sizes), exponent
+    q = p.of_pairs(range(p.n), u, v, scaled, dense=p.is_dense, limits=p.limits, sizes=p.sizes, lifted=p.lifted)
+    return q, exponent
 
 
 def matrix_of(p: PairCosts) -> NDArray[np.float64]:

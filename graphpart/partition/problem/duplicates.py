@@ -33,7 +33,7 @@ def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: An
     if how == "sum" or not len(u):
         return u, v, values
     u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
-    low, high, count, _ = _pairs.sort_pairs(len(names), u, v, np.ones(len(u)))
+    low, high, count, *_ = _pairs.sort_pairs(len(names), u, v, np.ones(len(u)))
     if len(low) == len(u):
         return u, v, values
     keys = np.minimum(u, v).astype(np.int64) * len(names) + np.maximum(u, v)

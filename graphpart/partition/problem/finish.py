@@ -1,6 +1,7 @@
 """From the final labels of a method to its Result: subsets are made connected, and the cost is recomputed.
 
-A subset may consist of pieces without a stored non-zero pair or a required join between them. It is then divided into
+A subset may consist of pieces without a stored non-zero pair or a required join between them, or, if subsets have to be
+connected, without a base pair. It is then divided into
 these pieces, for all methods: the cost does not rise, and users get connected clusters. After this, a local search may
 find another improvement: an element that one piece attracts and another repels can now move to the first. So local
 searches continue from the pieces until nothing changes, see `settled`.
@@ -51,7 +52,9 @@ def finish(
     pieces = connected_subsets(p, np.ascontiguousarray(labels, np.int32))
     if pieces.max(initial=0) > labels.max(initial=0):
         labels = pieces
-        if p._implicit is not None:  # may have pairs with a cost that this problem does not list
+        if (
+            p._implicit is not None or p.lifted is not None
+        ):  # may have pairs with a cost that this problem does not list
             cost = p.evaluate_labels(labels)
     return result_of(
         PartitionResult, p, labels, cost, stopping, method, stopping.reason or status, message, lower_bound, info
@@ -88,7 +91,11 @@ def settled(p: SetPartition, labels: Labels, improved: Callable[[Labels], Labels
 
 def joins_help(p: SetPartition, labels: Labels) -> bool:
     """Whether joining two subsets lowers the cost, from canonical labels, for a problem without required joins."""
-    return bool(labels.max(initial=0) > 0 and p.contract(labels).pairs()[2].min(initial=0.0) < -p.tolerance)
+    if labels.max(initial=0) == 0:
+        return False
+    q = p.contract(labels)
+    cost = q.pairs()[2]
+    return bool((cost if q.lifted is None else cost[~q.lifted]).min(initial=0.0) < -p.tolerance)
 
 
 def _is_open(p: SetPartition, labels: Labels) -> bool:

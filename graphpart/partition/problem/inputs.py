@@ -17,6 +17,7 @@ from graphpart.kernels import _pairs
 if TYPE_CHECKING:
     import networkx as nx
 
+Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 LARGEST_N = 2**31 - 2
 
 
@@ -27,40 +28,133 @@ def tidy_pairs(
     costs: NDArray[np.float64],
     joins: NDArray[np.int32],
     cuts: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-    """Sorted pairs ``(u, v, cost)`` with ``u < v``, equal ones added up, and the required joins.
+    lifted: NDArray[np.bool_] | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32], NDArray[np.bool_] | None]:
+    """Sorted pairs ``(u, v, cost)`` with ``u < v``, equal ones added up, the required joins, and which are lifted.
 
     Costs of ``-inf`` move to the joins; required cuts get the cost ``inf``. InvalidProblem names the first bad pair.
+    Of equal pairs, one that is not lifted makes them a base pair; a base pair with the cost ``-inf`` remains, with the
+    cost 0, since it connects. A pair that is only required to be cut is lifted.
     """
     if u.dtype != np.int32 or v.dtype != np.int32:
         u, v = u.astype(np.int64), v.astype(np.int64)
     u, v = np.ascontiguousarray(u), np.ascontiguousarray(v)
-    at, what, is_sorted = _pairs.first_bad_pair(n, u, v, costs)
+    is_sorted = check_pairs(n, u, v, costs)
+    required = np.isneginf(costs)
+    if required.any():
+        more = np.stack([np.minimum(u, v)[required], np.maximum(u, v)[required]], 1)
+        joins = np.concatenate([joins, more.astype(np.int32)])
+        kept = ~required if lifted is None else ~(required & lifted)
+        u, v, costs = u[kept], v[kept], np.where(required, 0.0, costs)[kept]
+        lifted = None if lifted is None else lifted[kept]
+    if len(cuts):
+        u, v = np.concatenate([u, cuts[:, 0]]), np.concatenate([v, cuts[:, 1]])
+        costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
+        lifted = None if lifted is None else np.concatenate([lifted, np.ones(len(cuts), bool)])
+        is_sorted = False
+    if is_sorted:
+        low, high, costs = u.astype(np.int32), v.astype(np.int32), costs.copy()
+        lifted = None if lifted is None else lifted.copy()
+    else:
+        flags = None if lifted is None else np.ascontiguousarray(lifted).view(np.uint8)
+        low, high, costs, overflow, flags = _pairs.sort_pairs(n, u, v, costs, flags)
+        lifted = None if flags is None else flags.view(np.bool_)
+        if overflow:
+            raise InvalidProblem("the sum of costs of equal pairs overflows: expected costs of a smaller magnitude")
+    return low, high, costs, joins, lifted
+
+
+def check_pairs(n: int, u: NDArray[Any], v: NDArray[Any], costs: NDArray[np.float64], what: str = "pair") -> bool:
+    """Whether pairs are sorted and unique; InvalidProblem names the first one that is wrong."""
+    at, wrong, is_sorted = _pairs.first_bad_pair(n, u, v, costs)
     if at >= 0:
-        pair = f"pair {at} is ({u[at]}, {v[at]})"
+        pair = f"{what} {at} is ({u[at]}, {v[at]})"
         raise InvalidProblem(
             (
                 f"{pair}: expected indices from 0 to {n - 1}",
                 f"{pair}: expected two different elements",
                 f"{pair} with cost nan: expected a number, inf (cut) or -inf (join)",
-            )[what]
+            )[wrong]
         )
-    required = np.isneginf(costs)
-    if required.any():
-        more = np.stack([np.minimum(u, v)[required], np.maximum(u, v)[required]], 1)
-        joins = np.concatenate([joins, more.astype(np.int32)])
-        u, v, costs = u[~required], v[~required], costs[~required]
-    if len(cuts):
-        u, v = np.concatenate([u, cuts[:, 0]]), np.concatenate([v, cuts[:, 1]])
-        costs = np.concatenate([costs, np.full(len(cuts), np.inf)])
-        is_sorted = False
-    if is_sorted:
-        low, high, costs = u.astype(np.int32), v.astype(np.int32), costs.copy()
+    return is_sorted
+
+
+def pairs_and_costs(pairs: Any, costs: Any, what: str = "") -> Triples:
+    """Two arrays of indices and an array of costs from the arguments of `from_pairs`; `what` begins their names.
+
+    Raises
+    ------
+    InvalidProblem
+        If they are not pairs of integers and one number for each.
+    """
+    if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(p, np.ndarray) for p in pairs):
+        u, v = pairs
     else:
-        low, high, costs, overflow = _pairs.sort_pairs(n, u, v, costs)
-        if overflow:
-            raise InvalidProblem("the sum of costs of equal pairs overflows: expected costs of a smaller magnitude")
-    return low, high, costs, joins
+        try:
+            array = np.asarray(pairs)
+        except ValueError:
+            raise InvalidProblem(f"{what}pairs has rows of different lengths: expected (m, 2)") from None
+        if array.size == 0:
+            array = np.zeros((0, 2), np.int64)
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise InvalidProblem(f"{what}pairs has shape {array.shape}: expected (m, 2)")
+        u, v = array[:, 0], array[:, 1]
+    for index in (u, v):
+        if index.dtype.kind not in "iu":
+            raise InvalidProblem(
+                f"{what}pairs has dtype {index.dtype}: expected integers, indices from 0; for other identifiers see "
+                "SetPartition.from_frame"
+            )
+    weights = float_array(f"{what}costs", costs, copy=False)
+    if u.ndim != 1 or u.shape != v.shape or weights.shape != u.shape:
+        raise InvalidProblem(
+            f"{len(u)} {what}pairs but {what}costs of shape {weights.shape}: expected one cost per pair"
+        )
+    return u, v, weights
+
+
+def pairs_and_costs_of(lifted: Any, n: int) -> Triples:
+    """The argument `lifted` of `from_pairs`, of pairs of n elements.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is not a tuple of pairs and costs, or the pairs are wrong.
+    """
+    if not isinstance(lifted, tuple | list) or len(lifted) != 2:
+        raise InvalidProblem(
+            f"lifted is of type {type(lifted).__name__}: expected a tuple (pairs, costs); if no pairs are lifted, "
+            "say connected=True"
+        )
+    u, v, costs = pairs_and_costs(lifted[0], lifted[1], "lifted ")
+    u, v = (np.ascontiguousarray(index, np.int64) for index in (u, v))
+    check_pairs(n, u, v, costs, "lifted pair")
+    return u, v, costs
+
+
+def pairs_among(
+    nodes: Sequence[Hashable],
+    others: Sequence[Hashable],
+    u: NDArray[np.int64],
+    v: NDArray[np.int64],
+    costs: NDArray[np.float64],
+) -> Triples:
+    """Pairs of the nodes of a graph of lifted pairs, as indices of `nodes`.
+
+    Raises
+    ------
+    InvalidProblem
+        If a node is not among `nodes`.
+    """
+    place = {name: i for i, name in enumerate(nodes)}
+    to = np.empty(len(others), np.int64)
+    for i, name in enumerate(others):
+        if (at := place.get(name)) is None:
+            raise InvalidProblem(
+                f"node {name!r} of lifted is not a node of the graph: expected lifted pairs of its nodes"
+            )
+        to[i] = at
+    return to[u], to[v], costs
 
 
 def check_matrix_fits(n: int, copies: int = 1) -> bool:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from graphpart.common.columns import is_named
 from graphpart.errors import InvalidPartition, InvalidProblem
 from graphpart.kernels import _pairs
-from graphpart.partition.problem.limits import violation
+from graphpart.partition.problem.connectedness import unlinked
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.result import Result
 
-__all__ = ["agreement", "canonical", "check_feasible", "completed", "labels_of", "places_of"]
+__all__ = ["agreement", "canonical", "check_connected", "check_feasible", "completed", "labels_of", "places_of"]
 
 
 def canonical(labels: NDArray[np.integer[Any]]) -> Labels:
@@ -163,7 +163,8 @@ def _known(p: PairCosts, node: Hashable) -> int:
 def check_feasible(p: PairCosts, labels: Labels) -> None:
     """Raise InvalidPartition, naming a pair, if labels separate a required join or join a required cut.
 
-    Also if they join two members of a group at price ``inf``, or violate limits of sizes or of the number of subsets.
+    Also if they join two members of a group at price ``inf``, or violate limits of sizes or of the number of subsets,
+    or if a subset is not connected and has to be.
     """
     groups = p.groups  # first, since the matrix of a dense problem requires these cuts, too
     if groups is not None and (clash := groups.clash(labels)) is not None:
@@ -181,8 +182,18 @@ def check_feasible(p: PairCosts, labels: Labels) -> None:
                 a, b = (p.nodes[i] for i in bad[0].tolist())
                 verb = ("joined", "are separated") if wanted else ("cut", "are joined")
                 raise InvalidPartition(f"{a!r} and {b!r} must be {verb[0]} but {verb[1]}")
-    if p.limits is not None and (text := violation(p.limits, labels, p.sizes)) is not None:
+    check_connected(p, labels)
+    if p.limits is not None and (text := p.limits.violation(labels, p.sizes)) is not None:
         raise InvalidPartition(text)
+
+
+def check_connected(p: PairCosts, labels: Labels) -> None:
+    """Raise InvalidPartition, naming two of its elements, if a subset is not connected and has to be."""
+    if p.lifted is not None and (apart := unlinked(p, labels)) is not None:
+        a, b = (p.nodes[i] for i in apart)
+        raise InvalidPartition(
+            f"the subset of {a!r} is not connected: no path of base pairs within it links {a!r} and {b!r}"
+        )
 
 
 def _iterate(partition: Any) -> Iterable[Any]:

@@ -17,9 +17,15 @@ def move_rises(p: PairCosts, labels: Labels) -> NDArray[np.float64] | None:
     """The rise of the cost if an element moves to the best other cluster, or is alone; None if that takes long.
 
     ``inf`` for elements that no pair links to another cluster and that are alone. Problems with a background, limits of
-    sizes or required pairs are left out, too. O(m log m), or O(n^2) for a matrix.
+    sizes, connected subsets or required pairs are left out, too. O(m log m), or O(n^2) for a matrix.
     """
-    if p.background is not None or len(p.must_join) or getattr(p, "limits", None) is not None or not p.n:
+    if (
+        p.background is not None
+        or p.lifted is not None
+        or len(p.must_join)
+        or getattr(p, "limits", None) is not None
+        or not p.n
+    ):
         return None
     if p.m > PAIRS or (p.matrix is not None and p.n > ROWS):
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,13 @@ from graphpart.display import Shown
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
-from graphpart.partition.problem.groups import Groups
+from graphpart.partition.problem.connectedness import check_alone, check_joins, linked_parts
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
-from graphpart.partition.problem.limits import Limits, check_limits, violation
-from graphpart.partition.problem.origin import Origin
+
+if TYPE_CHECKING:
+    from graphpart.partition.problem.groups import Groups
+    from graphpart.partition.problem.limits import Limits
+    from graphpart.partition.problem.origin import Origin
 
 __all__ = ["DENSE_FROM", "Labels", "PairCosts"]
 
@@ -36,13 +39,16 @@ class PairCosts(Shown):
     __slots__ = (
         "_implicit",
         "_index",
+        "_links",
         "_magnitude",
         "_must_cut",
+        "_row_flags",
         "_rows",
         "_told",
         "_zeros",
         "background",
         "cost",
+        "lifted",
         "limits",
         "matrix",
         "must_join",
@@ -62,6 +68,7 @@ class PairCosts(Shown):
     u: NDArray[np.int32] | None
     v: NDArray[np.int32] | None
     cost: NDArray[np.float64] | None
+    lifted: NDArray[np.bool_] | None
     background: Background | None
     must_join: NDArray[np.int32]
     offset: float
@@ -90,15 +97,18 @@ class PairCosts(Shown):
         groups: Groups | None = None,
         limits: Limits | None = None,
         sizes: NDArray[np.int64] | None = None,
+        lifted: NDArray[np.bool_] | None = None,
     ) -> Self:
         """From unique names, and arrays of pairs and costs of one length.
 
         `groups` are in addition to those of a Background. `sizes`: for how many elements each stands, see Limits.
+        `lifted`: which of the pairs are lifted, if subsets have to be connected.
         """
         self = cls.__new__(cls)
         self._set_pairs(
-            nodes, u, v, costs, must_join, must_cut, dense, offset, sense, missing, background, groups, limits, sizes
-        )
+            nodes, u, v, costs, must_join, must_cut, dense, offset, sense, missing, background, groups, limits, sizes,
+            lifted,
+        )  # fmt: skip
         return self
 
     @classmethod
@@ -134,11 +144,16 @@ class PairCosts(Shown):
         groups: Groups | None = None,
         limits: Limits | None = None,
         sizes: NDArray[np.int64] | None = None,
+        lifted: NDArray[np.bool_] | None = None,
     ) -> None:
         n = len(nodes)
         self._start(nodes, offset, sense, limits, sizes)
         implicit = background_of(nodes, missing, background, groups)
-        low, high, costs, joins = tidy_pairs(n, u, v, costs, self._indices(must_join), self._indices(must_cut))
+        required = self._indices(must_join), self._indices(must_cut)
+        if lifted is not None:
+            check_alone(dense, missing, background, groups, limits)
+            dense = False
+        low, high, costs, joins, lifted = tidy_pairs(n, u, v, costs, *required, lifted)
         if dense is None:
             dense = len(low) >= DENSE_FROM * (n * (n - 1) // 2) or (implicit is not None and n <= SMALL)
         if dense:
@@ -156,6 +171,7 @@ class PairCosts(Shown):
         else:
             self.background = implicit  # which has the cost of a missing pair, so that only the difference is stored
             self.u, self.v, self.cost = frozen(low), frozen(high), frozen(costs - missing if missing else costs)
+            self.lifted = None if lifted is None else frozen(lifted)
         self._require(joins)
 
     def _without_matrix(
@@ -217,12 +233,14 @@ class PairCosts(Shown):
         self.limits = limits
         self.sizes = None if sizes is None or limits is None else frozen(np.ascontiguousarray(sizes, np.int64))
         self.origin = None
-        self.matrix = self.u = self.v = self.cost = self.background = None
+        self.matrix = self.u = self.v = self.cost = self.background = self.lifted = None
         self._implicit = None  # the problem that this one is the matrix of
         self._index: dict[Hashable, int] | None = None
         self._magnitude: tuple[float, bool, float] | None = None
         self._must_cut: NDArray[np.int32] | None = None
         self._rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]] | None = None
+        self._row_flags: NDArray[np.uint8] | None = None
+        self._links: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
         self._zeros = frozen(np.zeros((0, 2), np.int32))
         self._told: dict[str, Any] = {}  # what a constructor chose, for `repr`
 
@@ -262,14 +280,21 @@ class PairCosts(Shown):
             if len(bad):
                 a, b = (self.nodes[i] for i in bad[0].tolist())
                 raise InfeasibleProblem(f"{a!r} and {b!r} must be cut, but required joins connect them")
+            if self.lifted is not None:
+                check_joins(self)
         if self.limits is not None and self.sizes is None:  # contractions may be on the way to something better
-            check_limits(self.limits, self.nodes, classes, self.groups, self.has_must_cut)
+            self.limits.check(self.nodes, classes, self.groups, self.has_must_cut)
 
     # ---------------------------------------------------------------------------------------------------- looking
 
     @property
     def is_dense(self) -> bool:
         return self.matrix is not None
+
+    @property
+    def connected(self) -> bool:
+        """Whether every subset has to be connected by base pairs."""
+        return self.lifted is not None
 
     @property
     def m(self) -> int:
@@ -385,6 +410,23 @@ class PairCosts(Shown):
             self._rows = _pairs.adjacency(self.n, *self.pairs())
         return self._rows
 
+    def row_flags(self) -> NDArray[np.uint8]:
+        """For each entry of :meth:`rows` 1 if its pair is lifted, else 0, if subsets have to be connected. O(n + m)"""
+        if self._row_flags is None:
+            u, v, _ = self.pairs()
+            assert self.lifted is not None
+            self._row_flags = _pairs.adjacency(self.n, u, v, self.lifted.astype(np.float64))[2].astype(np.uint8)
+        return self._row_flags
+
+    def links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The base pairs ``(u, v)`` that may be joined, which connect subsets: of any cost but ``inf``. O(m)"""
+        if self._links is None:
+            u, v, cost = self.pairs()
+            assert self.lifted is not None
+            kept = ~self.lifted & (cost < np.inf)
+            self._links = u[kept], v[kept]
+        return self._links
+
     def __getstate__(self) -> dict[str, Any]:
         kept = (
             "n",
@@ -393,6 +435,7 @@ class PairCosts(Shown):
             "u",
             "v",
             "cost",
+            "lifted",
             "background",
             "must_join",
             "offset",
@@ -408,8 +451,8 @@ class PairCosts(Shown):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._start(state["nodes"], state["offset"], state["sense"], state.get("limits"), state.get("sizes"))
-        for name in ("matrix", "u", "v", "cost", "must_join"):
-            array = state[name]
+        for name in ("matrix", "u", "v", "cost", "must_join", "lifted"):
+            array = state.get(name)
             setattr(self, name, None if array is None else frozen(np.ascontiguousarray(array)))
         self.background = state.get("background")
         self._implicit = state.get("implicit")
@@ -422,7 +465,9 @@ class PairCosts(Shown):
         joins = self.must_join
         if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
             return math.inf
-        if self.limits is not None and violation(self.limits, labels, self.sizes) is not None:
+        if self.limits is not None and self.limits.violation(labels, self.sizes) is not None:
+            return math.inf
+        if self.lifted is not None and linked_parts(self, labels).max(initial=-1) >= len(np.unique(labels)):
             return math.inf
         if self._implicit is not None:  # faster, and to the last digit the same as there
             return self._implicit.evaluate_labels(labels)

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.partition.problem.background import Background
+from graphpart.partition.problem.connectedness import check_alone
 from graphpart.partition.problem.groups import Groups, joined
 from graphpart.partition.problem.inputs import frozen
 from graphpart.partition.problem.limits import Limits, limits_of
@@ -36,6 +37,8 @@ def requiring(
     """
     joins, cuts = p._indices(together, "together"), p._indices(apart, "apart")
     asked, limits = limits, p.limits if limits is None else limits if limits != Limits() else None
+    if p.lifted is not None:
+        check_alone(False, 0.0, None, groups, limits)
     if groups is not None and p.matrix is not None and p.groups is None:
         u, v, cost = p.listed()
         names = [(p.nodes[a], p.nodes[b]) for a, b in np.concatenate([p.must_join, joins]).tolist()]
@@ -64,7 +67,7 @@ def requiring(
         q.background = p.background
         if groups is not None:
             q.background = Background(terms, joined([known, groups] if known is not None else [groups]))
-        q.u, q.v, q.cost = p.u, p.v, p.cost
+        q.u, q.v, q.cost, q.lifted = p.u, p.v, p.cost, p.lifted
         if len(cuts):
             stored = p.u.astype(np.int64) * p.n + p.v
             wanted = np.unique(cuts[:, 0].astype(np.int64) * p.n + cuts[:, 1])
@@ -77,6 +80,7 @@ def requiring(
                 q.u = frozen(np.insert(p.u, at, (new // p.n).astype(np.int32)))
                 q.v = frozen(np.insert(p.v, at, (new % p.n).astype(np.int32)))
                 cost = np.insert(cost, at, np.inf)
+                q.lifted = None if p.lifted is None else frozen(np.insert(p.lifted, at, True))
             q.cost = frozen(cost)
     q._require(np.concatenate([p.must_join, joins]))
     return q
@@ -99,7 +103,7 @@ def with_elements(p: Problem, names: Sequence[Hashable]) -> Problem:
     to = np.fromiter((place[node] for node in p.nodes), np.int64, p.n)
     u, v, cost = p.listed()
     joins = [(p.nodes[a], p.nodes[b]) for a, b in p.must_join.tolist()]
-    q = p.of_pairs(names, to[u], to[v], cost, joins, (), None, p.offset, p.sense)
+    q = p.of_pairs(names, to[u], to[v], cost, joins, (), None, p.offset, p.sense, lifted=p.lifted)
     q.origin, q._told = p.origin, p._told
     return q
 

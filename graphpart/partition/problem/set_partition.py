@@ -16,29 +16,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
+from graphpart.partition.problem.connectedness import with_lifted
+from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.from_others import FromOthers
-from graphpart.partition.problem.groups import NamedGroups
 from graphpart.partition.problem.inputs import (
     advice,
     arrays_of_graph,
-    float_array,
     names_of,
     node_attribute,
+    pairs_among,
+    pairs_and_costs,
+    pairs_and_costs_of,
     size_of,
 )
-from graphpart.partition.problem.labels import check_feasible, labels_of
-from graphpart.partition.problem.limits import Limits, obeyed
-from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
+from graphpart.partition.problem.labels import check_connected, check_feasible, labels_of
 from graphpart.partition.problem.misreadings import check_name, check_requirements
-from graphpart.partition.problem.moves import move_rises
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
-from graphpart.partition.problem.requirements import merged_limits, requiring
 
 if TYPE_CHECKING:
     import networkx as nx
+from graphpart.partition.problem.staying import reasons
 
 __all__ = ["SetPartition", "as_problem"]
 LOOK = 5_000_000  # pairs whose costs are looked at for a representation
@@ -89,6 +89,13 @@ class SetPartition(FromOthers):
     n_clusters : int, or pair (least, most), optional
         The number of clusters; in a pair, None stands for no limit. Methods that do not obey `max_size` and
         `n_clusters` refuse the problem.
+    lifted : networkx.Graph or igraph.Graph, optional
+        Lifted pairs: its edges have a cost in the same attribute, but do not connect. With it, every cluster has to be
+        connected by edges of `graph` within it, also by those of cost 0. An edge of both graphs costs the sum. See
+        :doc:`/how-to/connected-clusters`. Default: the graph attribute ``lifted``, which :attr:`graph` writes.
+    connected : bool
+        Whether every cluster has to be connected by edges of `graph`, also without lifted pairs. Not together with
+        `missing`, `background`, `groups`, `max_size` and `n_clusters`.
 
     Attributes
     ----------
@@ -106,6 +113,10 @@ class SetPartition(FromOthers):
         The stored pairs if sparse, ``u < v``, in lexicographic order; read-only.
     cost : ndarray of float64, shape (m,), or None
         The costs of the stored pairs, without the background; ``inf`` for pairs that must be cut.
+    lifted : ndarray of bool, shape (m,), or None
+        Which of the stored pairs are lifted; all others are base pairs. None if clusters need not be connected.
+    connected : bool
+        Whether clusters have to be connected by base pairs.
     background : Background or None
         A term that is part of the cost of every pair: a stored pair costs its entry in `cost` plus its background, any
         other pair costs its background. None if it is 0, or if `matrix` includes it. It has the attributes `terms`,
@@ -152,6 +163,7 @@ class SetPartition(FromOthers):
 
     # ---------------------------------------------------------------------------------------------- construction
 
+    @known_arguments
     def __init__(
         self,
         graph: nx.Graph,
@@ -166,20 +178,35 @@ class SetPartition(FromOthers):
         group_cost: Any = math.inf,
         max_size: int | None = None,
         n_clusters: Any = None,
+        lifted: Any = None,
+        connected: bool = False,
     ) -> None:
         nodes, u, v, costs = arrays_of_graph(graph, cost, float)
         check_name(cost, "attribute")
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
         if isinstance(data := getattr(graph, "graph", None), dict):
             background = data.get("background") if background is None else background
-            if obey["groups"] is None and isinstance(data.get("groups"), NamedGroups):
-                obey["groups"] = data["groups"].of(nodes)
-            if obey["limits"] is None and isinstance(data.get("limits"), Limits):
-                obey["limits"] = data["limits"]
-        self._set_pairs(nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
+            if "groups" in data or "limits" in data:
+                from graphpart.partition.problem.groups import NamedGroups
+                from graphpart.partition.problem.limits import Limits
+
+                if obey["groups"] is None and isinstance(data.get("groups"), NamedGroups):
+                    obey["groups"] = data["groups"].of(nodes)
+                if obey["limits"] is None and isinstance(data.get("limits"), Limits):
+                    obey["limits"] = data["limits"]
+            if lifted is None and hasattr(data.get("lifted"), "subgraph"):
+                lifted = data["lifted"].subgraph(nodes)  # of a subgraph, those that it has
+        flags = None
+        if lifted is not None or connected:
+            more = None if lifted is None else pairs_among(nodes, *arrays_of_graph(lifted, cost, float))
+            u, v, costs, flags = with_lifted(u, v, costs, more)
+        self._set_pairs(
+            nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, lifted=flags, **obey
+        )
         check_requirements(self, costs)
 
     @classmethod
+    @known_arguments
     def from_matrix(
         cls,
         matrix: ArrayLike,
@@ -229,6 +256,8 @@ class SetPartition(FromOthers):
         >>> SetPartition.from_matrix([[0, -1], [-1, 0]]).evaluate([0, 0])
         -1.0
         """
+        from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
+
         if hasattr(matrix, "tocoo"):
             n, (u, v, costs) = sparse_pairs(matrix)
             names = names_of(nodes, n)
@@ -253,6 +282,7 @@ class SetPartition(FromOthers):
         return p
 
     @classmethod
+    @known_arguments
     def from_pairs(
         cls,
         n: int,
@@ -271,6 +301,8 @@ class SetPartition(FromOthers):
         group_cost: Any = math.inf,
         max_size: int | None = None,
         n_clusters: Any = None,
+        lifted: Any = None,
+        connected: bool = False,
     ) -> SetPartition:
         """Build a problem from pairs of elements and their costs; costs of equal pairs add up.
 
@@ -291,6 +323,12 @@ class SetPartition(FromOthers):
             As in the constructor.
         offset, sense : float, int
             See :meth:`objective`.
+        lifted : tuple (pairs, costs), optional
+            Lifted pairs and their costs, in the forms of `pairs` and `costs`. With them, every cluster has to be
+            connected by `pairs`, also by those of cost 0, while lifted pairs only have a cost. The costs of a pair
+            that is in both add up.
+        connected : bool
+            Whether every cluster has to be connected by `pairs`, also without lifted pairs.
 
         Raises
         ------
@@ -312,32 +350,26 @@ class SetPartition(FromOthers):
         >>> p = SetPartition.from_pairs(100_000, [(0, 1), (1, 2)], [-2.0, -1.0], missing=0.5)
         >>> p.evaluate([0, 0, 0] + list(range(1, 99_998)))
         -2.5
+
+        A chain whose ends belong together, so that the second pair is joined although it repels:
+
+        >>> p = SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 0.5], lifted=([(0, 2)], [-2.0]))
+        >>> p.lifted.tolist(), p.evaluate([0, 0, 0])
+        ([False, True, False], -2.5)
+        >>> p.evaluate([0, 1, 1])
+        0.5
         """
-        if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(p, np.ndarray) for p in pairs):
-            u, v = pairs
-        else:
-            try:
-                array = np.asarray(pairs)
-            except ValueError:
-                raise InvalidProblem("pairs has rows of different lengths: expected (m, 2)") from None
-            if array.size == 0:
-                array = np.zeros((0, 2), np.int64)
-            if array.ndim != 2 or array.shape[1] != 2:
-                raise InvalidProblem(f"pairs has shape {array.shape}: expected (m, 2)")
-            u, v = array[:, 0], array[:, 1]
-        for index in (u, v):
-            if index.dtype.kind not in "iu":
-                raise InvalidProblem(
-                    f"pairs has dtype {index.dtype}: expected integers, indices from 0; for other identifiers see "
-                    "SetPartition.from_frame"
-                )
-        weights = float_array("costs", costs, copy=False)
-        if u.ndim != 1 or u.shape != v.shape or weights.shape != u.shape:
-            raise InvalidProblem(f"{len(u)} pairs but costs of shape {weights.shape}: expected one cost per pair")
+        u, v, weights = pairs_and_costs(pairs, costs)
         names = names_of(nodes, size_of(n))
         obey = obeyed(names, groups, group_cost, max_size, n_clusters)
-        p = cls.of_pairs(names, u, v, weights, must_join, must_cut, dense, offset, sense, missing, background, **obey)
-        check_requirements(p, weights)
+        given, flags = weights, None
+        if lifted is not None or connected:
+            more = None if lifted is None else pairs_and_costs_of(lifted, len(names))
+            u, v, weights, flags = with_lifted(u, v, weights, more)
+        p = cls.of_pairs(
+            names, u, v, weights, must_join, must_cut, dense, offset, sense, missing, background, lifted=flags, **obey
+        )
+        check_requirements(p, given)
         return p
 
     @property
@@ -345,9 +377,10 @@ class SetPartition(FromOthers):
         """The problem as a new networkx graph with the edge attribute ``cost``; zero costs of a matrix have no edge.
 
         Required pairs have the cost ``inf`` or ``-inf``. A background is stored in the graph attribute ``background``,
-        groups in ``groups`` and limits in ``limits``; the costs of edges then do not include them.
-        ``SetPartition(p.graph)`` is the same problem. Weights and groups are stored by the names of nodes, so that
-        subgraphs, and graphs with the nodes in another order, keep them.
+        groups in ``groups`` and limits in ``limits``; lifted pairs are the edges of the graph in ``lifted``. The costs
+        of edges do not include a background and groups. ``SetPartition(p.graph)`` is the same problem. Weights, groups
+        and lifted pairs are stored by the names of nodes, so that subgraphs, and graphs with the nodes in another
+        order, keep them.
         """
         import networkx as nx
 
@@ -369,12 +402,20 @@ class SetPartition(FromOthers):
                 G.graph["groups"] = p.background.groups.named(names)
         if self.limits is not None:
             G.graph["limits"] = self.limits
-        G.add_weighted_edges_from(
-            ((names[a], names[b], c) for a, b, c in zip(u.tolist(), v.tolist(), cost.tolist(), strict=True)), "cost"
-        )
-        G.add_weighted_edges_from(((names[a], names[b], -math.inf) for a, b in self.must_join.tolist()), "cost")
+        far = np.zeros(len(u), bool) if p.lifted is None else p.lifted
+        graphs = [(G, ~far)]
+        if p.lifted is not None:
+            G.graph["lifted"] = nx.Graph()
+            graphs.append((G.graph["lifted"], far))
+        for H, chosen in graphs:
+            pairs = zip(u[chosen].tolist(), v[chosen].tolist(), cost[chosen].tolist(), strict=True)
+            H.add_weighted_edges_from(((names[a], names[b], c) for a, b, c in pairs), "cost")
+        for a, b in self.must_join.tolist():
+            H = G if p.lifted is None or G.has_edge(names[a], names[b]) else G.graph["lifted"]
+            H.add_edge(names[a], names[b], cost=-math.inf)
         return G
 
+    @known_arguments
     def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
         """Draw the clusters of a partition, as fits their number; without a partition, the costs.
 
@@ -388,6 +429,7 @@ class SetPartition(FromOthers):
 
             * "graph": elements, cluster by cluster, with lines for pairs. Blue pairs attract, red ones repel. Pairs
               against the partition are in full colour; of pairs that agree with it, those within clusters are faint.
+              Lifted pairs are thin dotted lines.
             * "map": a disc for each cluster, as large as it has members, in the colour of its doubt; lines are summed
               costs.
             * "image": the elements of a grid as a picture, with outlines; planes of a volume side by side.
@@ -418,6 +460,8 @@ class SetPartition(FromOthers):
             stored += f", {self.groups!r}"
         if self.limits is not None:
             stored += f", {self.limits}"
+        if self.lifted is not None:
+            stored += f", {number(int(self.lifted.sum()))} lifted, connected clusters"
         return f"{type(self).__name__}: {plural(self.n, 'element')}, {plural(self.m, 'pair')} {stored}"
 
     def _facts(self) -> dict[str, Any]:
@@ -486,8 +530,16 @@ class SetPartition(FromOthers):
         -------
         float
             ``inf`` if a required pair is violated.
+
+        Raises
+        ------
+        InvalidPartition
+            If a cluster is not connected and has to be; the message names two of its elements.
         """
-        return self.evaluate_labels(self.labels(partition))
+        labels = self.labels(partition)
+        if self.lifted is not None and self.evaluate_labels(labels) == math.inf:
+            check_connected(self, labels)
+        return self.evaluate_labels(labels)
 
     # ------------------------------------------------------------------------------------------- derived problems
 
@@ -511,6 +563,7 @@ class SetPartition(FromOthers):
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
 
+    @known_arguments
     def require(
         self,
         together: Iterable[tuple[Hashable, Hashable]] = (),
@@ -555,6 +608,8 @@ class SetPartition(FromOthers):
         >>> s.partition, s.cost
         ([{0}, {1, 2, 3}], -2.0)
         """
+        from graphpart.partition.problem.requirements import merged_limits, requiring
+
         obey = obeyed(self.nodes, groups, group_cost, max_size, n_clusters)
         return requiring(self, together, apart, obey["groups"], merged_limits(self.limits, max_size, n_clusters))
 
@@ -564,7 +619,13 @@ class SetPartition(FromOthers):
         None for problems with a background or requirements, or with more than 10^6 pairs; see
         :func:`graphpart.partition.doubts` for these, and for other changes.
         """
+        from graphpart.partition.problem.moves import move_rises
+
         return move_rises(self, labels)
+
+    def _reasons(self, old: NDArray[np.int64], labels: Labels) -> NDArray[Any]:
+        """Why the cluster of each element changed; see `staying.reasons`."""
+        return reasons(self, old, labels)
 
     def to_dense(self) -> SetPartition:
         """The same problem with the costs of all pairs in a matrix, a background included; itself if it has one.
@@ -587,7 +648,12 @@ LARGEST_DENSE = 20_000  # elements of a problem with a background that is made a
 
 
 def as_problem(
-    problem: Any, background: bool = False, groups: bool = False, limits: bool = False, instead: str | None = None
+    problem: Any,
+    background: bool = False,
+    groups: bool = False,
+    limits: bool = False,
+    instead: str | None = None,
+    connected: bool = False,
 ) -> SetPartition:
     """A SetPartition as it is, that of an Instance, or one made from a graph with the edge attribute ``cost``.
 
@@ -601,12 +667,14 @@ def as_problem(
     limits : bool
         Whether the caller obeys limits of sizes and of the number of clusters, or states that it does not.
     instead : str, optional
-        What users can do if the caller does not obey limits; default: a list of methods that do.
+        What users can do if the caller does not obey limits or connectedness; default: a list of methods that do.
+    connected : bool
+        Whether the caller obeys connectedness, or states that it does not.
 
     Raises
     ------
     InvalidProblem
-        If it is none of these, or too large for a matrix where one is needed, or limited where that cannot be obeyed.
+        If it is none of these, or too large for a matrix where one is needed, or requires what cannot be obeyed.
     """
     if isinstance(problem, SetPartition):
         if problem.limits is not None and not limits:
@@ -614,6 +682,12 @@ def as_problem(
             raise InvalidProblem(
                 f"this cannot limit the sizes or the number of clusters, but the problem has the limit "
                 f"{problem.limits}: expected {instead or f'one of the methods {can}'}"
+            )
+        if problem.lifted is not None and not connected:
+            can = ", ".join(method.name for method in METHODS if method.connected)
+            raise InvalidProblem(
+                "this cannot keep clusters connected, but the problem has base pairs and lifted pairs: expected "
+                f"{instead or f'one of the methods {can}'}"
             )
         if problem.background is None or (background and (groups or problem.background.groups is None)):
             return problem
@@ -624,7 +698,7 @@ def as_problem(
             )
         return problem.to_dense()
     if isinstance(problem, tuple) and isinstance(getattr(problem, "problem", None), SetPartition):
-        return as_problem(problem.problem, background, groups, limits, instead)  # type: ignore[attr-defined]
+        return as_problem(problem.problem, background, groups, limits, instead, connected)  # type: ignore[attr-defined]
     if hasattr(problem, "is_directed"):
-        return as_problem(SetPartition(problem), background, groups, limits, instead)
+        return as_problem(SetPartition(problem), background, groups, limits, instead, connected)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a SetPartition or a networkx graph{advice(problem)}")

@@ -7,7 +7,8 @@ A repair moves as few elements as a greedy rule finds:
 2. A cluster of which some classes must not be together, or that is too large, keeps the classes with the fewest
    conflicts for their size; of equal ones those that the cluster attracts most. Each of the others goes to the first of
    the new clusters beside it that can take it.
-3. If there are too many clusters, the smallest are dissolved into others that can take them; if there are too few,
+3. If subsets have to be connected, each is divided into its connected parts.
+4. If there are too many clusters, the smallest are dissolved into others that can take them; if there are too few,
    single classes leave the largest clusters.
 """
 
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of, group
 from graphpart.errors import InvalidPartition
+from graphpart.partition.problem.connectedness import linked_parts
 from graphpart.partition.problem.labels import canonical, check_feasible, completed, labels_of
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
@@ -67,11 +69,23 @@ def repaired(p: PairCosts, labels: Labels, why: str) -> tuple[Labels, int]:
     if p.limits is not None and p.limits.number:
         repair.fit_number(why)
     found = canonical(repair.label[repair.classes])
+    if p.lifted is not None:  # parts between which there is no base pair
+        found = linked_parts(p, found)
     try:
         check_feasible(p, found)
     except InvalidPartition as still:
         raise InvalidPartition(f"{why}, and the start cannot be repaired: {still}") from None
+    if p.lifted is not None:
+        return found, _moved(found, labels)
     return found, int(np.count_nonzero(repair.label[repair.classes] != labels))
+
+
+def _moved(found: Labels, labels: Labels) -> int:
+    """How many elements are not in the largest part of their subset, where subsets were divided."""
+    parts, sizes = np.unique(labels.astype(np.int64) * (len(found) + 1) + found, return_counts=True)
+    largest = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(largest, parts // (len(found) + 1), sizes)
+    return len(labels) - int(largest.sum())
 
 
 class _Repair:

@@ -1,0 +1,127 @@
+"""Connected subsets: base pairs, which link elements, and lifted pairs, which only have a cost.
+
+Every subset has to be connected by base pairs within it, of any cost except ``inf`` (Keuper et al. 2015; Horňáková,
+Lange & Andres 2017). Sets of elements that required joins connect have to be connected by themselves, so that they can
+be contracted.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.kernels import _pairs
+
+__all__ = ["check_alone", "check_joins", "linked_parts", "unlinked", "with_lifted"]
+
+Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
+Integers = NDArray[np.int32]
+SHOWN = 6  # elements of a path that a message names at most
+
+
+class Linked(Protocol):
+    """What is read of a problem whose subsets have to be connected."""
+
+    n: int
+    must_join: Integers
+
+    @property
+    def nodes(self) -> Sequence[Hashable]: ...
+    def must_join_classes(self) -> Integers: ...
+    def links(self) -> tuple[Integers, Integers]: ...
+
+
+def check_alone(dense: Any, missing: Any, background: Any, groups: Any, limits: Any) -> None:
+    """Raise InvalidProblem if connectedness is asked for together with what no method can combine with it."""
+    beside = {
+        "dense=True": bool(dense),
+        "missing": missing != 0,
+        "background": background is not None,
+        "groups": groups is not None,
+        "max_size or n_clusters": limits is not None,
+    }
+    for name, given in beside.items():
+        if given:
+            instead = {
+                "dense=True": "pairs, since a matrix has no base pairs",
+                "groups": "must_cut with the pairs of each group",
+            }.get(name, f"a problem without {name}")
+            raise InvalidProblem(f"connected or lifted together with {name} is not possible: expected {instead}")
+
+
+def with_lifted(
+    u: NDArray[Any], v: NDArray[Any], costs: NDArray[np.float64], lifted: Triples | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]:
+    """Base pairs ``(u, v, cost)`` followed by lifted ones, and for each pair whether it is lifted."""
+    more = lifted or (u[:0], v[:0], costs[:0])
+    flags = np.zeros(len(u) + len(more[0]), bool)
+    flags[len(u) :] = True
+    a, b, c = (np.concatenate(arrays) for arrays in zip((u, v, costs), more, strict=True))
+    return a, b, c, flags
+
+
+def linked_parts(p: Linked, labels: Integers) -> Integers:
+    """Canonical labels of the parts of subsets that base pairs within them connect. Near O(n + m)"""
+    return _pairs.connected_subsets_of_pairs(labels, np.zeros((0, 2), np.int32), *p.links())
+
+
+def unlinked(p: Linked, labels: Integers) -> tuple[int, int] | None:
+    """Two elements of one subset that no path of base pairs within it links: the first of two of its parts; or None."""
+    parts = linked_parts(p, labels)
+    first_part, first = np.unique(parts, return_index=True)  # the first element of each part, in ascending order
+    del first_part
+    whole = labels[first]
+    order = np.argsort(whole, kind="stable")
+    same = np.flatnonzero(whole[order][1:] == whole[order][:-1])
+    if not len(same):
+        return None
+    starts = np.searchsorted(whole[order], whole[order][same])  # where each subset begins
+    k = int(np.argmin(first[order][starts]))
+    return int(first[order][starts[k]]), int(first[order][same[k] + 1])
+
+
+def check_joins(p: Linked) -> None:
+    """Raise InfeasibleProblem if a set of elements that required joins connect is not connected by base pairs."""
+    joins = p.must_join
+    if not len(joins):
+        return
+    parts = linked_parts(p, p.must_join_classes())
+    bad = joins[parts[joins[:, 0]] != parts[joins[:, 1]]]
+    if not len(bad):
+        return
+    a, b = bad[0].tolist()
+    path = _shortest_path(p, a, b)
+    if path is None:
+        raise InfeasibleProblem(
+            f"{p.nodes[a]!r} and {p.nodes[b]!r} must be joined, but no path of base pairs links them"
+        )
+    between = ", ".join(repr(p.nodes[i]) for i in path[1:-1][:SHOWN]) + (", ..." if len(path) - 2 > SHOWN else "")
+    raise InfeasibleProblem(
+        f"{p.nodes[a]!r} and {p.nodes[b]!r} must be joined, but no path of base pairs links them among the elements "
+        f"that must be joined with them: expected them to be joined with the elements of a path, too, such as {between}"
+    )
+
+
+def _shortest_path(p: Linked, a: int, b: int) -> list[int] | None:
+    """The elements of a path of base pairs with the fewest pairs, both ends included; None if there is no path."""
+    u, v = p.links()
+    starts, near, _ = _pairs.adjacency(p.n, u, v, np.zeros(len(u)))
+    before = {a: a}
+    queue = deque([a])
+    while queue and b not in before:
+        here = queue.popleft()
+        for other in near[starts[here] : starts[here + 1]].tolist():
+            if other not in before:
+                before[other] = here
+                queue.append(other)
+    if b not in before:
+        return None
+    path = [b]
+    while path[-1] != a:
+        path.append(before[path[-1]])
+    return path[::-1]
