@@ -187,7 +187,8 @@ def _assemble(
 
 def _check_undirected(graph: nx.Graph) -> None:
     if not hasattr(graph, "is_directed"):
-        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph")
+        more = "; of arrays, gp.crf.potts or FactorGraph.from_arrays" if isinstance(graph, np.ndarray) else ""
+        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph{more}")
     if graph.is_directed():
         raise InvalidProblem("the graph is directed: expected an undirected one")
 
