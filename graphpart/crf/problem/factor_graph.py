@@ -207,6 +207,7 @@ class FactorGraph(FromOthers, WithFunctions):
         return from_pairwise(cls, graph, unary, pairwise, domain)
 
     @classmethod
+    @known_arguments
     def potts(cls, graph: Any = None, unary: Any = "unary", weight: Any = "weight", *, labels: int = 2) -> FactorGraph:
         """The Potts model: a pair of neighbours costs its weight if its labels differ.
 

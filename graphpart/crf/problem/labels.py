@@ -111,7 +111,7 @@ def better_start(f: FactorTables, initial: Any, checkpoint: str | os.PathLike[st
     if checkpoint is not None and os.path.exists(checkpoint):
         from graphpart.files.labels import read_labels
 
-        given.append(labels_of(f, read_labels(os.fspath(checkpoint), f)))
+        given.append(labels_of(f, read_labels(os.fspath(checkpoint), f if f._owner is None else f._owner)))
     return min(given, key=f.evaluate_labels, default=None)
 
 

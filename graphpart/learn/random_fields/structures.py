@@ -132,7 +132,9 @@ def grid(features: ArrayLike, pair_features: ArrayLike | None = None) -> Structu
     if values.ndim == 2:
         values = values[:, :, None]
     if values.ndim != 3:
-        raise InvalidProblem(f"features have shape {values.shape}: expected (height, width, attributes)")
+        raise InvalidProblem(
+            f"features have shape {values.shape}: expected (height, width, attributes), or (height, width)"
+        )
     height, width, count = values.shape
     at = np.arange(height * width, dtype=np.int32).reshape(height, width)
     across = np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], axis=1)
@@ -212,8 +214,6 @@ class Packed:
 
     def __getitem__(self, k: int) -> Structure:
         """Structure k."""
-        if not 0 <= k < len(self):
-            raise IndexError(k)
         a, b = self.start[k : k + 2].tolist()
         first, last = self.pair_start[k : k + 2].tolist()
         rows = None if self.pair_features is None else self.pair_features[first:last]
