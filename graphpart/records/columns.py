@@ -127,7 +127,9 @@ def training_rules(columns: list[Column]) -> list[tuple[str, ...]]:
     """
     texts: list[tuple[str, ...]] = [(f'"{column.name}{KEY}"',) for column in columns if column.kind == "text"]
     if texts:
-        others = [(f'"{column.name}"',) for column in columns if column.kind in ("date", "code", "number", "name")]
+        others: list[tuple[str, ...]] = [
+            (f'"{column.name}"',) for column in columns if column.kind in ("date", "code", "number", "name")
+        ]
         return [*texts, *others][:SESSIONS] if len(columns) > 1 else texts
     dates = [(f'"{column.name}"',) for column in columns if column.kind == "date"]
     names = [f'"{column.name}"' for column in columns if column.kind == "name"]

@@ -279,8 +279,8 @@ def _prior_of_sources(weight: Floats, u: Any, v: Any, sources: Any) -> float:
     groups = int((codes >= 0).sum()) * (len(known) - 1)
     share = 0.5
     for _ in range(200):
-        odds = evidence * (share / (1 - share))
-        new = min(1 - 1 / (groups + 1), max(0.5, float((odds / (1 + odds)).sum())) / groups)
+        partner = evidence * (share / (1 - share))
+        new = min(1 - 1 / (groups + 1), max(0.5, float((partner / (1 + partner)).sum())) / groups)
         if abs(new - share) < 1e-6 * share:
             break
         share = new
