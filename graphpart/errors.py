@@ -16,6 +16,7 @@ from typing import ParamSpec, TypeVar
 
 __all__ = [
     "CyclicGraph",
+    "DownloadFailed",
     "FormatError",
     "GraphPartError",
     "GraphPartWarning",
@@ -89,6 +90,10 @@ class MissingDependency(GraphPartError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs the package {package}: pip install 'graphpart[{extra}]'")
+
+
+class DownloadFailed(GraphPartError, OSError):
+    """A file cannot be downloaded; the message says from where, and where to put the file if you have it."""
 
 
 class FormatError(GraphPartError, ValueError):

@@ -306,6 +306,38 @@ class PartitionResult(Result):
             data["joined"] = label[a] == label[b]
         return G
 
+    def to_igraph(self, graph: Any = None) -> Any:
+        """The clusters as an ``igraph.VertexClustering``: with `modularity`, `crossing()`, `cluster_graph()`, ...
+
+        Parameters
+        ----------
+        graph : igraph.Graph, optional
+            A graph whose vertices are the elements: by their attribute `name`, if they have it, else in the order of
+            the problem. Default: a new graph of the problem, its edges with the attribute `cost`.
+
+        Raises
+        ------
+        MissingDependency
+            If igraph is not installed.
+        InvalidPartition
+            If the vertices of the graph are not the elements.
+        InvalidOption
+            If no graph is given, and the result has come without its problem.
+
+        Examples
+        --------
+        >>> import graphpart as gp
+        >>> p = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-2.0, 1.0])
+        >>> list(gp.solve(p).to_igraph())  # doctest: +SKIP
+        [[0, 1], [2]]
+        """
+        from graphpart.adapters.igraph import clustering_of, graph_of
+
+        if graph is None:
+            problem = self._problem()
+            graph = graph_of(self.nodes, *problem.listed())
+        return clustering_of(graph, self.nodes, self.labels)
+
     def _counts(self) -> dict[str, Any]:
         sizes = np.unique(self.labels, return_counts=True)[1]  # labels of an extended result need not be 0, 1, ...
         facts: dict[str, Any] = {"elements": len(self.labels), "clusters": len(sizes)}
@@ -343,6 +375,17 @@ class LabelingResult(Result):
     def labeling(self) -> dict[Hashable, int]:
         """The label of each variable by its name."""
         return dict(zip(self.nodes, self.labels.tolist(), strict=True))
+
+    def to_array(self) -> NDArray[np.int32]:
+        """The labels as an array of the shape of the grid: those of an image as an image.
+
+        Raises
+        ------
+        InvalidOption
+            If the variables are not the cells of a grid, or the result has come without its problem.
+        """
+        array: NDArray[np.int32] = self._problem().to_array(self)
+        return array
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A data frame with a row for each variable, in the order of the problem: `variable` and `label`.

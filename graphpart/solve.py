@@ -12,12 +12,9 @@ import numpy as np
 from graphpart.display import plural
 from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem
 from graphpart.methods import find_method, methods_for
-from graphpart.partition.extending.old import old_labels, stable
-from graphpart.partition.problem import Labels, SetPartition, as_problem
+from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.inputs import advice, frozen
 from graphpart.partition.problem.misreadings import check_values
-from graphpart.partition.problem.starts import repaired_start
-from graphpart.partition.problem.staying import near
 from graphpart.result import PartitionResult, Result
 
 __all__ = ["problem_kind", "solve"]
@@ -79,8 +76,8 @@ def solve(
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
         Further options of the method. For a networkx graph also `groups`, `group_cost`, `max_size` and `n_clusters`,
-        as in :class:`SetPartition`. ``auto`` takes one more for set partition problems: `checkpoint`, a labels file
-        that it keeps up to date, and resumes from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
+        as in :class:`SetPartition`. ``auto`` and ``search`` take one more: `checkpoint`, a labels file that they keep
+        up to date, and resume from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
         have all of them.
 
     Returns
@@ -174,6 +171,8 @@ def run(
     found = find_method(method, problem_kind(problem))
     old, moved = options.get("initial"), 0
     if old is not None and found.problem == "partition" and "initial" in found.options:
+        from graphpart.partition.problem.starts import repaired_start
+
         problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         options["initial"], moved = repaired_start(problem, old)
     if not progress:
@@ -190,6 +189,8 @@ def run(
         text = f"the start violated what is required and was repaired: {plural(moved, 'element')} moved"
         result = replace(result, message=f"{result.message}; {text}")
     if isinstance(old, PartitionResult) and found.problem == "partition":
+        from graphpart.partition.extending.old import old_labels, stable
+
         if "initial" in found.options:
             result = _near(problem, options["initial"], result)
         labels, numbers, _ = old_labels(problem, old)
@@ -197,8 +198,10 @@ def run(
     return result
 
 
-def _near(p: SetPartition, start: Labels, result: Result) -> Result:
+def _near(p: SetPartition, start: Any, result: Result) -> Result:
     """The result with what its start has in place of what costs the same."""
+    from graphpart.partition.problem.staying import near
+
     labels = near(p, start, result.labels)
     cost = p.evaluate_labels(labels)
     if not np.any(labels != result.labels):

@@ -37,7 +37,7 @@ def many_elements():
 @pytest.mark.parametrize("method", [m.name for m in methods_for("partition") if m.largest is None])
 def test_records_of_larger_problems(method):
     for p in many_elements():
-        check_record(find_method(method, "partition").function, p, time_limit=1.0)
+        check_record(find_method(method, "partition").function, p, time_limit=0.3)
 
 
 def test_names_are_unique_and_functions_are_found():

@@ -19,6 +19,10 @@ HEAVY = (
     "scipy",
     "sklearn",
 )
+LATER = (  # rooms of partition/problem that only some constructors, or only some problems, need
+    *("duplicates", "embeddings", "far_pairs", "frames", "grids", "groups", "limits", "matrices", "moves", "neighbors"),
+    *("networks", "origin", "requirements", "starts", "thresholds"),
+)
 INSTANCE = "u,v,cost\na,b,-1\nb,c,2\n"
 
 
@@ -36,6 +40,14 @@ def test_nothing_heavy_is_imported(code):
     code += f"\nimport sys; print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], input=INSTANCE, capture_output=True, text=True, check=True)
     assert done.stderr.split() == []
+
+
+def test_a_problem_of_pairs_needs_no_room_of_other_constructors():
+    code = "import graphpart, sys; p = graphpart.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [-1.0, 2.0])\n"
+    code += f"there = [name for name in {LATER} if f'graphpart.partition.problem.{{name}}' in sys.modules]\n"
+    code += "print(*there, p.evaluate([0, 0, 1]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["-1.0"]
 
 
 @pytest.mark.parametrize("there", [True, False])

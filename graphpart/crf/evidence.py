@@ -56,7 +56,7 @@ def solve_given(
     >>> r.labels.tolist(), r.cost, str(r.status)
     ([1, 1, 1], 0.0, 'optimal')
     """
-    f = as_factor_graph(problem)
+    f = as_factor_graph(problem).owner
     rest = condition(f, evidence)
     labels = np.zeros(f.n, np.int32)
     free = np.ones(f.n, bool)

@@ -73,6 +73,7 @@ def solve(
     work_folder: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
     callback: Callable[[float, float], object] | None = None,
+    lifted: Any = None,
 ) -> DistributedResult:
     """Solve a set partition problem given by any number of rows ``u, v, cost``.
 
@@ -120,6 +121,9 @@ def solve(
         Seconds, after which the best labels so far are evaluated and written. The input is always read to its end.
     callback : callable, optional
         ``callback(seconds, cost)`` from time to time; a true return value stops the run.
+    lifted : None
+        Lifted pairs are refused: whether one can be together depends on paths through other parts, but parts are solved
+        one by one. Solve such a problem in memory, see :doc:`/how-to/connected-clusters`.
 
     Returns
     -------
@@ -154,6 +158,11 @@ def solve(
     [0, 0, 1]
     """
     stopping = Stopping(time_limit, None, None, callback)
+    if lifted is not None:
+        raise InvalidOption(
+            "lifted pairs are not possible here, since parts are solved one by one and a lifted pair depends on paths "
+            "through other parts: expected gp.solve(gp.SetPartition.from_frame(..., lifted=...)), in memory"
+        )
     if isinstance(source, DaskPartition):
         columns, blocks = source.columns, source.blocks if blocks is None else blocks
         source = source.source

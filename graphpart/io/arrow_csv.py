@@ -76,5 +76,5 @@ def plain_columns(data: bytes, columns: list[str], ends: list[str], value: str, 
     except pyarrow.ArrowInvalid:  # texts beside integers, or integers of more than 64 bits
         names = [np.empty(len(x), object) for x in texts]
         for array, x in zip(names, texts, strict=True):
-            array[:] = [identifier(name) for name in x.to_pylist()]
+            array[:] = list(map(identifier, x.to_pylist()))
     return {ends[0]: names[0][codes[0]], ends[1]: names[1][codes[1]], value: values}

@@ -100,7 +100,7 @@ def auto(
     >>> r.partition, r.cost, r.message
     ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
     """
-    given = as_problem(problem, background=True, groups=True, limits=True)
+    given = as_problem(problem, background=True, groups=True, limits=True, connected=True)
     stopping = Stopping(time_limit, None, target, callback)
     check_seed_and_threads(seed, None)
     if given.limits is not None:

@@ -27,7 +27,7 @@ def plot_factor_graph(f: Any, labeling: Any = None, ax: Axes | None = None) -> A
 
     if labeling is not None and f.n:
         two = f.scope_start[:-1][np.diff(f.scope_start) == 2]
-        if (grid := grid_of(f.variables, f.scope[two], f.scope[two + 1])) is not None:
+        if (grid := grid_of(f.variables, f.scope[two], f.scope[two + 1], f.shape)) is not None:
             labels, ax = np.asarray(f.labels(labeling)), axes_for(ax)
             draw_labels(grid, labels, ax)
             ax.set_title(f"{plural(f.n, 'variable')} on a grid, cost {number(f.evaluate_labels(labels))}")

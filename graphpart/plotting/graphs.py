@@ -19,7 +19,7 @@ STRONGEST = 150  # pairs against the partition in a graph
 def places(problem: Any, labels: Any) -> Any:
     """Places of elements, the clusters one by one."""
     u, v, cost = problem.listed()
-    inside = (labels[u] == labels[v]) & (cost < 0)
+    inside = (labels[u] == labels[v]) & ((cost < 0) if problem.lifted is None else ~problem.lifted)
     x, y = parts_in_rows(np.full(problem.n, 0.7), u[inside], v[inside], 1.5, labels)
     return dict(enumerate(zip(x.tolist(), (-y).tolist(), strict=True)))
 
@@ -32,13 +32,16 @@ def draw_graph(problem: Any, labels: Any, ax: Axes, position: Any = None, rims: 
     G.add_nodes_from(range(problem.n))
     u, v, cost = problem.listed()
     joins = np.asarray(problem.must_join).reshape(-1, 2)
+    lifted = np.zeros(len(u) + len(joins), bool)
+    if problem.lifted is not None:
+        lifted[: len(u)] = problem.lifted
     u, v = np.concatenate([u, joins[:, 0]]), np.concatenate([v, joins[:, 1]])
     cost = np.concatenate([cost, np.full(len(joins), -np.inf)])
     together = np.zeros(len(u), bool) if labels is None else labels[u] == labels[v]
     if position is None and labels is not None:
         position = places(problem, labels)
     if position is None:
-        attract = cost < 0
+        attract = cost < 0 if problem.lifted is None else ~lifted  # base pairs hang together
         G.add_edges_from(zip(u[attract].tolist(), v[attract].tolist(), strict=True))
         position = nx.spring_layout(G, seed=0)
     sure = 1.0 if labels is None else 0.35
@@ -51,8 +54,13 @@ def draw_graph(problem: Any, labels: Any, ax: Axes, position: Any = None, rims: 
         at = np.flatnonzero(those)
         if alpha == 1.0:  # those against the partition: the strongest
             at = at[np.argsort(-np.abs(cost[at]), kind="stable")[:STRONGEST]]
-        lines = [(int(a), int(b)) for a, b in zip(u[at], v[at], strict=True)]
-        nx.draw_networkx_edges(nx.Graph(lines), position, lines, ax=ax, edge_color=colour, style=style, alpha=alpha)
+        for far, width in ((False, 1.0), (True, 0.6)):
+            mine = at[lifted[at] == far]
+            lines = [(int(a), int(b)) for a, b in zip(u[mine], v[mine], strict=True)]
+            nx.draw_networkx_edges(
+                nx.Graph(lines), position, lines, ax=ax, edge_color=colour, style="dotted" if far else style,
+                alpha=alpha, width=width,
+            )  # fmt: skip
     draw_nodes(G, position, labels, problem.nodes, ax, rims)
 
 

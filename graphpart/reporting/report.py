@@ -101,7 +101,7 @@ def report(
     is_partition = problem_kind(problem) == "partition"
     origin = rows = None
     if is_partition:
-        problem = as_problem(problem, background=True, groups=True, limits=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         origin = problem.origin
     if pairs is not None and (origin is None or origin.left is None):
         raise InvalidOption(
@@ -165,6 +165,9 @@ def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float 
         return crf.doubts(problem, result, time_limit=time_limit)
     if problem.limits is not None:
         remarks.append(f"What is least sure is not shown: it is not known within limits ({problem.limits}).")
+        return None
+    if problem.connected:
+        remarks.append("What is least sure is not shown: it is not known where clusters have to be connected.")
         return None
     if problem.background is not None:
         remarks.append("What is least sure is not shown: too many pairs that are not listed cost something.")

@@ -56,6 +56,7 @@ def test_every_way_against_enumeration(monkeypatch, seconds, passing):
     monkeypatch.setattr(AUTO, "FEW", 0)
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
     monkeypatch.setattr(AUTO._Solver, "_by_graph_cut", lambda self, part: None)
+    monkeypatch.setattr(AUTO, "NODES", 1 if passing else 20)
     few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=20), memory=100)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     if not passing:
@@ -108,6 +109,7 @@ def test_messages():
 def test_without_a_time_limit_no_clock_counts(monkeypatch):
     """Bound and labels are good, and the same again."""
     f = frustrated(24, labels=6)
+    monkeypatch.setattr(AUTO, "NODES", 50)
     few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=50), passed=2.0**20)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     r, again = auto(f, seed=1), auto(f, seed=1)
@@ -121,6 +123,7 @@ def test_without_a_time_limit_no_clock_counts(monkeypatch):
 
 def test_asking_for_what_is_known_changes_nothing(monkeypatch):
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
+    monkeypatch.setattr(AUTO, "NODES", 10)
     few = HARD.ContestantParameters(rounds=1, branching=BranchingParameters(nodes=10))
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     solvers = []
@@ -245,3 +248,30 @@ def test_a_run_that_was_stopped_looks_at_no_more_components(monkeypatch):
     monkeypatch.setattr(AUTO, "_entries", lambda one: sizes.append(one) or kernel(one))
     r = auto(f, time_limit=0)
     assert r.status == gp.Status.TIME_LIMIT and len(sizes) <= 2 * k
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_what_runs_in_other_threads_is_ended_on_every_way_out(monkeypatch, fails):
+    begun, closed = [], []
+
+    class Watched(HARD.HardComponent):
+        def run(self, stopping):
+            begun.append(self)
+            if fails:
+                raise KeyError("mine")
+            super().run(stopping)
+
+        def close(self):
+            closed.append(self)
+            super().close()
+
+    monkeypatch.setattr(AUTO, "HardComponent", Watched)
+    rng = np.random.default_rng(1)
+    pairs = np.stack(np.triu_indices(80, 1), 1)[rng.random(80 * 79 // 2) < 0.3]
+    f = gp.FactorGraph.from_arrays([4] * 80, [(pairs, rng.normal(size=(len(pairs), 4, 4)))])
+    if fails:
+        with pytest.raises(KeyError, match="mine"):
+            auto(f, time_limit=0.5)
+    else:
+        auto(f, time_limit=0.5)
+    assert begun and set(begun) <= set(closed)

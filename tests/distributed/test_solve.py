@@ -357,9 +357,10 @@ def hungry(folder, stage, number):
     return len(np.ones(3 * 10**8))  # 2.4 GB
 
 
-def test_a_worker_without_memory_is_said(cluster, tmp_path):
+def test_a_worker_without_memory_is_said(cluster, tmp_path, monkeypatch):
     from graphpart.stopping import Stopping
 
+    monkeypatch.setattr(cluster.cluster.scheduler, "allowed_failures", 0)  # the first death is enough
     work = folder.Folder(str(tmp_path))
     with (
         engine.Engine(work, cluster, 0, 10**9, Stopping(), lambda *_: None) as mine,

@@ -27,12 +27,12 @@ def optimum(p):
 
 
 MANY = {
-    "negative-sum": 3000,
-    "cycle-packing": 2000,
-    "message-passing": 800,
-    "lp": 400,
-    "semidefinite": 150,
-    "auto": 150,
+    "negative-sum": 1000,
+    "cycle-packing": 800,
+    "message-passing": 400,
+    "lp": 200,
+    "semidefinite": 60,
+    "auto": 60,
 }
 
 

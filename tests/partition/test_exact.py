@@ -81,7 +81,7 @@ def test_branching_is_needed_and_sound():
     r = exact(p)
     assert r.status == "optimal" and r.info["nodes"] > 1 and r.iterations == r.info["nodes"]
     assert r.info["cuts"] > 0 and r.info["rounds"] >= r.info["nodes"] and 0 < r.info["lp_seconds"] < r.seconds
-    reference = ilp(p, solver="highs", time_limit=5)
+    reference = ilp(p, solver="highs", time_limit=1)
     assert reference.lower_bound <= r.cost + tolerance_of(p) and r.cost <= reference.cost + tolerance_of(p)
 
 
@@ -166,9 +166,9 @@ def test_threads_give_the_same_answer():
 
 def test_a_line_per_second_goes_to_the_logger(caplog):
     with caplog.at_level(logging.INFO, "graphpart.partition.exact"):
-        r = exact(planted_partition(120, 12, 3, seed=2).problem, time_limit=3.5)
+        r = exact(planted_partition(120, 12, 3, seed=2).problem, time_limit=2.5)
     lines = [record.getMessage() for record in caplog.records]
-    assert 1 <= len(lines) <= 3 and len({line.split()[0] for line in lines}) == len(lines)
+    assert 1 <= len(lines) <= 2 and len({line.split()[0] for line in lines}) == len(lines)
     assert all(
         re.fullmatch(r"\d s  cost -\S+  lower bound -\S+  gap \S+%  \d+ nodes, \d+ rounds, \d+ cuts", line)
         for line in lines

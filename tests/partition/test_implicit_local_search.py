@@ -8,7 +8,7 @@ from backgrounds import background_problem
 
 import graphpart as gp
 
-SMALL = 2500  # random problems for each of four seeds: 10^4
+SMALL = 700  # random problems for each of four seeds
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -40,6 +40,16 @@ def test_steps_are_those_of_the_definition():
         assert gp.partition.greedy_moving(p).labels.tolist() == last, number
         *_, last = [joined, *reference.kernighan_lin(q, joined)]
         assert gp.partition.kernighan_lin(p).labels.tolist() == last, number
+
+
+@pytest.mark.parametrize("method", ["kernighan-lin", "kernighan-lin-pairs"])
+def test_large_communities_are_not_left_to_joining(method):
+    G = nx.planted_partition_graph(30, 50, 0.2, 0.003, seed=1)
+    p = gp.from_modularity(G)
+    joined = gp.solve(p, method="greedy-joining")
+    r = gp.solve(p, method=method)
+    assert r.objective > 1.02 * joined.objective and r.subsets == 30
+    assert r.objective >= gp.solve(p, method="multilevel", max_iterations=1).objective
 
 
 @pytest.mark.parametrize("repels", [True, False])

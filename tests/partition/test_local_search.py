@@ -32,7 +32,7 @@ EXACT = ("integer", "sign", "quarter", "huge", "tiny")
 
 
 @each_search
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(case=problem_and_start(max_n=7, kinds=EXACT))
 def test_same_trajectory_as_the_naive_reference(name, case):
     p, start = case
@@ -72,7 +72,7 @@ def test_same_end_as_the_naive_reference_on_larger_problems(name, dense, seed):
 
 
 @each_search
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(case=problem_and_start(max_n=9, kinds=("integer", "real", "huge", "tiny")))
 def test_never_worse_than_the_start_and_cost_recomputed(name, case):
     p, start = case
@@ -84,7 +84,7 @@ def test_never_worse_than_the_start_and_cost_recomputed(name, case):
     p.check_feasible(result.labels)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(case=problem_and_start(max_n=8, requirements=False))
 def test_fixed_point_of_joining_has_no_improving_join(case):
     p, start = case
@@ -96,7 +96,7 @@ def test_fixed_point_of_joining_has_no_improving_join(case):
 
 
 @pytest.mark.parametrize("search", [greedy_moving, kernighan_lin])
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(case=problem_and_start(max_n=8, requirements=False))
 def test_fixed_point_of_moving_has_no_improving_move(search, case):
     p, start = case
@@ -109,7 +109,7 @@ def test_fixed_point_of_moving_has_no_improving_move(search, case):
         assert after >= cost or is_close(after, cost, p)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(p=partitions(max_n=8, requirements=False, density=1.0))
 def test_dense_and_sparse_storage_agree(p):
     other = gp.SetPartition.from_pairs(p.n, p.pairs()[:2], p.pairs()[2], p.nodes, dense=not p.is_dense)
@@ -248,7 +248,7 @@ def test_inputs_are_not_changed(name, dense):
         np.testing.assert_array_equal(x, y)
 
 
-@settings(max_examples=60)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_long_tables_of_neighbours(data):
     # Stars and hubs: tables that outgrow a list, are hashed, grow again, and lose entries.

@@ -1,9 +1,12 @@
 """Data that is valid, but says probably something else than was meant: pairs listed twice, kinds of names, signs."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import graphpart as gp
+from graphpart.partition.problem import misreadings
 
 ROWS = {"a": ["x", "y", "x"], "b": ["y", "x", "z"], "s": [0.75, 0.25, 0.5]}
 
@@ -63,16 +66,34 @@ class TestSigns:
         friends = (labels[u] == labels[v]) ^ (rng.random(len(u)) < wrong)
         return gp.SetPartition.from_pairs(60, (u, v), sign * np.where(friends, -1.0, 1.0), dense=bool(seed % 2))
 
+    @pytest.fixture(params=[100, 0], ids=["all triangles", "some triangles"])
+    def counted(self, request, monkeypatch):
+        monkeypatch.setattr(misreadings, "LARGEST_COUNTED", request.param)
+
     @pytest.mark.parametrize("seed", range(4))
-    def test_friends_that_repel(self, seed):
+    def test_friends_that_repel(self, counted, seed):
         with pytest.warns(gp.GraphPartWarning, match="as if all signs were turned"):
             gp.solve(self.network(seed, -1), "greedy-joining")
 
     @pytest.mark.filterwarnings("error")
     @pytest.mark.parametrize("seed", range(4))
-    def test_what_is_no_reason_for_a_warning(self, seed):
+    def test_what_is_no_reason_for_a_warning(self, counted, seed):
         gp.solve(self.network(seed, 1), "greedy-joining")
         gp.solve(self.network(seed, 1, wrong=0.5), "greedy-joining")  # signs by chance
         gp.solve(self.network(seed, 1, clusters=1), "greedy-joining")
         costs = np.random.default_rng(seed).normal(size=(40, 40))
         gp.solve(gp.SetPartition.from_matrix(costs + costs.T), "greedy-joining")
+
+    @pytest.mark.parametrize("dense", [True, False])
+    def test_triangles_are_counted_one_by_one(self, dense):
+        for seed in range(10):
+            n = seed + 2
+            costs = np.random.default_rng(seed).choice([-2.0, -1.0, 0.0, 1.0, np.inf], (n, n))
+            u, v = np.triu_indices(n, 1)
+            expected = np.zeros(4, np.int64)
+            for a, b, c in combinations(range(n), 3):
+                three = costs[[a, a, b], [b, c, c]]
+                if np.isfinite(three).all() and three.all():
+                    expected[np.count_nonzero(three < 0)] += 1
+            p = gp.SetPartition.from_pairs(n, (u, v), costs[u, v], dense=dense)
+            assert misreadings._all_triangles(p).tolist() == expected.tolist(), seed

@@ -15,9 +15,9 @@ from graphpart.stopping import Stopping
 @pytest.mark.parametrize("family", ["planted", "editing", "sparse"])
 def test_it_is_never_behind_message_passing(family, seed):
     p = {
-        "planted": lambda: planted_partition(50, 5, 2, seed=seed).problem,
-        "editing": lambda: cluster_editing(40, 0.4, seed=seed).problem,
-        "sparse": lambda: sparse_random(120, 300, seed=seed).problem,
+        "planted": lambda: planted_partition(36, 4, 2, seed=seed).problem,
+        "editing": lambda: cluster_editing(30, 0.4, seed=seed).problem,
+        "sparse": lambda: sparse_random(100, 250, seed=seed).problem,
     }[family]()
     passed, lp = (gp.partition.lower_bound(p, method) for method in ("message-passing", "lp"))
     assert lp.bound >= passed.bound - p.n * p.tolerance

@@ -155,7 +155,8 @@ def test_bounds_are_at_most_the_optimum_and_not_below_the_linear_ones():
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
 def test_few_elements(n):
-    for costs in itertools.product((-1.0, 0.0, 1e300, -1e-300, np.inf), repeat=n * (n - 1) // 2):
+    values = (-1.0, 0.0, 1e300, -1e-300, np.inf)
+    for costs in itertools.combinations_with_replacement(values, n * (n - 1) // 2):  # any two of three pairs are alike
         p = gp.SetPartition.from_pairs(n, tuple(np.triu_indices(n, 1)), list(costs))
         certificate = gp.partition.lower_bound(p, "semidefinite", time_limit=0.05)
         assert certificate.bound <= gp.partition.brute_force(p).cost and certificate.verify(p, exact=True)

@@ -119,4 +119,4 @@ def m_best(
     labels = labels[:rows]
     costs = np.array([f.evaluate_labels(row) for row in labels])
     sequence = np.argsort(costs, kind="stable")
-    return Labelings(labels[sequence], costs[sequence], f.variables)
+    return Labelings(labels[sequence, : f.owner.n], costs[sequence], f.owner.variables)

@@ -247,7 +247,7 @@ def samples(
         done = _descend.sample(f._flat(), plan, messages.values, rng.random(part.shape), part, stopping)
         if done < len(part):
             raise ended(stopping, plan, "samples")
-    return labels
+    return labels[:, : f.owner.n]
 
 
 def _prepare(

@@ -37,6 +37,10 @@ __all__ = ["Doubts", "doubts"]
 METHODS = ("auto", "exact", "local-search")
 NAMES = np.array(["local search", "exact"])
 SLACK = 16  # times the tolerance of the problem, and at least the size of the largest cluster
+WITHOUT = (
+    "a problem without that; gp.solve(problem.require(apart=[pair])), or (together=[pair]), tells what another "
+    "decision of one pair costs"
+)
 TABLES = ("pairs", "elements", "clusters", "decisions")
 
 
@@ -213,7 +217,7 @@ def doubts(
     >>> d.elements["element"].tolist(), d.elements["doubt"].tolist()
     (['c', 'b', 'a'], [1.0, 2.0, 3.0])
     """
-    given = as_problem(problem, background=True, groups=True, instead="a problem without limits for doubts")
+    given = as_problem(problem, background=True, groups=True, instead=WITHOUT)
     p = without_background(given, "doubts")
     origin = getattr(problem, "origin", None)
     if method not in METHODS:

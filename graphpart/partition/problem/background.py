@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from graphpart.display import number
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
-from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import frozen
+
+if TYPE_CHECKING:
+    from graphpart.partition.problem.groups import Groups
 
 __all__ = ["SMALL", "Background", "background_of"]
 

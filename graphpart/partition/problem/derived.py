@@ -12,7 +12,6 @@ from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import Background
 from graphpart.partition.problem.connectedness import check_alone, linked_parts
-from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import check_matrix_fits
 from graphpart.partition.problem.labels import canonical
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
@@ -185,6 +184,8 @@ def _cut_huge_groups(p: Problem, limit: float) -> Problem:
     groups = p.background.groups
     if groups is None or not ((groups.price > limit) & ~groups.hard).any():
         return p
+    from graphpart.partition.problem.groups import Groups
+
     price = np.where(groups.price > limit, np.inf, groups.price)
     harder = Groups(p.n, groups.element, groups.group, groups.count, price, groups.names)
     background = Background(p.background.terms, harder)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from graphpart.errors import InvalidProblem, known_arguments, no_column
-from graphpart.partition.problem.embeddings import costs_of_points
-from graphpart.partition.problem.frames import Table, table_of
+from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.from_data import FromData
 from graphpart.partition.problem.inputs import names_of
-from graphpart.partition.problem.limits import obeyed
 from graphpart.partition.problem.pair_costs import Pairs
-from graphpart.partition.problem.requirements import requiring
+
+if TYPE_CHECKING:
+    from graphpart.partition.problem.frames import Table
 
 __all__ = ["FromOthers"]
 
@@ -87,6 +87,9 @@ class FromOthers(FromData):
         >>> gp.solve(gp.SetPartition.from_embeddings(X)).labels.tolist()
         [0, 0, 1, 1, 1]
         """
+        from graphpart.partition.problem.embeddings import costs_of_points
+        from graphpart.partition.problem.requirements import requiring
+
         if nodes is None and hasattr(X, "index") and hasattr(X, "columns"):
             nodes = X.index.tolist()
         matrix, listed, limit = costs_of_points(X, threshold, n_neighbors, metric)
@@ -131,6 +134,8 @@ class FromOthers(FromData):
         >>> gp.solve(gp.SetPartition.from_splink(scored)).labels.tolist()
         [0, 0, 1]
         """
+        from graphpart.partition.problem.frames import table_of
+
         if hasattr(predictions, "as_pyarrow_table"):
             predictions = predictions.as_pyarrow_table()
         table = table_of(predictions)

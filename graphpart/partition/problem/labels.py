@@ -12,7 +12,6 @@ from graphpart.common.columns import is_named
 from graphpart.errors import InvalidPartition, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.connectedness import unlinked
-from graphpart.partition.problem.limits import violation
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 from graphpart.result import Result
 
@@ -184,7 +183,7 @@ def check_feasible(p: PairCosts, labels: Labels) -> None:
                 verb = ("joined", "are separated") if wanted else ("cut", "are joined")
                 raise InvalidPartition(f"{a!r} and {b!r} must be {verb[0]} but {verb[1]}")
     check_connected(p, labels)
-    if p.limits is not None and (text := violation(p.limits, labels, p.sizes)) is not None:
+    if p.limits is not None and (text := p.limits.violation(labels, p.sizes)) is not None:
         raise InvalidPartition(text)
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display import plural
 from graphpart.errors import InfeasibleProblem, InvalidOption
-from graphpart.partition.problem.groups import Groups, groups_of
 
-__all__ = ["Limits", "check_limits", "limits_of", "obeyed", "violation"]
+if TYPE_CHECKING:
+    from graphpart.partition.problem.groups import Groups
+
+__all__ = ["Limits", "limits_of"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,69 @@ class Limits:
     def without_number(self) -> Limits | None:
         """The limit of sizes alone; None if there is none."""
         return Limits(self.max_size) if self.max_size is not None else None
+
+    def violation(self, labels: NDArray[np.int32], sizes: NDArray[np.int64] | None) -> str | None:
+        """How labels violate them, for a message; None if they do not.
+
+        `sizes`: for how many elements each one stands, in a contracted problem.
+        """
+        found = sizes_of(labels, sizes)
+        largest = int(found.max(initial=0))
+        if self.max_size is not None and largest > self.max_size:
+            return f"a cluster has {largest} elements: expected at most {self.max_size} (max_size)"
+        if self.number and not self.least <= len(found) <= (len(found) if self.most is None else self.most):
+            return f"there are {plural(len(found), 'cluster')}: expected {Limits(None, self.least, self.most)}"
+        return None
+
+    def check(
+        self,
+        nodes: Sequence[Hashable],
+        classes: NDArray[np.int32],
+        groups: Groups | None,
+        has_cuts: bool,
+    ) -> None:
+        """Raise InfeasibleProblem if simple counts show that no partition obeys them together with requirements.
+
+        Parameters
+        ----------
+        nodes : sequence of n hashables
+        classes : ndarray of int32, shape (n,)
+            Must-join classes.
+        groups : Groups or None
+        has_cuts : bool
+            Whether a pair must be cut.
+        """
+        n = len(nodes)
+        found = np.bincount(classes)
+        if self.max_size is not None and found.max(initial=0) > self.max_size:
+            k = int(np.argmax(found))
+            node = nodes[int(np.argmax(classes == k))]
+            raise InfeasibleProblem(
+                f"max_size is {self.max_size}, but required joins connect {node!r} and {int(found[k]) - 1} other "
+                "elements"
+            )
+        if self.number and self.least > len(found):
+            left = plural(n, "element")
+            if len(found) < n:
+                left = f"{plural(len(found), 'set')} of elements that must be joined"
+            raise InfeasibleProblem(f"n_clusters is at least {self.least}, but there are {left}")
+        if self.most is None:
+            return
+        if self.max_size is not None and n > self.max_size * self.most:
+            raise InfeasibleProblem(
+                f"{self.most} clusters of at most {self.max_size} elements hold {self.max_size * self.most} of "
+                f"{n} elements: expected a larger max_size or n_clusters"
+            )
+        if groups is not None and groups.is_hard:
+            members = np.where(groups.hard, np.bincount(groups.group, minlength=len(groups)), 0)
+            g = int(np.argmax(members))
+            if members[g] > self.most:
+                raise InfeasibleProblem(
+                    f"n_clusters is at most {self.most}, but {groups.name(g)} has {members[g]} elements, of which a "
+                    "cluster has at most one"
+                )
+        if has_cuts and self.most < 2:
+            raise InfeasibleProblem("n_clusters is at most 1, but some elements must be cut")
 
     def __str__(self) -> str:
         parts = [] if self.max_size is None else [f"at most {plural(self.max_size, 'element')} in a cluster"]
@@ -90,30 +154,6 @@ def limits_of(max_size: Any, n_clusters: Any) -> Limits | None:
     return Limits(None if max_size is None else int(max_size), int(least), None if most is None else int(most))
 
 
-def obeyed(
-    nodes: Sequence[Hashable],
-    groups: Any = None,
-    group_cost: Any = math.inf,
-    max_size: Any = None,
-    n_clusters: Any = None,
-    attribute: Callable[[str], Any] | None = None,
-) -> dict[str, Any]:
-    """The arguments `groups` and `limits` of `PairCosts.of_pairs` from those of a constructor, see `groups_of`.
-
-    Raises
-    ------
-    InvalidProblem, InvalidOption
-        If an argument does not fit.
-    """
-    if groups is None and not _is_infinite(group_cost):
-        raise InvalidOption("group_cost is given without groups: expected both")
-    return {"groups": groups_of(nodes, groups, group_cost, attribute), "limits": limits_of(max_size, n_clusters)}
-
-
-def _is_infinite(price: Any) -> bool:
-    return isinstance(price, int | float) and price == math.inf
-
-
 def sizes_of(labels: NDArray[np.int32], sizes: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """The number of elements in each subset, from labels of any non-negative integers, in ascending order of these."""
     if len(labels) and not 0 <= labels.min() <= labels.max() < len(labels):
@@ -122,73 +162,3 @@ def sizes_of(labels: NDArray[np.int32], sizes: NDArray[np.int64] | None) -> NDAr
     if sizes is None:
         return counts[counts > 0]
     return np.bincount(labels, sizes)[counts > 0].astype(np.int64)
-
-
-def violation(limits: Limits, labels: NDArray[np.int32], sizes: NDArray[np.int64] | None) -> str | None:
-    """How labels violate limits, for a message; None if they do not.
-
-    `sizes`: for how many elements each one stands, in a contracted problem.
-    """
-    found = sizes_of(labels, sizes)
-    largest = int(found.max(initial=0))
-    if limits.max_size is not None and largest > limits.max_size:
-        return f"a cluster has {largest} elements: expected at most {limits.max_size} (max_size)"
-    if limits.number and not limits.least <= len(found) <= (len(found) if limits.most is None else limits.most):
-        return f"there are {plural(len(found), 'cluster')}: expected {limits_of_number(limits)}"
-    return None
-
-
-def limits_of_number(limits: Limits) -> str:
-    """The limit of the number of clusters alone, in words."""
-    return str(Limits(None, limits.least, limits.most))
-
-
-def check_limits(
-    limits: Limits,
-    nodes: Sequence[Hashable],
-    classes: NDArray[np.int32],
-    groups: Groups | None,
-    has_cuts: bool,
-) -> None:
-    """Raise InfeasibleProblem if simple counts show that no partition obeys limits together with requirements.
-
-    Parameters
-    ----------
-    limits : Limits
-    nodes : sequence of n hashables
-    classes : ndarray of int32, shape (n,)
-        Must-join classes.
-    groups : Groups or None
-    has_cuts : bool
-        Whether a pair must be cut.
-    """
-    n = len(nodes)
-    found = np.bincount(classes)
-    if limits.max_size is not None and found.max(initial=0) > limits.max_size:
-        k = int(np.argmax(found))
-        node = nodes[int(np.argmax(classes == k))]
-        raise InfeasibleProblem(
-            f"max_size is {limits.max_size}, but required joins connect {node!r} and {int(found[k]) - 1} other elements"
-        )
-    if limits.number and limits.least > len(found):
-        left = (
-            plural(n, "element") if len(found) == n else f"{plural(len(found), 'set')} of elements that must be joined"
-        )
-        raise InfeasibleProblem(f"n_clusters is at least {limits.least}, but there are {left}")
-    if limits.most is None:
-        return
-    if limits.max_size is not None and n > limits.max_size * limits.most:
-        raise InfeasibleProblem(
-            f"{limits.most} clusters of at most {limits.max_size} elements hold {limits.max_size * limits.most} of "
-            f"{n} elements: expected a larger max_size or n_clusters"
-        )
-    if groups is not None and groups.is_hard:
-        members = np.where(groups.hard, np.bincount(groups.group, minlength=len(groups)), 0)
-        g = int(np.argmax(members))
-        if members[g] > limits.most:
-            raise InfeasibleProblem(
-                f"n_clusters is at most {limits.most}, but {groups.name(g)} has {members[g]} elements, of which a "
-                "cluster has at most one"
-            )
-    if has_cuts and limits.most < 2:
-        raise InfeasibleProblem("n_clusters is at most 1, but some elements must be cut")

@@ -24,7 +24,8 @@ WORDS = {
 }  # fmt: skip
 FEWEST = 3  # pairs whose costs are worth a look: with fewer, all of one sign means nothing
 FEWEST_ELEMENTS, FEWEST_TRIANGLES, FEWEST_EXPECTED = 6, 60, 10
-TRIANGLES = 20_000  # that are looked at for signs that are turned, at most
+LARGEST_COUNTED = 100  # elements up to which all triangles are counted for signs that are turned
+TRIANGLES = 20_000  # that are looked at of more elements, at most
 FEW = 0.7  # of as many as expected: fewer are too few to be a matter of chance
 SHARE, FEWEST_INFINITE = 0.01, 10  # of the costs, from which on they are likely to be an accident
 
@@ -89,11 +90,12 @@ def check_sign(p: PairCosts) -> None:
     Where a attracts b and b attracts c, a and c should attract each other as well, else no partition suits all three.
     Of triangles with exactly two attracting pairs, of which this is not true, costs that come from clusters have fewer
     than a random choice of as many attracting pairs has; costs with the wrong sign have more, and lack those with
-    exactly one attracting pair. At most `TRIANGLES` are looked at, always the same ones.
+    exactly one attracting pair. Of more than `LARGEST_COUNTED` elements at most `TRIANGLES` triangles are looked at,
+    always the same ones.
     """
     if p.background is not None or p.n < FEWEST_ELEMENTS:
         return
-    kinds = _triangles(p)
+    kinds = _all_triangles(p) if p.n <= LARGEST_COUNTED else _some_triangles(p)
     total = int(kinds.sum())
     if total < FEWEST_TRIANGLES:
         return
@@ -107,7 +109,21 @@ def check_sign(p: PairCosts) -> None:
         )
 
 
-def _triangles(p: PairCosts) -> NDArray[np.int64]:
+def _all_triangles(p: PairCosts) -> NDArray[np.int64]:
+    """How many triangles with three finite costs other than 0 have 0, 1, 2 and 3 pairs that attract. O(n^3)"""
+    matrix = p.matrix
+    if matrix is None:
+        u, v, cost = p.pairs()
+        matrix = np.zeros((p.n, p.n))
+        matrix[u, v] = matrix[v, u] = cost
+    attract = (matrix < 0).astype(np.float64)
+    repel = ((matrix > 0) & (matrix < np.inf)).astype(np.float64)
+    attract_twice, repel_twice = attract @ attract, repel @ repel  # paths of two pairs between each two elements
+    both = [np.vdot(repel_twice, repel), np.vdot(repel_twice, attract), np.vdot(attract_twice, repel)]
+    return (np.array([*both, np.vdot(attract_twice, attract)]) / (6, 2, 2, 6)).astype(np.int64)
+
+
+def _some_triangles(p: PairCosts) -> NDArray[np.int64]:
     """How many of some triangles with three finite costs other than 0 have 0, 1, 2 and 3 pairs that attract."""
     rng = np.random.default_rng(0)
     if p.matrix is not None:

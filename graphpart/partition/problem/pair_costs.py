@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
 from graphpart.partition.problem.background import SMALL, Background, background_of
 from graphpart.partition.problem.connectedness import check_alone, check_joins, linked_parts
-from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.inputs import check_matrix_fits, frozen, size_of, tidy_pairs
-from graphpart.partition.problem.limits import Limits, check_limits, sizes_of, violation
-from graphpart.partition.problem.origin import Origin
+
+if TYPE_CHECKING:
+    from graphpart.partition.problem.groups import Groups
+    from graphpart.partition.problem.limits import Limits
+    from graphpart.partition.problem.origin import Origin
 
 __all__ = ["DENSE_FROM", "Labels", "PairCosts"]
 
@@ -281,7 +283,7 @@ class PairCosts(Shown):
             if self.lifted is not None:
                 check_joins(self)
         if self.limits is not None and self.sizes is None:  # contractions may be on the way to something better
-            check_limits(self.limits, self.nodes, classes, self.groups, self.has_must_cut)
+            self.limits.check(self.nodes, classes, self.groups, self.has_must_cut)
 
     # ---------------------------------------------------------------------------------------------------- looking
 
@@ -463,9 +465,9 @@ class PairCosts(Shown):
         joins = self.must_join
         if len(joins) and (labels[joins[:, 0]] != labels[joins[:, 1]]).any():
             return math.inf
-        if self.limits is not None and violation(self.limits, labels, self.sizes) is not None:
+        if self.limits is not None and self.limits.violation(labels, self.sizes) is not None:
             return math.inf
-        if self.lifted is not None and linked_parts(self, labels).max(initial=-1) >= len(sizes_of(labels, None)):
+        if self.lifted is not None and linked_parts(self, labels).max(initial=-1) >= len(np.unique(labels)):
             return math.inf
         if self._implicit is not None:  # faster, and to the last digit the same as there
             return self._implicit.evaluate_labels(labels)

@@ -20,8 +20,8 @@ from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.connectedness import with_lifted
+from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.from_others import FromOthers
-from graphpart.partition.problem.groups import NamedGroups
 from graphpart.partition.problem.inputs import (
     advice,
     arrays_of_graph,
@@ -33,12 +33,8 @@ from graphpart.partition.problem.inputs import (
     size_of,
 )
 from graphpart.partition.problem.labels import check_connected, check_feasible, labels_of
-from graphpart.partition.problem.limits import Limits, obeyed
-from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
 from graphpart.partition.problem.misreadings import check_name, check_requirements
-from graphpart.partition.problem.moves import move_rises
 from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
-from graphpart.partition.problem.requirements import merged_limits, requiring
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -190,10 +186,14 @@ class SetPartition(FromOthers):
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
         if isinstance(data := getattr(graph, "graph", None), dict):
             background = data.get("background") if background is None else background
-            if obey["groups"] is None and isinstance(data.get("groups"), NamedGroups):
-                obey["groups"] = data["groups"].of(nodes)
-            if obey["limits"] is None and isinstance(data.get("limits"), Limits):
-                obey["limits"] = data["limits"]
+            if "groups" in data or "limits" in data:
+                from graphpart.partition.problem.groups import NamedGroups
+                from graphpart.partition.problem.limits import Limits
+
+                if obey["groups"] is None and isinstance(data.get("groups"), NamedGroups):
+                    obey["groups"] = data["groups"].of(nodes)
+                if obey["limits"] is None and isinstance(data.get("limits"), Limits):
+                    obey["limits"] = data["limits"]
             if lifted is None and hasattr(data.get("lifted"), "subgraph"):
                 lifted = data["lifted"].subgraph(nodes)  # of a subgraph, those that it has
         flags = None
@@ -256,6 +256,8 @@ class SetPartition(FromOthers):
         >>> SetPartition.from_matrix([[0, -1], [-1, 0]]).evaluate([0, 0])
         -1.0
         """
+        from graphpart.partition.problem.matrices import matrix_and_names, sparse_pairs, symmetric
+
         if hasattr(matrix, "tocoo"):
             n, (u, v, costs) = sparse_pairs(matrix)
             names = names_of(nodes, n)
@@ -427,6 +429,7 @@ class SetPartition(FromOthers):
 
             * "graph": elements, cluster by cluster, with lines for pairs. Blue pairs attract, red ones repel. Pairs
               against the partition are in full colour; of pairs that agree with it, those within clusters are faint.
+              Lifted pairs are thin dotted lines.
             * "map": a disc for each cluster, as large as it has members, in the colour of its doubt; lines are summed
               costs.
             * "image": the elements of a grid as a picture, with outlines; planes of a volume side by side.
@@ -605,6 +608,8 @@ class SetPartition(FromOthers):
         >>> s.partition, s.cost
         ([{0}, {1, 2, 3}], -2.0)
         """
+        from graphpart.partition.problem.requirements import merged_limits, requiring
+
         obey = obeyed(self.nodes, groups, group_cost, max_size, n_clusters)
         return requiring(self, together, apart, obey["groups"], merged_limits(self.limits, max_size, n_clusters))
 
@@ -614,6 +619,8 @@ class SetPartition(FromOthers):
         None for problems with a background or requirements, or with more than 10^6 pairs; see
         :func:`graphpart.partition.doubts` for these, and for other changes.
         """
+        from graphpart.partition.problem.moves import move_rises
+
         return move_rises(self, labels)
 
     def _reasons(self, old: NDArray[np.int64], labels: Labels) -> NDArray[Any]:
