@@ -12,6 +12,7 @@ from typing import Any as _Any
 
 from graphpart.errors import (
     CyclicGraph,
+    DownloadFailed,
     FormatError,
     GraphPartError,
     GraphPartWarning,
@@ -30,7 +31,7 @@ from graphpart.solve import solve
 from graphpart.stopping import Stopping
 
 if _TYPE_CHECKING:
-    from graphpart import crf, generate, images, io, learn, metrics, partition, plotting, testing
+    from graphpart import crf, datasets, generate, images, io, learn, metrics, partition, plotting, testing
     from graphpart import distributed as distributed
     from graphpart import estimators as estimators
     from graphpart.crf.problem import FactorGraph
@@ -43,6 +44,7 @@ __version__ = "0.3.0.dev0"
 
 __all__ = [
     "CyclicGraph",
+    "DownloadFailed",
     "FactorGraph",
     "FormatError",
     "GraphPartError",
@@ -64,6 +66,7 @@ __all__ = [
     "consensus",
     "costs_from_probabilities",
     "crf",
+    "datasets",
     "from_cpm",
     "from_editing",
     "from_modularity",
@@ -90,6 +93,7 @@ __all__ += [name for name, package in _NEEDS.items() if _find_spec(package)]  # 
 _PARTS = {
     "cli",
     "crf",
+    "datasets",
     "distributed",
     "estimators",
     "generate",

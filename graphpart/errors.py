@@ -6,13 +6,17 @@ all of them. Each also derives from a built-in exception, so code that knows not
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import ParamSpec, TypeVar
 
 __all__ = [
     "CyclicGraph",
+    "DownloadFailed",
     "FormatError",
     "GraphPartError",
     "GraphPartWarning",
@@ -24,12 +28,16 @@ __all__ = [
     "MissingDependency",
     "SolverError",
     "TimeLimitReached",
+    "known_arguments",
     "nearest",
     "no_column",
     "unknown",
+    "unknown_argument",
     "warn",
 ]
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -84,6 +92,10 @@ class MissingDependency(GraphPartError, ImportError):
         super().__init__(f"{purpose} needs the package {package}: pip install 'graphpart[{extra}]'")
 
 
+class DownloadFailed(GraphPartError, OSError):
+    """A file cannot be downloaded; the message says from where, and where to put the file if you have it."""
+
+
 class FormatError(GraphPartError, ValueError):
     """A file does not have the format it should have.
 
@@ -122,6 +134,63 @@ def nearest(name: object, known: Iterable[object]) -> str:
     names = {str(other).lower(): other for other in known}
     near = difflib.get_close_matches(str(name).lower(), names, 1)
     return f"; did you mean {names[near[0]]!r}?" if near else ""
+
+
+#: What other libraries call an argument, for messages: the names here, of which a function has one.
+ELSEWHERE = {
+    "cut": ("apart",),
+    "frozen": ("freeze",),
+    "gamma": ("resolution",),
+    "init": ("initial",),
+    "join": ("together",),
+    "k": ("n_neighbors", "n_clusters"),
+    "labels": ("domain",),
+    "max_iter": ("max_iterations",),
+    "must_cut": ("apart",),
+    "must_join": ("together",),
+    "n_jobs": ("jobs", "threads", "workers"),
+    "random_state": ("seed",),
+    "score": ("probability",),
+    "start": ("initial",),
+    "time": ("time_limit",),
+    "timeout": ("time_limit",),
+    "verbose": ("progress",),
+    "weight": ("costs",),
+    "weights": ("costs",),
+}
+#: Weights are similarities or costs; nothing but their owner knows which.
+WEIGHTS = (
+    "expected SetPartition.from_similarity(G, 'weight', threshold=...) if large weights join, "
+    "SetPartition(G, cost='weight') if they keep apart"
+)
+
+
+def unknown_argument(what: str, name: str, known: Iterable[str]) -> InvalidOption:
+    """The exception for a keyword argument that a function does not have: those that it has, and the nearest one."""
+    known = list(known)
+    meant = next((one for one in ELSEWHERE.get(name, ()) if one in known), None)
+    hint = f"; did you mean {meant!r}?" if meant else nearest(name, known)
+    if name == "weight" and {"graph", "cost"}.issubset(known):
+        return InvalidOption(f"{what} takes no weight: {WEIGHTS}")
+    return InvalidOption(f"{what} takes no {name}: expected one of {', '.join(known)}{hint}")
+
+
+def known_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Decorate a function so that an unknown keyword argument is an InvalidOption, which names the nearest one."""
+    parameters = inspect.signature(function).parameters
+    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        return function
+    known = [name for name in parameters if name not in ("self", "cls")]
+    takes = frozenset(known)
+    what = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+
+    @functools.wraps(function)
+    def checked(*args: _P.args, **options: _P.kwargs) -> _R:
+        if not takes.issuperset(options):
+            raise unknown_argument(what, next(name for name in options if name not in takes), known)
+        return function(*args, **options)
+
+    return checked
 
 
 def no_column(name: object, columns: Sequence[object], where: str = "") -> str:

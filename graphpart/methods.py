@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from graphpart.errors import InvalidOption, nearest, unknown
+from graphpart.errors import InvalidOption, unknown, unknown_argument
 from graphpart.result import Result
 
 __all__ = ["METHODS", "Method", "find_method", "find_name", "methods_for", "other_names"]
@@ -61,11 +61,7 @@ class Method:
         """
         given = {"initial": initial, "max_iterations": max_iterations, "target": target}
         options |= {name: value for name, value in given.items() if value is not None}
-        for name in options:
-            known = list(inspect.signature(self.function).parameters)[1:]
-            if name not in known:
-                some = ", ".join(sorted(known))
-                raise InvalidOption(f"method {self.name} takes no {name}: expected one of {some}{nearest(name, known)}")
+        self.check(options)
         if seed is not None:
             if not hasattr(seed, "__index__") or seed < 0:
                 raise InvalidOption(f"seed is {seed!r}: expected a whole number of at least 0")
@@ -73,6 +69,13 @@ class Method:
                 options["seed"] = seed
         result: Result = self.function(problem, time_limit=time_limit, callback=callback, **options)
         return result
+
+    def check(self, options: Iterable[str]) -> None:
+        """Raise InvalidOption if the method has no option of one of these names."""
+        known = sorted(list(inspect.signature(self.function).parameters)[1:])
+        for name in options:
+            if name not in known:
+                raise unknown_argument(f"method {self.name}", name, known)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -94,34 +97,34 @@ ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a fa
 METHODS: tuple[Method, ...] = (
     Method("auto", "partition", "graphpart.partition.default:auto",
            "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"}),
-           limits=True),
+           limits=True, connected=True),
     Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL,
-           limits=True, also=("gaec",)),
+           limits=True, connected=True, also=("gaec",)),
     Method("greedy-moving", "partition", "graphpart.partition.local_search.greedy_moving:greedy_moving",
            "apply the best move of one element, while it lowers the cost", LOCAL,
-           limits=True, also=("boem",)),
+           limits=True, connected=True, also=("boem",)),
     Method("kernighan-lin", "partition", "graphpart.partition.local_search.kernighan_lin:kernighan_lin",
-           "sequences of moves, cut back to their best prefix", LOCAL, limits=True),
+           "sequences of moves, cut back to their best prefix", LOCAL, limits=True, connected=True),
     Method("exact", "partition", "graphpart.partition.proving:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True,
-           limits=True, also=("branch-and-cut",)),
+           limits=True, connected=True, also=("branch-and-cut",)),
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
            "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL,
-           limits=True, also=("klj", "kernighan-lin-joins")),
+           limits=True, connected=True, also=("klj", "kernighan-lin-joins")),
     Method("multilevel", "partition", "graphpart.partition.local_search.multilevel:multilevel",
            "moves of elements, then of sets of them, level by level, as Louvain and Leiden do", LOCAL | {"seed"},
-           limits=True, also=("louvain", "leiden")),
+           limits=True, connected=True, also=("louvain", "leiden")),
     Method("mutex-watershed", "partition", "graphpart.partition.local_search.mutexes:mutex_watershed",
            "the strongest pairs first: those that attract join, those that repel exclude that",
            also=("mws",)),
     Method("search", "partition", "graphpart.partition.anytime_search.search:search",
            "simulated annealing, recombination and populations, for as long as there is time", LOCAL | {"seed"},
-           anytime=True, limits=True),
+           anytime=True, limits=True, connected=True),
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
-           limits=True, also=("mip", "integer-program")),
+           limits=True, connected=True, also=("mip", "integer-program")),
     Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS, limits=True, connected=True,
            also=("enumeration",)),

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.display import html_of, number
-from graphpart.errors import InvalidPartition
+from graphpart.display import html_of, plural
+from graphpart.errors import InvalidPartition, known_arguments
 from graphpart.result import Result
 
 __all__ = [
@@ -31,6 +31,11 @@ __all__ = [
     "rand_index",
     "variation_of_information",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 Codes = NDArray[np.int64]
 BEST = dict.fromkeys(("variation", "false"), "0 bits: equal")
@@ -47,7 +52,7 @@ class Contingency(NamedTuple):
     partition: Codes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """All measures of a partition in comparison with the truth.
 
@@ -88,15 +93,25 @@ class Comparison:
     cuts_recall: float
     cuts_f1: float
 
+    def __repr__(self) -> str:
+        main = f"adjusted Rand index {self.adjusted_rand_index:.4g}, "
+        main += f"variation of information {self.variation_of_information:.4g} bits, "
+        main += f"joins: precision {self.joins_precision:.4g}, recall {self.joins_recall:.4g}"
+        return f"<Comparison: {self._title()}\n {main}>"
+
+    def _title(self) -> str:
+        counts = f"{plural(self.true_subsets, 'true subset')}, {plural(self.subsets, 'subset')}"
+        return f"{plural(self.elements, 'element')}, {counts}"
+
     def _repr_html_(self) -> str:
         """For notebooks."""
         counts = ("elements", "true_subsets", "subsets")
-        title = ", ".join(f"{number(getattr(self, name))} {name.replace('_', ' ')}" for name in counts)
         measures = [(f.name.replace("_", " "), getattr(self, f.name)) for f in fields(self) if f.name not in counts]
         rows = [(name, f"{value:.4g}", BEST.get(name.split()[0], "1: equal")) for name, value in measures]
-        return html_of(f"Comparison: {title}", {}, ("measure", "value", "best"), rows)
+        return html_of(f"Comparison: {self._title()}", {}, ("measure", "value", "best"), rows)
 
 
+@known_arguments
 def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     """Compare a partition with the truth by all measures at once.
 
@@ -298,6 +313,8 @@ def _differs_from_itself(value: Any) -> bool:
 def _aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
     """Codes of both partitions for the elements whose true label is known."""
     named_truth, named = _by_node(truth), _by_node(partition)
+    if all(isinstance(x, Result) and isinstance(x.nodes, range) for x in (truth, partition)):
+        named_truth = named = None  # no names: the lengths have to agree
     if named_truth is not None and named is not None:
         try:
             partition = [named[node] for node in named_truth]
@@ -317,7 +334,10 @@ def _aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
         raise InvalidPartition(f"true labels have shape {shapes[0]}, labels {shapes[1]}: expected equal ones")
     a, b = label_codes(truth, missing), label_codes(partition, missing=None)
     if len(a) != len(b):
-        raise InvalidPartition(f"{len(a)} true labels but {len(b)} labels: expected equally many")
+        raise InvalidPartition(
+            f"the truth has {len(a)} labels, the partition {len(b)}: expected one for each element in both; mappings "
+            "from names to labels are matched by name"
+        )
     known = a >= 0
     if (unlabelled := np.flatnonzero(known & (b < 0))).size:
         raise InvalidPartition(f"element {unlabelled[0]} has a true label but none in the partition")

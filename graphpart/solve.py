@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from graphpart.display import plural
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem
 from graphpart.methods import find_method, methods_for
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.inputs import advice, frozen
@@ -74,8 +76,8 @@ def solve(
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
         Further options of the method. For a networkx graph also `groups`, `group_cost`, `max_size` and `n_clusters`,
-        as in :class:`SetPartition`. ``auto`` takes one more for set partition problems: `checkpoint`, a labels file
-        that it keeps up to date, and resumes from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
+        as in :class:`SetPartition`. ``auto`` and ``search`` take one more: `checkpoint`, a labels file that they keep
+        up to date, and resume from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
         have all of them.
 
     Returns
@@ -113,9 +115,7 @@ def solve(
         problem = problem.problem
     if problem_kind(problem) == "partition":
         demands = {name: options.pop(name) for name in DEMANDS if name in options}
-        if demands and not hasattr(problem, "is_directed"):
-            name = next(iter(demands))
-            raise InvalidOption(f"{name} belongs to the problem: expected solve(p.require({name}=...))")
+        _check_options(problem, {*options, *demands}, method)
         problem = SetPartition(problem, **demands) if demands else problem
         problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         check_values(problem)
@@ -131,6 +131,23 @@ def solve(
         progress=progress,
         **options,
     )
+
+
+def _check_options(problem: Any, options: Iterable[str], method: str) -> None:
+    """Raise InvalidOption if an option belongs to the problem: the message says where it is given."""
+    is_graph = hasattr(problem, "is_directed")
+    known = inspect.signature(find_method(method, "partition").function).parameters
+    for name in options:
+        if is_graph and name in ("weight", "similarity", "probability", "threshold"):
+            raise InvalidOption(f"{name} belongs to the problem: {WEIGHTS}")
+        if name in known or (is_graph and name in DEMANDS):
+            continue
+        if name in DEMANDS or (not is_graph and name in ("together", "apart")):
+            raise InvalidOption(f"{name} belongs to the problem: expected gp.solve(p.require({name}=...))")
+        for kind in (SetPartition, SetPartition.from_frame) if not is_graph else (SetPartition,):
+            if name in inspect.signature(kind).parameters:
+                call = "SetPartition(G" if is_graph else "SetPartition.from_frame(..."
+                raise InvalidOption(f"{name} belongs to the problem: expected gp.solve({call}, {name}=...))")
 
 
 def _described(kind: str) -> str:
@@ -166,15 +183,33 @@ def run(
         title = repr(problem).partition("\n")[0].strip("<>")
         with showing(f"{found.name}, {title.partition(': ')[2] or title}", callback) as shown:
             result = found.run(problem, callback=shown, **options)
+    if found.name != str(method).lower().replace("_", "-"):
+        result = replace(result, message=f"{result.message}; {method} is {found.name} here")
     if moved:
         text = f"the start violated what is required and was repaired: {plural(moved, 'element')} moved"
         result = replace(result, message=f"{result.message}; {text}")
     if isinstance(old, PartitionResult) and found.problem == "partition":
         from graphpart.partition.extending.old import old_labels, stable
 
+        if "initial" in found.options:
+            result = _near(problem, options["initial"], result)
         labels, numbers, _ = old_labels(problem, old)
         result = replace(result, labels=frozen(stable(result.labels, labels, numbers, False)))
     return result
+
+
+def _near(p: SetPartition, start: Any, result: Result) -> Result:
+    """The result with what its start has in place of what costs the same."""
+    from graphpart.partition.problem.staying import near
+
+    labels = near(p, start, result.labels)
+    cost = p.evaluate_labels(labels)
+    if not np.any(labels != result.labels):
+        return result
+    history = tuple(entry for entry in result.history if entry[1] > cost)
+    history += ((result.history[-1][0] if result.history else result.seconds, cost),)
+    bound = min(result.lower_bound, cost)
+    return replace(result, labels=labels, cost=cost, objective=p.objective(cost), history=history, lower_bound=bound)
 
 
 def problem_kind(problem: Any) -> str:

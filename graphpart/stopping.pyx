@@ -20,7 +20,7 @@ import signal
 import threading
 from dataclasses import replace
 
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, known_arguments
 from graphpart.kernels.clock cimport seconds as now
 from graphpart.result import Result, Status
 
@@ -304,8 +304,11 @@ def interruptible(method):
     """Let Ctrl-C end a method in good order wherever it is, so that it returns the best it has; the second one raises.
 
     While a method runs, the interrupt is noted instead of raised, and all `Stopping` objects see it. A handler that
-    somebody else has installed stays in charge, and so does the outermost of nested methods.
+    somebody else has installed stays in charge, and so does the outermost of nested methods. An unknown keyword argument
+    is an InvalidOption.
     """
+
+    method = known_arguments(method)
 
     @functools.wraps(method)
     def wrapped(*args, **options):

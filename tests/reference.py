@@ -16,6 +16,32 @@ Labels = list[int]
 FORBIDDEN = math.inf
 
 
+class Base:
+    """The base pairs that have to connect subsets; if a problem has none, nothing is asked of them."""
+
+    def __init__(self, p: gp.SetPartition, of: Labels) -> None:
+        self.any = p.lifted is not None
+        self.near: dict[int, set[int]] = {}
+        for a, b, lifted in zip(p.u, p.v, p.lifted, strict=True) if self.any else ():
+            if not lifted:
+                self.near.setdefault(of[a], set()).add(of[b])
+                self.near.setdefault(of[b], set()).add(of[a])
+
+    def link(self, some: list[int], others: list[int]) -> bool:
+        """Whether a base pair links two sets."""
+        return not self.any or any(not self.near.get(a, set()).isdisjoint(others) for a in some)
+
+    def connect(self, some: list[int]) -> bool:
+        """Whether base pairs connect a set."""
+        reached, left = set(some[:1]), set(some)
+        while more := {b for a in reached for b in self.near.get(a, set()) & left} - reached:
+            reached |= more
+        return not self.any or reached == left
+
+    def may_leave(self, a: int, labels: Labels) -> bool:
+        return self.connect([b for b in range(len(labels)) if labels[b] == labels[a] and b != a])
+
+
 class Units:
     """What moves and joins: the sets of elements that required joins tie together, with exact costs between them."""
 
@@ -23,6 +49,7 @@ class Units:
         self.of = canonical(_blocks(p))
         self.n = max(self.of, default=-1) + 1
         self.tolerance = Fraction(p.tolerance)
+        self.base = Base(p, self.of)
         self.cost: dict[tuple[int, int], Fraction | float] = {}  # of stored pairs only
         for a, b, c in zip(*(x.tolist() for x in p.pairs()), strict=True):
             i, j = sorted((self.of[a], self.of[b]))
@@ -77,8 +104,9 @@ def greedy_joining(p: gp.SetPartition, labels: Labels) -> Iterator[Labels]:
     current = list(initial)
     while True:
         joins: dict[tuple[int, int], list] = {}
+        linked = {frozenset((current[i], current[j])) for i, j in units.cost if units.base.link([i], [j])}
         for (i, j), c in units.cost.items():
-            if current[i] != current[j]:
+            if frozenset((current[i], current[j])) in linked and current[i] != current[j]:
                 joins.setdefault(tuple(sorted((current[i], current[j]))), []).append(c)
         members: dict[int, set[int]] = {}  # initial subsets within each subset
         for first, now in zip(initial, current, strict=True):
@@ -104,11 +132,13 @@ def _best_move(units: Units, current: Labels, elements: list[int]) -> tuple | No
     free = next(U for U in range(units.n + 1) if U not in subsets)
     for a in elements:
         inside = [b for b in range(units.n) if current[b] == current[a] and b != a]
+        if not units.base.connect(inside):
+            continue
         own = _sum([units.between(a, b) for b in inside])
         for U in subsets:
             members = [b for b in range(units.n) if current[b] == U]
             cost = _sum([units.between(a, b) for b in members])
-            if current[a] != U and cost != FORBIDDEN:
+            if current[a] != U and cost != FORBIDDEN and units.base.link([a], members):
                 linked = any(units.stored(a, b) for b in members)
                 moves.append((cost - own, a, 0 if linked else 2, U))
         if inside:

@@ -124,6 +124,41 @@ class TestWarnings:
 
 
 class TestMessages:
+    @pytest.mark.parametrize(
+        ("call", "message"),
+        [
+            ("gp.solve(G, timelimit=3)", "method auto takes no timelimit: .* did you mean 'time_limit'"),
+            ("gp.solve(G, weight='w')", r"weight belongs to the problem: expected SetPartition.from_similarity\(G"),
+            ("gp.solve(G, missing=0.5)", r"missing belongs to the problem: .*SetPartition\(G, missing=...\)"),
+            ("gp.solve(p, missing=0.5)", r"missing belongs to the problem: .*from_frame\(..., missing=...\)"),
+            ("gp.solve(p, max_size=3)", r"max_size belongs to the problem: .*p.require\(max_size=...\)"),
+            ("gp.SetPartition(G, weight='w')", r"SetPartition takes no weight: expected SetPartition.from_similarity"),
+            ("gp.SetPartition.from_frame({}, 'a', 'b', score='s')", "takes no score: .*did you mean 'probability'"),
+            ("gp.SetPartition.from_embeddings([[1.0]], k=3)", "takes no k: .*did you mean 'n_neighbors'"),
+            ("p.require(join=[(0, 1)])", "require takes no join: .*did you mean 'together'"),
+            ("gp.partition.exact(p, timeout=3)", "exact takes no timeout: .*did you mean 'time_limit'"),
+            ("gp.partition.extend(p, [0, 0, 1], frozen=True)", "takes no frozen"),
+            ("gp.partition.doubts(p, [0, 0, 1], time=3)", "did you mean 'time_limit'"),
+            ("gp.crf.marginals(gp.FactorGraph(), timelimit=3)", "did you mean 'time_limit'"),
+            ("gp.FactorGraph().add_variable('y', labels=3)", "did you mean 'domain'"),
+            ("gp.read('pairs.csv', lef='a')", "a table of pairs takes no lef: .*did you mean 'left'"),
+            ("gp.report(p, gp.solve(p), 'x.html', doubt=False)", "did you mean 'doubts'"),
+            ("gp.metrics.compare([0, 1, 2], [0, 1])", "the truth has 3 labels, the partition 2: expected one for each"),
+            ("gp.metrics.compare(gp.solve(p), gp.solve(gp.SetPartition.from_pairs(2, [], [])))", "3 labels"),
+        ],
+    )
+    def test_an_argument_that_is_not_there(self, call, message):
+        names = {"gp": gp, "G": graph("cost", [1.0, -1.0])}
+        names["p"] = gp.SetPartition.from_pairs(3, [(0, 1), (1, 2)], [1.0, -1.0])
+        with pytest.raises(gp.GraphPartError, match=message) as caught:
+            eval(call, names)
+        assert "\n" not in str(caught.value)
+
+    def test_another_name_of_a_method_is_said(self):
+        r = gp.solve(graph("cost", [1.0, -1.0]), "GAEC")
+        assert r.method == "greedy-joining" and r.message.endswith("; GAEC is greedy-joining here")
+        assert "here" not in gp.solve(graph("cost", [1.0, -1.0]), "Greedy_Joining").message
+
     def test_a_graph_with_weights_says_what_to_call(self):
         message = (
             r"attribute 'cost' of edge \(0, 1\) is missing: expected a number; edges have 'weight': "

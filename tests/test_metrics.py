@@ -147,7 +147,7 @@ def test_missing_labels():
 @pytest.mark.parametrize(
     ("truth", "partition", "message"),
     [
-        ([1, 2], [1], "2 true labels but 1 labels"),
+        ([1, 2], [1], "the truth has 2 labels, the partition 1: expected"),
         ([[1, 2]], [[1, 2]], "labels: .*unhashable"),
         (np.ones((1, 2)), [1], "labels have shape"),
         ([1, 2], [1, None], "element 1 has a true label but none"),

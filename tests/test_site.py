@@ -62,6 +62,12 @@ def test_all_that_is_public_is_on_a_page():
     assert missing == []
 
 
+@pytest.mark.parametrize("room", [*ROOMS[1:], "generate", "io", "reporting", "testing"])
+def test_rooms_show_public_names_only(room):
+    module = pytest.importorskip(f"graphpart.{room}", exc_type=ImportError)
+    assert dir(module) == sorted(module.__all__)
+
+
 def test_the_inventory_has_the_public_names():
     site = os.environ.get("GRAPHPART_SITE")
     if not site:

@@ -101,3 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
         sub.add_argument("-q", "--quiet", action="store_true", help="no warnings")
         sub.set_defaults(run=command.run)
     return parser
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

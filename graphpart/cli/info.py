@@ -1,7 +1,8 @@
 """Describe instances: size, density or domains, range of costs, requirements, connected components.
 
 Density is the share of all pairs that have a cost other than 0. Attractive pairs have a negative cost, repulsive ones
-a positive cost. Components are those of the graph of all pairs that have a cost or a requirement.
+a positive cost. Components are those of the graph of all pairs that have a cost or a requirement. Where clusters have
+to be connected, the number of lifted pairs is in place of the storage, and components are those of base pairs.
 
 For a factor graph: the numbers of variables and of factors, the number of factors of each arity (1:5 means five of
 arity 1), the size of the largest domain, the numbers of entries of all tables and of forbidden entries, whether the
@@ -60,5 +61,7 @@ def run(args: argparse.Namespace) -> int:
                     row |= {"variables": facts["n"], "arities": arities or "-"}
                     table.add(file, row | {"acyclic": "yes" if facts["acyclic"] else "no"}, FACTOR_COLUMNS)
                 else:
+                    if "lifted" in facts:
+                        row["storage"] = f"{facts['lifted']} lifted"
                     table.add(file, row | {"elements": facts["n"], "density": percent(facts["density"])}, COLUMNS)
     return batch.status

@@ -116,6 +116,7 @@ def describe_partition(problem: Any) -> dict[str, Any]:
         **({} if problem.background is None else {"background": repr(problem.background)}),
         **({} if problem.groups is None or not problem.is_dense else {"groups": repr(problem.groups)}),
         **({} if problem.limits is None else {"limits": str(problem.limits)}),
+        **({} if problem.lifted is None else {"lifted": int(problem.lifted.sum()), "connected": True}),
         "lowest_cost": float(finite.min()) if len(finite) else None,
         "highest_cost": float(finite.max()) if len(finite) else None,
         "attractive": int(np.count_nonzero(finite < 0)) // times,

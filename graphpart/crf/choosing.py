@@ -1,5 +1,7 @@
 """What `solve` does with a factor graph: what is exact where its structure allows it, else bound, moves and search.
 
+If there are linear functions of many variables and else unary factors, an integer program gets half of the time.
+
 Factors over the same variables are merged first. Then leaves are eliminated by min-sum: that solves acyclic components,
 and strips the trees off the others without loss, their messages becoming unary costs. Each connected component of the
 rest is minimised by what fits it, tried in this order:
@@ -7,18 +9,20 @@ rest is minimised by what fits it, tried in this order:
 1. enumeration, if it has few labelings;
 2. a minimum cut, where pairs are submodular;
 3. elimination, where the sums of tables along a quick order are small;
-4. quick reduction: labels that some optimum has are fixed, others left out, and what remains is solved in this manner;
-5. message passing, which may prove its labeling;
-6. reduction by what message passing knows, and what remains is solved in this manner;
-7. else branch and bound, and search (see `hard_component`).
+4. branch and bound, a few nodes of it: a small component needs no more;
+5. quick reduction: labels that some optimum has are fixed, others left out, and what remains is solved in this manner;
+6. message passing, which may prove its labeling;
+7. reduction by what message passing knows, and what remains is solved in this manner;
+8. else branch and bound, and search (see `hard_component`).
 
-First every component is tried by 1 to 4; those that remain open share the time that is left. The eliminated variables
+First every component is tried by 1 to 5; those that remain open share the time that is left. The eliminated variables
 then follow by tracking back.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,22 +32,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
+from graphpart.common.rounds import Saver
 from graphpart.common.steps import round_up
+from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
-from graphpart.crf.certificates.certificate import common_step
+from graphpart.crf.certificates.certificate import common_step, fingerprint
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
+from graphpart.crf.exact_solvers.ilp import solve_rows
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
 from graphpart.crf.graph_cuts.graph_cut import minimum_cut
 from graphpart.crf.hard_component import HardComponent
+from graphpart.crf.local_search.icm import improve
 from graphpart.crf.outcomes import Known, Node, Open, Reduced, Whole
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
 from graphpart.crf.problem.labeling import Found, finish, places, trivial_bound
-from graphpart.crf.problem.labels import start_of
+from graphpart.crf.problem.labels import better_start
 from graphpart.crf.reduction.persistency import QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.files.checkpoint import saved
+from graphpart.files.labels import write_labels
 from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -56,6 +66,11 @@ MEMORY = 2**32  # bytes for them, or a quarter of what the machine has
 ORDER = 0.5  # seconds for an order of elimination,
 ORDER_SHARE = 0.05  # or this share of what is left,
 ORDERING = 2e-7  # of which so many for each factor are needed at least
+BRANCHED = 2**19  # entries of all tables of a component that begins with branch and bound,
+PASSES = 20  # iterations of message passing before it,
+NODES = 10_000  # and nodes, at most,
+NODE_ENTRIES = 2**31  # times entries of all tables,
+BRANCHING = 0.3  # and this share of the time that is left
 REDUCED = 2**18  # entries of all tables that are reduced, for each second that is left,
 QUICK = 0.1  # in this share of the time,
 MAPPING = 2**20  # so many by improving mappings,
@@ -63,6 +78,7 @@ MAPPED = 0.2  # in this share of the time that is left for a component,
 MAPPED_GAP = 0.05  # if message passing has left at most this share of its gap,
 WORTH = 0.9  # which is of use if at most this share of the entries of all tables is left
 BEGINNING = 0.3  # share of the time of a component before it is seen whether mappings reduce it
+LINEAR = 0.5  # share of the time for an integer program, where there are linear functions and unary factors
 NOMINAL = 20.0  # seconds that stand for those that are left, if there is no time limit
 
 Labels = NDArray[np.int32]
@@ -75,6 +91,7 @@ def auto(
     initial: Any = None,
     seed: int | None = None,
     time_limit: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
     """Minimise the energy by what fits the factor graph; `message` says what was done.
@@ -89,7 +106,11 @@ def auto(
         For restarts of local search; default 0.
     time_limit : float, optional
         Seconds, all of which are used unless optimality is proven. Without it, as many iterations of each part as take
-        some 20 seconds together at most; their numbers depend on no clock.
+        some 20 seconds together at most; their numbers depend on no clock. Only an integer program ends by the clock,
+        after 10 seconds.
+    checkpoint : str or path-like, optional
+        A file of labels. The best labels are written to it about once a second, and at the end. If it exists, the run
+        starts from it, unless `initial` is better. ``checkpoint.bound`` beside it has the best lower bound of all runs.
     callback : callable, optional
         ``callback(seconds, cost)``; a true return value ends the run.
 
@@ -104,6 +125,8 @@ def auto(
         If every labeling is forbidden, as far as this was noticed.
     InvalidPartition
         If the initial labeling does not fit the problem.
+    FormatError
+        If the checkpoint cannot be read, or has other variables.
 
     Examples
     --------
@@ -115,13 +138,22 @@ def auto(
     (0.0, 'optimal', 'proven optimal: 1 cyclic component by enumeration')
     """
     f = as_factor_graph(problem)
-    start = None if initial is None else start_of(f, initial)
+    start = better_start(f, initial, checkpoint)
     stopping = Stopping(time_limit, callback=callback)
     if f.is_acyclic:
         r = by_min_sum(f, stopping, "auto", start)
         how = "acyclic, by min-sum"
-        return replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
+        r = replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
+        return saved(f, fingerprint, r, checkpoint)
+    trivial_bound(f)  # which notices tables that forbid everything
+    if _is_linear(f.owner):
+        found = _by_integer_program(f, stopping, start)
+        if found is not None and found.status == Status.OPTIMAL:
+            return saved(f, fingerprint, found, checkpoint)
+        start = start if found is None else f.labels(found)
     solver = _Solver(f, stopping, np.random.default_rng(0 if seed is None else seed))
+    if checkpoint is not None:
+        solver.saver = Saver(checkpoint, lambda labels, path: write_labels(labels, path, f))
     stopping.raise_bound(trivial_bound(f))
     stopping.record(f.evaluate_labels(_best_unary(f) if start is None else start))
     solver.solve(start)
@@ -133,7 +165,30 @@ def auto(
         stopping.check(math.inf)
         bound = max(trivial_bound(f), solver.bound)
     info = {"components": dict(solver.done)}
-    return finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
+    r = finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
+    return saved(f, fingerprint, r, checkpoint)
+
+
+def _is_linear(own: FactorGraph) -> bool:
+    """Whether it has functions that are inequalities, and else only unary factors and functions."""
+    return any(one.rows for one in own.functions) and int(np.diff(own.scope_start).max(initial=0)) <= 1
+
+
+def _by_integer_program(f: FactorGraph, stopping: Stopping, start: Labels | None) -> LabelingResult | None:
+    """What the integer program finds in half of the time; None if nothing."""
+    from graphpart import milp
+
+    seconds = LINEAR * (NOMINAL if stopping.remaining is None else stopping.remaining)
+    inner = stopping.child(seconds)
+    labels = f.labels(np.zeros(f.owner.n, np.int32)) if start is None else start
+    labels, bound, proven = solve_rows(f, labels, milp.pick_solver(), inner)
+    if f.evaluate_labels(labels) == math.inf:
+        return None
+    stopping.iterations += inner.iterations
+    stopping.raise_bound(bound)
+    status = Status.OPTIMAL if proven else Status.FEASIBLE
+    text = "proven optimal: linear functions, by an integer program"
+    return finish(f, labels, stopping, "auto", status, text if proven else None, lower_bound=bound)
 
 
 class _Solver:
@@ -157,6 +212,8 @@ class _Solver:
         self.done: Counter[str] = Counter()
         self.open: list[Open] = []
         self.proven = True
+        self.saver: Saver | None = None
+        self._saved = math.inf
         self._step: float | None = None
 
     def solve(self, start: Labels | None) -> None:
@@ -221,7 +278,8 @@ class _Solver:
         first, bound = _best_unary(part) if start is None else start, -math.inf
         roundings = merged + 3 * (part.m + part.n)
         if not self.stopping.check(math.inf):
-            for way in (self._by_enumeration, self._by_graph_cut, self._by_elimination):
+            ways = (self._by_enumeration, self._by_graph_cut, self._by_elimination, self._by_branch_and_bound)
+            for way in ways:
                 found = way(part)
                 if found is None:
                     continue
@@ -292,8 +350,12 @@ class _Solver:
 
     def _tell(self) -> None:
         """Let the run know the cost and the bound of the whole."""
-        self.stopping.record(self.root.cost)
+        cost = self.root.cost
+        self.stopping.record(cost)
         self.stopping.raise_bound(self.bound)
+        if self.saver is not None and cost < self._saved and self.saver.due:
+            self.saver.save(self.root.labels)
+            self._saved = cost
 
     @property
     def _limited(self) -> bool:
@@ -327,9 +389,11 @@ class _Solver:
         seconds = min(ORDER, ORDER_SHARE * self._seconds)
         if ORDERING * part.m > seconds:
             return None
-        order = find_order(part, None, self.stopping.child(seconds if self._limited else None, plus=math.inf))
+        most = max(ENTRIES, SPEED * self._seconds)
+        inner = self.stopping.child(seconds if self._limited else None, plus=math.inf)
+        order = find_order(part, None, inner, entries=most)
         limit = min(MEMORY, memory() // 4)
-        if order.plan is None or order.memory > limit or order.entries > max(ENTRIES, SPEED * self._seconds):
+        if order.plan is None or order.memory > limit or order.entries > most:
             return None
         return eliminated(part, order, self.stopping.child(plus=math.inf))
 
@@ -338,6 +402,19 @@ class _Solver:
             return minimum_cut(part, self.stopping.child(plus=math.inf))
         except InvalidProblem:
             return None
+
+    def _by_branch_and_bound(self, part: FactorGraph) -> Found | None:
+        """A few nodes, which are enough for most small components."""
+        if len(part.tables) > BRANCHED:
+            return None
+        labels, cost = improve(part, _best_unary(part), self.stopping.child(plus=math.inf), "sweep")
+        branching = Branching(part, labels, cost, BranchingParameters(iterations=PASSES))
+        branching.nodes = min(NODES, int(NODE_ENTRIES / len(part.tables)))
+        seconds = BRANCHING * self._seconds if self._limited else None
+        branching.run(self.stopping.child(seconds, plus=math.inf), None)
+        if branching.ended:
+            return Found(branching.labels, branching.cost, True)
+        return Found(branching.labels, branching.certified, False)
 
     def message(self) -> str:
         """What was done."""

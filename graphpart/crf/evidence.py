@@ -10,12 +10,14 @@ import numpy as np
 
 from graphpart.crf.problem import as_factor_graph
 from graphpart.crf.problem.derive import condition
+from graphpart.errors import known_arguments
 from graphpart.methods import find_method
 from graphpart.result import Result
 
 __all__ = ["solve_given"]
 
 
+@known_arguments
 def solve_given(
     problem: Any, evidence: Mapping[Hashable, int], method: str = "auto", *, initial: Any = None, **options: Any
 ) -> Result:
@@ -54,7 +56,7 @@ def solve_given(
     >>> r.labels.tolist(), r.cost, str(r.status)
     ([1, 1, 1], 0.0, 'optimal')
     """
-    f = as_factor_graph(problem)
+    f = as_factor_graph(problem).owner
     rest = condition(f, evidence)
     labels = np.zeros(f.n, np.int32)
     free = np.ones(f.n, bool)

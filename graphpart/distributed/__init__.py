@@ -18,3 +18,7 @@ from graphpart.distributed.result import DistributedResult
 from graphpart.distributed.solve import solve
 
 __all__ = ["DaskPartition", "DistributedResult", "solve"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

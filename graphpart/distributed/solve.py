@@ -46,7 +46,7 @@ from graphpart.distributed.folder import Folder
 from graphpart.distributed.inputs import Columns, files_of, signature_of
 from graphpart.distributed.result import DistributedResult
 from graphpart.distributed.run import Run
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, known_arguments
 from graphpart.methods import find_method, find_name
 from graphpart.partition.bounds.lower_bound import ALSO, BOUNDS
 from graphpart.stopping import Stopping
@@ -54,6 +54,7 @@ from graphpart.stopping import Stopping
 __all__ = ["solve"]
 
 
+@known_arguments
 def solve(
     source: Any,
     *,
@@ -72,6 +73,7 @@ def solve(
     work_folder: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
     callback: Callable[[float, float], object] | None = None,
+    lifted: Any = None,
 ) -> DistributedResult:
     """Solve a set partition problem given by any number of rows ``u, v, cost``.
 
@@ -119,6 +121,9 @@ def solve(
         Seconds, after which the best labels so far are evaluated and written. The input is always read to its end.
     callback : callable, optional
         ``callback(seconds, cost)`` from time to time; a true return value stops the run.
+    lifted : None
+        Lifted pairs are refused: whether one can be together depends on paths through other parts, but parts are solved
+        one by one. Solve such a problem in memory, see :doc:`/how-to/connected-clusters`.
 
     Returns
     -------
@@ -153,6 +158,11 @@ def solve(
     [0, 0, 1]
     """
     stopping = Stopping(time_limit, None, None, callback)
+    if lifted is not None:
+        raise InvalidOption(
+            "lifted pairs are not possible here, since parts are solved one by one and a lifted pair depends on paths "
+            "through other parts: expected gp.solve(gp.SetPartition.from_frame(..., lifted=...)), in memory"
+        )
     if isinstance(source, DaskPartition):
         columns, blocks = source.columns, source.blocks if blocks is None else blocks
         source = source.source

@@ -29,3 +29,7 @@ __all__ = [
     "otsu_threshold",
     "path_threshold",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,6 +9,7 @@ from graphpart.generate.factor_tree import factor_tree
 from graphpart.generate.families import FAMILIES, Family, Parameter, find_family
 from graphpart.generate.grid import grid
 from graphpart.generate.instance import FactorInstance, Instance
+from graphpart.generate.lifted import lifted_grid, lifted_random
 from graphpart.generate.machine_parts import machine_parts
 from graphpart.generate.max_cut import max_cut
 from graphpart.generate.modularity import modularity
@@ -39,6 +40,8 @@ __all__ = [
     "factor_tree",
     "find_family",
     "grid",
+    "lifted_grid",
+    "lifted_random",
     "machine_parts",
     "max_cut",
     "modularity",
@@ -53,3 +56,7 @@ __all__ = [
     "uniform_integers",
     "volume",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.problem import FactorGraph
+from graphpart.crf.problem.grids import grid_pairs as pairs_along_axes
 from graphpart.errors import InvalidOption
 from graphpart.generate.instance import (
     FactorInstance,
@@ -16,7 +17,7 @@ from graphpart.generate.instance import (
     standard_normal,
 )
 
-__all__ = ["factor_grid", "grid_pairs", "potts_grid"]
+__all__ = ["factor_grid", "grid_pairs"]
 
 COUPLINGS = ("attractive", "mixed", "spin-glass")
 
@@ -86,25 +87,10 @@ def factor_grid(
     weights = strength * standard_normal(rng, count)
     if couplings == "attractive":
         weights = np.abs(weights)
-    return FactorInstance(potts_grid(height, width, unary, rounded(weights, decimals)), None)
+    costs = unary.reshape(height, width, labels)
+    return FactorInstance(FactorGraph.potts((height, width), costs, rounded(weights, decimals)), None)
 
 
-def grid_pairs(height: int, width: int) -> NDArray[np.int64]:
+def grid_pairs(height: int, width: int) -> NDArray[np.int32]:
     """The pairs of neighbours, those down, then those to the right, shape (m, 2)."""
-    at = np.arange(height * width).reshape(height, width)
-    down = np.column_stack([at[:-1].ravel(), at[1:].ravel()])
-    right = np.column_stack([at[:, :-1].ravel(), at[:, 1:].ravel()])
-    return np.concatenate([down, right])
-
-
-def potts_grid(
-    height: int, width: int, unary: NDArray[np.float64], weights: NDArray[np.float64] | float
-) -> FactorGraph:
-    """A grid with unary costs, shape (height * width, labels), and weights of different labels of neighbours."""
-    labels = unary.shape[1]
-    pairs = grid_pairs(height, width)
-    differ = 1.0 - np.eye(labels)
-    tables = np.broadcast_to(np.asarray(weights), len(pairs))[:, None, None] * differ
-    return FactorGraph.from_arrays(
-        np.full(height * width, labels), [(np.arange(height * width)[:, None], unary), (pairs, tables)]
-    )
+    return np.concatenate(pairs_along_axes((height, width)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +19,7 @@ from graphpart.generate.instance import (
 )
 from graphpart.partition.problem import Labels, SetPartition, canonical
 
-__all__ = ["grid", "regions_of_points"]
+__all__ = ["far_pairs", "grid", "neighbour_pairs", "regions_of_points"]
 
 
 def grid(
@@ -74,12 +76,12 @@ def grid(
     sigma = check_number("sigma", sigma, 0)
     n = height * width
     rng = random_generator(seed)
-    truth = regions_of_points(height, width, check_integer("regions", regions, 1), rng) if regions is not None else None
+    truth = (
+        regions_of_points((height, width), check_integer("regions", regions, 1), rng) if regions is not None else None
+    )
 
-    pixels = np.arange(n).reshape(height, width)
-    down = (pixels[:-1].ravel(), pixels[1:].ravel())
-    right = (pixels[:, :-1].ravel(), pixels[:, 1:].ravel())
-    far = _long_range(height, width, round(long_range * (len(down[0]) + len(right[0]))), reach, rng)
+    down, right = neighbour_pairs((height, width))
+    far = far_pairs((height, width), round(long_range * (len(down[0]) + len(right[0]))), reach, rng)
     u, v = (np.concatenate([a, b, c]) for a, b, c in zip(down, right, far, strict=True))
     costs = sigma * standard_normal(rng, len(u))
     if truth is not None:
@@ -87,39 +89,55 @@ def grid(
     return Instance(SetPartition.from_pairs(n, (u, v), rounded(costs, decimals)), truth)
 
 
-def regions_of_points(height: int, width: int, regions: int, rng: np.random.Generator) -> Labels:
-    """Canonical labels of pixels by the nearest of some random points."""
+def regions_of_points(shape: tuple[int, ...], regions: int, rng: np.random.Generator) -> Labels:
+    """Canonical labels of the elements of a grid by the nearest of some random points."""
     from scipy.spatial import cKDTree
 
-    points = rng.random((regions, 2)) * (height, width)
-    pixels = np.indices((height, width)).reshape(2, -1).T + 0.5
+    points = rng.random((regions, len(shape))) * shape
+    pixels = np.indices(shape).reshape(len(shape), -1).T + 0.5
     near = cKDTree(points).query(pixels, k=list(range(1, min(2, regions) + 1)))[1]
     # A compiler may fuse operations of the tree, on some processors: of the two nearest, a plain comparison decides.
-    (y, x), (i, j) = pixels.T[:, :, None], points[near].transpose(2, 0, 1)
-    closer = ((y - i) ** 2 + (x - j) ** 2).argmin(axis=1)
-    return canonical(near[np.arange(len(near)), closer])
+    distance = np.zeros(near.shape)
+    for x, y in zip(pixels.T, points.T, strict=True):
+        distance += (x[:, None] - y[near]) ** 2
+    return canonical(near[np.arange(len(near)), distance.argmin(axis=1)])
 
 
-def _long_range(
-    height: int, width: int, count: int, reach: int, rng: np.random.Generator
+def neighbour_pairs(shape: tuple[int, ...]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The pairs of neighbours along each axis."""
+    index = np.arange(math.prod(shape)).reshape(shape)
+    return [
+        (index.take(range(size - 1), axis).ravel(), index.take(range(1, size), axis).ravel())
+        for axis, size in enumerate(shape)
+    ]
+
+
+def far_pairs(
+    shape: tuple[int, ...], count: int, reach: int, rng: np.random.Generator, name: str = "long_range"
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Different pairs of pixels, up to `reach` rows and columns apart, and more than one of either."""
-    rows = np.arange(min(reach, max(height - 1, 0)) + 1)
-    columns = np.arange(-min(reach, max(width - 1, 0)), min(reach, max(width - 1, 0)) + 1)
-    di, dj = (x.ravel() for x in np.meshgrid(rows, columns, indexing="ij"))
-    ahead = ((di > 0) | (dj > 0)) & (np.maximum(di, np.abs(dj)) > 1)
-    di, dj = di[ahead], dj[ahead]
-    places = (height - di) * (width - np.abs(dj))  # of the upper pixel, for each offset
+    """Different pairs of elements, up to `reach` places apart along each axis, and more than one along some."""
+    reaches = [min(reach, max(size - 1, 0)) for size in shape]
+    ranges = [np.arange(-r if axis else 0, r + 1) for axis, r in enumerate(reaches)]
+    steps = np.stack([x.ravel() for x in np.meshgrid(*ranges, indexing="ij")])
+    first = steps[np.argmax(steps != 0, axis=0), np.arange(steps.shape[1])]
+    steps = steps[:, (first > 0) & (np.abs(steps).max(axis=0) > 1)]
+    room = np.array(shape)[:, None] - np.abs(steps)  # along each axis, for each offset
+    places = np.maximum(room, 0).prod(axis=0)
     ends = np.cumsum(places)
     total = int(ends[-1]) if len(ends) else 0
     if count > total:
-        raise InvalidOption(
-            f"long_range asks for {count} edges: expected at most {total}, all that reach={reach} allows"
-        )
+        raise InvalidOption(f"{name} asks for {count} edges: expected at most {total}, all that reach={reach} allows")
     ranks = distinct_integers(total, count, rng)
     which = np.searchsorted(ends, ranks, side="right")
     ranks -= (ends - places)[which]
-    di, dj = di[which], dj[which]
-    i, j = np.divmod(ranks, width - np.abs(dj))
-    j += np.maximum(-dj, 0)
-    return i * width + j, (i + di) * width + j + dj
+    u = np.zeros(count, np.int64)
+    v = np.zeros(count, np.int64)
+    stride = 1
+    for axis in range(len(shape) - 1, -1, -1):
+        step = steps[axis, which]
+        ranks, place = np.divmod(ranks, np.maximum(room[axis, which], 1))
+        place += np.maximum(-step, 0)
+        u += stride * place
+        v += stride * (place + step)
+        stride *= shape[axis]
+    return u, v

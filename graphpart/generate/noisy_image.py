@@ -7,8 +7,8 @@ from decimal import Context, Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
-from graphpart.generate.factor_grid import potts_grid
 from graphpart.generate.instance import FactorInstance, check_integer, check_number, random_generator, rounded
 
 __all__ = ["noisy_image"]
@@ -69,7 +69,8 @@ def noisy_image(
     unary = np.full((height * width, 2), _surprise(Decimal(noise)))
     unary[np.arange(height * width), seen] = _surprise(EXACTLY.subtract(Decimal(1), Decimal(noise)))
     weight = rounded(np.array(smoothness), decimals)
-    return FactorInstance(potts_grid(height, width, rounded(unary, decimals), weight), truth)
+    costs = rounded(unary, decimals).reshape(height, width, 2)
+    return FactorInstance(FactorGraph.potts((height, width), costs, weight), truth)
 
 
 def _surprise(p: Decimal) -> float:

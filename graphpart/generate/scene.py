@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.crf.problem import FactorGraph
 from graphpart.errors import InvalidOption
-from graphpart.generate.factor_grid import potts_grid
 from graphpart.generate.grid import regions_of_points
 from graphpart.generate.instance import (
     FactorInstance,
@@ -88,7 +88,7 @@ def scene(
         raise InvalidOption(f"regions is {regions}: expected at least one for each of {classes} classes")
     sigma, smoothness = check_number("sigma", sigma, 0), check_number("smoothness", smoothness, 0)
     rng = random_generator(seed)
-    truth = (regions_of_points(height, width, regions, rng) % classes).astype(np.int32)
+    truth = (regions_of_points((height, width), regions, rng) % classes).astype(np.int32)
     colours = standard_normal(rng, (classes, COLOURS))
     known = np.repeat(np.arange(classes), samples)
     seen = colours[known] + sigma * standard_normal(rng, (len(known), COLOURS))
@@ -99,7 +99,8 @@ def scene(
         scores += colour[:, None] * weights
     unary = _surprise(scores)
     weight = rounded(np.array(smoothness), decimals)
-    return FactorInstance(potts_grid(height, width, rounded(unary, decimals), weight), truth)
+    costs = rounded(unary, decimals).reshape(height, width, classes)
+    return FactorInstance(FactorGraph.potts((height, width), costs, weight), truth)
 
 
 def _surprise(scores: Array) -> Array:

@@ -24,3 +24,7 @@ __all__ = [
     "segment_blocks",
     "watershed",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

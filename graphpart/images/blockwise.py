@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.display.progress import Progress
-from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, TimeLimitReached
+from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, TimeLimitReached, known_arguments
 from graphpart.images.checks import check_threshold, spacing_of
 from graphpart.images.files import Volume, check_output, is_zarr, new_labels, open_array, publish, read_array
 from graphpart.stopping import Stopping
@@ -76,6 +76,7 @@ class BlockSegmentation:
         )
 
 
+@known_arguments
 def segment_blocks(
     boundary: Any,
     *,

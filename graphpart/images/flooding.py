@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, MissingDependency
+from graphpart.errors import InvalidOption, MissingDependency, known_arguments
 from graphpart.images.checks import mask_of, probabilities_of, spacing_of
 
 __all__ = ["HALO", "watershed"]
@@ -25,6 +25,7 @@ FARTHEST = 30.0  # distances beyond do not count: what is farther away cannot ch
 HALO = 16  # voxels around a block that are flooded with it, so that its regions do not shrink from its faces
 
 
+@known_arguments
 def watershed(
     boundary: ArrayLike,
     *,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.common.columns import Columns
-from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, known_arguments
 from graphpart.images._contacts import Contacts
 from graphpart.images._pieces import count_pieces
 from graphpart.images.checks import (
@@ -169,13 +169,18 @@ class RegionGraph:
         """The area of each boundary, in mean faces of a voxel."""
         return relative_area(self.columns["area"], self.spacing)
 
-    def problem(self, costs: ArrayLike | None = None) -> SetPartition:
+    def problem(self, costs: ArrayLike | None = None, *, lifted: Any = None, connected: bool = False) -> SetPartition:
         """The set partition problem over the regions, which are its elements.
 
         Parameters
         ----------
         costs : array_like, shape (m,), optional
             A cost for each of `pairs`; default: :meth:`costs`. Negative costs join.
+        lifted : tuple (pairs, costs), optional
+            Pairs of regions that need not touch, and their costs. Every segment then has to hang together by regions
+            that touch; see :meth:`graphpart.SetPartition.from_pairs`.
+        connected : bool
+            Whether every segment has to hang together, also without lifted pairs.
 
         Raises
         ------
@@ -186,7 +191,7 @@ class RegionGraph:
         if given.shape != (self.m,):
             raise InvalidProblem(f"costs has shape {given.shape}: expected ({self.m},), one for each pair that touches")
         u, v = np.ascontiguousarray(self.pairs.T)
-        return SetPartition.from_pairs(self.n, (u, v), given, dense=False)
+        return SetPartition.from_pairs(self.n, (u, v), given, dense=False, lifted=lifted, connected=connected)
 
     def elements(self) -> NDArray[np.int32]:
         """The element of each voxel, as an array of the shape of the input; -1 where there is no region."""
@@ -241,6 +246,7 @@ def relative_area(area: Floats, spacing: Sequence[float]) -> Floats:
     return relative
 
 
+@known_arguments
 def region_graph(
     regions: ArrayLike,
     boundary: ArrayLike | None = None,

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency
+from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, known_arguments
 
 __all__ = ["boundaries", "is_photograph", "lightness_and_colour"]
 
 WIDTH = 1.5  # standard deviation of the Gaussian, in pixels
 
 
+@known_arguments
 def boundaries(image: ArrayLike, *, width: float = WIDTH) -> NDArray[np.float32]:
     """The probability that there is a boundary at each pixel of a photograph, or voxel of a volume of grey values.
 

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
-from graphpart.errors import InvalidOption, InvalidProblem, warn
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, warn
 from graphpart.images.checks import affinities_of, mask_of, probabilities_of, spacing_of
 from graphpart.images.flooding import flooded
 from graphpart.images.graph import RegionGraph, region_graph
 from graphpart.images.photographs import boundaries, is_photograph
 from graphpart.partition.problem import SetPartition
-from graphpart.plotting import picture, plot_segments
+from graphpart.plotting.figures import picture
+from graphpart.plotting.pictures import plot_segments
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 
@@ -114,6 +115,7 @@ class Segmentation:
         return f"{what}. Elements of the problem are regions, numbered from 0.", stream.getvalue()
 
 
+@known_arguments
 def segment(
     boundary: Any = None,
     *,

@@ -16,3 +16,7 @@ __all__ = [
     "write",
     "write_labels",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,6 +6,7 @@ installed; any other, and one with an error, by `TableReader`.
 
 from __future__ import annotations
 
+import inspect
 import io
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, unknown_argument
 from graphpart.files.source import PathOrStream, Source, opened
 from graphpart.files.text import identifier
 from graphpart.io.arrow_csv import plain_columns
@@ -58,6 +59,10 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
     >>> read_pairs(table, similarity="score", threshold=0.5).evaluate([{"ann", "anne"}, {"bob"}])
     -0.4
     """
+    known = [name for name in inspect.signature(SetPartition.from_frame).parameters if name != "frame"]
+    for name in options:
+        if name not in known:
+            raise unknown_argument("a table of pairs", name, known)
     named = [options[kind] for kind in KINDS if options.get(kind) is not None]
     if len(named) != 1:
         raise InvalidOption(f"{len(named)} columns of values named: expected one of {', '.join(KINDS)}")

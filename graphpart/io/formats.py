@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem, unknown
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem, known_arguments, unknown
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
+from graphpart.io.automata import for_format
 from graphpart.io.columns import read_pairs
 from graphpart.io.parquet import COLUMNS, MAGIC
 from graphpart.partition.problem import as_problem
@@ -67,7 +68,7 @@ FORMATS: tuple[Format, ...] = (
            "networkx node-link: edge attribute cost, or a bipartite factor graph"),
     Format("pace", (".gr",), "partition", "graphpart.io.pace", "PACE 2021 cluster editing, unweighted graph"),
     Format("multicut", (".multicut", ".mc"), "partition", "graphpart.io.multicut",
-           "lines i j w after MULTICUT, weight of cut edges"),
+           "lines i j w after MULTICUT, weight of cut edges; lifted ones after LIFTED"),
     Format("uai", (".uai",), "crf", "graphpart.io.uai", "MARKOV or BAYES: product of tables, maximised"),
     Format("lg", (".lg",), "crf", "graphpart.io.lg", "MARKOV or BAYES: sum of tables of logarithms, maximised"),
     Format("wcsp", (".wcsp",), "crf", "graphpart.io.wcsp", "cost functions listed by tuples"),
@@ -128,6 +129,7 @@ def format_of_target(path: PathOrStream, problem: str) -> Format:
     raise InvalidOption(f"{found}: expected {suffixes}, or the name of a format")
 
 
+HOLDS_LIFTED = ("json", "multicut", "npz")  # formats of problems whose clusters have to be connected
 LISTS_PAIRS = ("csv", "json", "metis", "multicut", "npz")  # formats of problems that need not list all pairs
 
 
@@ -206,6 +208,7 @@ def _with_missing(problem: Any, known: Format, missing: float) -> Any:
         raise InvalidOption(f"missing does not fit: {error}") from None
 
 
+@known_arguments
 def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     """Write a problem to a file.
 
@@ -243,15 +246,21 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
 
     kind = "crf" if isinstance(problem, FactorGraph) else "partition"
     if kind == "partition":
-        problem = as_problem(problem, background=True, groups=True, limits=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
     known = format_of_target(path, kind) if format is None else find_format(format)
     if kind == "partition" and known.name not in ("csv", "json", "npz", "pace"):
-        problem = as_problem(problem, instead="one of the formats json, npz, csv")
+        problem = as_problem(problem, instead="one of the formats json, npz, csv", connected=True)
     if not known.holds(kind):
         names = ", ".join(other.name for other in FORMATS if other.holds(kind))
         raise InvalidProblem(f"format {known.name} does not hold a {type(problem).__name__}: expected one of {names}")
+    if kind == "partition" and problem.connected and known.name not in HOLDS_LIFTED:
+        raise InvalidProblem(
+            f"format {known.name} does not hold lifted pairs: expected one of {', '.join(HOLDS_LIFTED)}"
+        )
     writer = known.write
     if writer is None:
         raise InvalidOption(f"format {known.name} is only read, not written")
+    if kind == "crf" and problem.functions and known.name not in ("cfn", "json", "wcsp"):
+        problem = for_format(problem, known.name)
     with replacing(path) as stream:
         writer(problem, stream)

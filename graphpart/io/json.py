@@ -10,8 +10,9 @@ the graph, and so is `background`, a list of terms that are added to the costs o
 ``[beta, w]``, with a weight for each node, for ``beta w[a] w[b]``; or ``[beta, x, y]`` for ``beta (x[a] y[b] + y[a]
 x[b])``. Groups are the attribute `groups`, a list of objects with the `price` of two members in one subset, the
 `members` (places in the list of nodes, from 0) and the `name`. Limits are the attributes `max_size` and `n_clusters`,
-a list of the least and the most, which may be null. Nodes may be text, numbers, null, and lists of those (tuples in
-networkx).
+a list of the least and the most, which may be null. If subsets have to be connected, the graph has the attribute
+``"connected": true``; edges with ``"lifted": true`` then do not connect. One lifted edge is enough for that. Nodes may
+be text, numbers, null, and lists of those (tuples in networkx).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.files.json_values import NONE, encoded, hashable, kind_of, load, number, shown
 from graphpart.files.text import ROWS, numbers
 from graphpart.io.json_factors import has_factors, read_factors, write_factors
-from graphpart.io.pairs import stored_pairs
+from graphpart.io.pairs import lifted_pairs, stored_pairs
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.groups import Groups
 from graphpart.partition.problem.limits import Limits, limits_of
@@ -68,7 +69,7 @@ def read(source: Source) -> SetPartition | FactorGraph:
         index[name] = i
     multigraph, seen = bool(data.get("multigraph")), set()
     m = len(edges)
-    u, v, cost = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m)
+    u, v, cost, lifted = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m), np.zeros(m, bool)
     for k, edge in enumerate(edges):
         if not isinstance(edge, dict):
             raise source.error(None, f"edges[{k}] is {kind_of(edge)}: expected an object with source, target, cost")
@@ -90,6 +91,8 @@ def read(source: Source) -> SetPartition | FactorGraph:
                 )
             seen.add(pair)
         u[k], v[k], cost[k] = a, b, number(source, edge.get("cost"), f"the cost of edges[{k}]")
+        if "lifted" in edge:
+            lifted[k] = _flag(source, edge["lifted"], f"lifted of edges[{k}]")
     offset, sense = 0.0, 1
     attributes = data.get("graph")
     if isinstance(attributes, dict):
@@ -105,10 +108,20 @@ def read(source: Source) -> SetPartition | FactorGraph:
     obey: dict[str, Any] = {}
     if isinstance(attributes, dict):
         obey = {"groups": _groups(source, attributes.get("groups"), n), "limits": _limits(source, attributes)}
+    else:
+        attributes = {}
+    if lifted.any() or _flag(source, attributes.get("connected", False), "connected of the graph"):
+        obey["lifted"] = lifted
     dense = None if background is None and obey.get("groups") is None else False
     return SetPartition.of_pairs(
         nodes, u, v, cost, dense=dense, offset=offset, sense=sense, background=background, **obey
     )
+
+
+def _flag(source: Source, value: object, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise source.error(None, f"{what} is {shown(value)}: expected true or false")
+    return value
 
 
 def _background(source: Source, terms: object, n: int) -> list[tuple[object, ...]] | None:
@@ -174,6 +187,7 @@ def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
     if len(set(names)) != len(names):
         raise InvalidProblem("format json writes two nodes the same: expected nodes that differ as JSON")
     u, v, cost = stored_pairs(problem)
+    lifted = lifted_pairs(problem)
     multigraph = len(problem.must_join) > 0
     attributes: dict[str, object] = {}
     if problem.offset or problem.sense != 1:
@@ -195,6 +209,8 @@ def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
             }
             for g, price in enumerate(groups.price.tolist())
         ]
+    if problem.lifted is not None:
+        attributes["connected"] = True
     if problem.limits is not None:
         if problem.limits.max_size is not None:
             attributes["max_size"] = problem.limits.max_size
@@ -209,13 +225,14 @@ def write(problem: SetPartition | FactorGraph, stream: BinaryIO) -> None:
         separator = ",\n"
     stream.write(b'],\n"edges": [')
     separator = "\n"
-    key = ""
     for start in range(0, len(u), ROWS):
         part = slice(start, start + ROWS)
         words = []
-        for a, b, c in zip(u[part].tolist(), v[part].tolist(), numbers(cost[part]), strict=True):
+        rows_of = u[part].tolist(), v[part].tolist(), numbers(cost[part]), lifted[part].tolist()
+        for a, b, c, far in zip(*rows_of, strict=True):
+            key = ', "lifted": true' if far else ""
             if multigraph:
-                key = ', "key": 1' if c == -math.inf else ', "key": 0'
+                key += ', "key": 1' if c == -math.inf else ', "key": 0'
             value = c if -math.inf < c < math.inf else ("Infinity" if c > 0 else "-Infinity")
             words.append(f'{{"source": {names[a]}, "target": {names[b]}, "cost": {value}{key}}}')
         stream.write((separator + ",\n".join(words)).encode())

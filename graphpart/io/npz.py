@@ -4,7 +4,8 @@ A background has the arrays ``beta`` (k), ``x`` and ``y`` (k, n). Each of its k 
 ``beta x[a] x[b]`` if x and y are equal, else ``beta (x[a] y[b] + y[a] x[b])``. Groups have the arrays ``group_starts``
 (n + 1) and ``group`` (the groups of element a are ``group[group_starts[a]:group_starts[a + 1]]``), ``group_price``, and
 ``group_names`` if they are all integers or all text. Limits are the array ``limits``: the largest size, the least and
-the most clusters, 0 where there is no limit. The format stores every part of a problem whose nodes are all integers or
+the most clusters, 0 where there is no limit. If subsets have to be connected, the array ``lifted`` (bool) tells which
+pairs are lifted; all others are base pairs. The format stores every part of a problem whose nodes are all integers or
 all text: pairs of indices from 0 with ``cost`` (``inf``: must be cut, ``-inf``: must be joined), `offset` and `sense`
 of ``objective``, and `must_join`, pairs that must be joined and have a cost besides. Nothing is ever unpickled.
 """
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 GROUPS = ("group_starts", "group", "group_price")
 KEYS = (
     "matrix", "n", "u", "v", "cost", "offset", "sense", "nodes", "must_join", "beta", "x", "y",
-    *GROUPS, "group_names", "limits",
+    *GROUPS, "group_names", "limits", "lifted",
 )  # fmt: skip
 
 
@@ -80,6 +81,11 @@ def _arrays(source: Source, archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]
     elif not headers["u"] == headers["v"] == headers["cost"]:
         sizes = ", ".join(f"{len_}" for len_ in (headers["u"][0], headers["v"][0], headers["cost"][0]))
         raise source.error(None, f"u, v, cost have {sizes} entries: expected equal numbers")
+    if "lifted" in headers and headers["lifted"] != headers.get("u"):
+        found = f"{headers['u'][0]} pairs" if "u" in headers else "a matrix"
+        raise source.error(
+            None, f"lifted has {headers['lifted'][0]} entries beside {found}: expected one for each pair u, v, cost"
+        )
     arrays = {}
     for name, entry in zip(names, archive.infolist(), strict=True):
         with archive.open(entry) as stream:
@@ -101,11 +107,15 @@ def _check(source: Source, name: str, shape: tuple[int, ...], dtype: np.dtype[An
         "nodes": "iuU",
         "group_price": "fiub",
         "group_names": "iuU",
+        "lifted": "b",
     }.get(name, "iu")
     if dtype.kind not in kinds:
-        expected = {"fiub": "real numbers", "fiu": "a real number", "iuU": "integers or text", "iu": "integers"}[kinds]
+        expected = {
+            "fiub": "real numbers", "fiu": "a real number", "iuU": "integers or text", "iu": "integers",
+            "b": "true or false",
+        }[kinds]  # fmt: skip
         raise source.error(None, f"{name} has dtype {dtype}: expected {expected}")
-    one = ("u", "v", "cost", "nodes", "beta", *GROUPS, "group_names", "limits")
+    one = ("u", "v", "cost", "nodes", "beta", *GROUPS, "group_names", "limits", "lifted")
     dimensions = dict.fromkeys(one, 1) | {"matrix": 2, "must_join": 2, "x": 2, "y": 2}
     fits = len(shape) == dimensions.get(name, 0)
     if fits and name == "matrix":
@@ -151,6 +161,8 @@ def _problem(source: Source, arrays: dict[str, NDArray[Any]]) -> SetPartition:
         options["dense"] = False
     if "group" in arrays:
         options["groups"], options["dense"] = _groups(source, arrays, n), False
+    if "lifted" in arrays:
+        options["lifted"] = arrays["lifted"]
     cost = arrays["cost"].astype(np.float64, copy=False)
     return SetPartition.of_pairs(names_of(nodes, n), arrays["u"], arrays["v"], cost, **options)
 
@@ -193,6 +205,8 @@ def write(problem: SetPartition, stream: BinaryIO) -> None:
         arrays["matrix"] = problem.matrix
     else:
         arrays |= {"n": np.int64(problem.n), "u": problem.u, "v": problem.v, "cost": problem.cost}
+    if problem.lifted is not None:
+        arrays["lifted"] = problem.lifted
     if problem.limits is not None:
         limits = problem.limits
         arrays["limits"] = np.array([limits.max_size or 0, limits.least, limits.most or 0], np.int64)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidProblem
 from graphpart.partition.problem import SetPartition
 
-__all__ = ["joins_without_cost", "stored_pairs", "sum_of_finite"]
+__all__ = ["joins_without_cost", "lifted_pairs", "stored_pairs", "sum_of_finite"]
 
 
 def sum_of_finite(weights: NDArray[np.float64]) -> float:
@@ -34,6 +34,13 @@ def stored_pairs(problem: SetPartition) -> tuple[NDArray[np.int32], NDArray[np.i
         u, v = np.concatenate([u, joins[:, 0]]), np.concatenate([v, joins[:, 1]])
         cost = np.concatenate([cost, np.full(len(joins), -np.inf)])
     return u, v, cost
+
+
+def lifted_pairs(problem: SetPartition) -> NDArray[np.bool_]:
+    """Which of the `stored_pairs` of a problem are lifted, if any; required joins with the cost -inf do not connect."""
+    if problem.lifted is None:
+        return np.zeros(len(stored_pairs(problem)[0]), bool)
+    return np.concatenate([problem.lifted, np.ones(len(problem.must_join), bool)])
 
 
 def joins_without_cost(problem: SetPartition, format: str) -> None:

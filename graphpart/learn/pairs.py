@@ -54,6 +54,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def sample_blocks(
     X: ArrayLike,
     pairs: ArrayLike,

@@ -26,6 +26,11 @@ from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency
 
 __all__ = ["fit_in_batches", "outlier_costs", "tuned_naive_bayes", "unary_costs"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Array = NDArray[np.float64]
 LARGEST_COST = -float(np.log(np.finfo(np.float64).tiny))
 

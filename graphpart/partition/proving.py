@@ -100,7 +100,7 @@ def exact(
     >>> r.partition, r.cost, str(r.status)
     ([{0}, {1, 2}], -3.0, 'optimal')
     """
-    p = as_problem(problem, background=True, groups=True, limits=True)
+    p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
     if not hasattr(threads, "__index__") or threads < 1:
         raise InvalidOption(f"threads is {threads!r}: expected a whole number of at least 1")
     stopping = Stopping(time_limit, None, target, callback)

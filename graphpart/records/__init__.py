@@ -11,3 +11,7 @@ from graphpart.records.matching import match
 from graphpart.records.results import Consensus, Matches, NearDuplicates
 
 __all__ = ["Consensus", "Matches", "NearDuplicates", "consensus", "match", "near_duplicates"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,8 +1,9 @@
 """What the columns of records hold, and from it how pairs are found and compared: for `match`.
 
-A column is a date, a code (mostly digits), a category (few different values), a name (short texts) or a text. Pairs are
-candidates if they agree in a rule: in one column, or in two columns or their first letters. A rule is used if it gives
-at most `PER_RECORD` pairs for each record; of rules that include each other, the wider one is used.
+A column is a date, a number (with a decimal point), a code (mostly digits), a category (few different values), a name
+(short texts) or a text. Pairs are candidates if they agree in a rule: in one column, in two columns or their first
+letters, or in a rare word of a text. A rule is used if it gives at most `PER_RECORD` pairs for each record, or `PAIRS`;
+of rules that include each other, the wider one is used.
 """
 
 from __future__ import annotations
@@ -14,18 +15,24 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Column", "blocking_rules", "comparison", "kind_of", "training_rules"]
+from graphpart.records.words import KEY, RARE, words_comparison
+
+__all__ = ["SESSIONS", "Column", "blocking_rules", "comparison", "kind_of", "most_pairs", "training_rules"]
 
 PER_RECORD = 15  # candidates that a rule may give for each record
+PAIRS = 150_000  # candidates that a rule may give however few the records are
 LETTERS = 4  # of a column, that a rule may be about
+SESSIONS = 4  # of expectation maximisation, at most
+DIFFER = (0.001, 0.05, 0.2, 0.5)  # shares by which numbers differ
 CATEGORIES = 30  # different values of a category, at most
 SAMPLE = 5000  # values whose form is looked at
+NUMBER = re.compile(r"[-+]?\d+[.,]\d+")
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column and its kind: "date", "code", "category", "name" or "text"."""
+    """A column and its kind: "date", "number", "code", "category", "name" or "text"."""
 
     name: str
     kind: str
@@ -37,6 +44,8 @@ def kind_of(values: Any) -> str:
     some = texts[:: max(1, len(texts) // SAMPLE)] or [""]
     if np.mean([DATE.fullmatch(text.strip()) is not None for text in some]) > 0.8:
         return "date"
+    if np.mean([NUMBER.fullmatch(text.strip()) is not None for text in some]) > 0.5:
+        return "number"
     if len(set(texts)) <= CATEGORIES < len(texts) / 10:
         return "category"
     digits = sum(c.isdigit() for text in some for c in text)
@@ -54,19 +63,49 @@ def comparison(column: Column) -> Any:
     if column.kind in ("date", "code"):
         return library.DamerauLevenshteinAtThresholds(column.name, [1, 2])
     if column.kind == "text":
-        return library.JaroWinklerAtThresholds(column.name, [0.92, 0.8, 0.7])
-    found = library.JaroWinklerAtThresholds(column.name, [0.94, 0.86, 0.75])
+        return words_comparison(column.name)
+    if column.kind == "number":
+        return _number_comparison(column.name)
+    found = library.JaroWinklerAtThresholds(column.name, [0.94, 0.86, 0.72])
     return found.configure(term_frequency_adjustments=True)
 
 
+def _number_comparison(name: str) -> Any:
+    """Numbers by the share of the larger one that they differ by."""
+    import splink.comparison_level_library as levels
+    import splink.comparison_library as library
+
+    one, other = (f"try_cast(replace(\"{name}_{side}\", ',', '.') AS DOUBLE)" for side in "lr")
+    none = levels.CustomLevel(f"{one} IS NULL OR {other} IS NULL", label_for_charts="missing")
+    differ = f"abs({one} - {other}) <= {{}} * greatest(abs({one}), abs({other}))"
+    return library.CustomComparison(
+        output_column_name=name,
+        comparison_levels=[
+            none.configure(is_null_level=True),
+            *(levels.CustomLevel(differ.format(x), label_for_charts=f"within {x:.0%}") for x in DIFFER),
+            levels.ElseLevel(),
+        ],
+    )
+
+
+def most_pairs(n: int) -> int:
+    """The number of candidates that a rule may give."""
+    return max(PER_RECORD * n, PAIRS)
+
+
 def blocking_rules(frame: Any, columns: list[Column]) -> list[tuple[str, ...]]:
-    """Rules, each of them SQL expressions in which both records of a candidate agree."""
+    """Rules, each of them SQL expressions in which both records of a candidate agree.
+
+    A rule that ends with `RARE` is about a word of a list.
+    """
+    words = [(column.name + RARE,) for column in columns if column.kind == "text"]
+    words = [rule for rule in words if rule[0] in frame.columns and frame[rule[0]].notna().any()]
     parts = {}
     for column in columns:
         parts[f'"{column.name}"'] = frame[column.name]
-        if column.kind != "category":
+        if column.kind not in ("category", "text", "number"):
             parts[f'substr("{column.name}", 1, {LETTERS})'] = frame[column.name].str[:LETTERS]
-    most = PER_RECORD * len(frame)
+    most = most_pairs(len(frame))
     rules: list[tuple[str, ...]] = []
     # Wider rules first: prefixes come after the column that they are of, so that reversing them suits.
     single = [(name,) for name in reversed(parts)]
@@ -78,14 +117,18 @@ def blocking_rules(frame: Any, columns: list[Column]) -> list[tuple[str, ...]]:
         count = known.groupby(list(known.columns)).size().to_numpy(np.float64)
         if float((count * (count - 1)).sum()) / 2 <= most:
             rules.append(rule)
-    return rules or [tuple(f'"{column.name}"' for column in columns)]
+    return [*words, *rules] or [tuple(f'"{column.name}"' for column in columns)]
 
 
 def training_rules(columns: list[Column]) -> list[tuple[str, ...]]:
-    """Rules whose pairs show how records of one entity differ: equal dates, and equal names.
+    """Rules whose pairs show how records of one entity differ: equal dates, equal names, or a rare word in common.
 
     Pairs that agree in an address, for instance, are often of different persons of one family.
     """
+    texts = [(f'"{column.name}{KEY}"',) for column in columns if column.kind == "text"]
+    if texts:
+        others = [(f'"{column.name}"',) for column in columns if column.kind in ("date", "code", "number", "name")]
+        return [*texts, *others][:SESSIONS] if len(columns) > 1 else texts
     dates = [(f'"{column.name}"',) for column in columns if column.kind == "date"]
     names = [f'"{column.name}"' for column in columns if column.kind == "name"]
     return [*dates, tuple(names[:2])] if dates and len(names) > 1 else []

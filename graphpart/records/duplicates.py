@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, unknown
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, unknown
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.embeddings import METRICS, points, scaled
@@ -34,6 +34,7 @@ LARGEST = 500  # elements of a cluster whose medoid is found by all distances
 FOUND = 0.995  # of the pairs of signatures at the threshold
 
 
+@known_arguments
 def near_duplicates(
     X: Any,
     threshold: float,

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidPartition
+from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.records._moving import move_rows
 from graphpart.records.results import Consensus, extended
@@ -45,6 +45,7 @@ SPARE = 64  # empty clusters beside those of a start
 BLOCK = 1 << 22  # numbers that are held at a time
 
 
+@known_arguments
 def consensus(
     labelings: Any,
     weights: ArrayLike | None = None,

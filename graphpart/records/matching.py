@@ -5,7 +5,8 @@
    pairs, and among pairs of one entity by expectation maximisation, or from labelled pairs. The match weight of a
    candidate is the base-2 logarithm of the ratio of both.
 3. The prior, the share of pairs of one entity among all pairs, is the one that the candidates bear out: the fixed point
-   of the sum of their probabilities, divided by the number of all pairs.
+   of the sum of their probabilities, divided by the number of all pairs. With sources, only pairs of different ones are
+   candidates, and the prior takes into account that a record has at most one partner in each other source.
 4. The cost of a candidate is minus the logarithm of its odds. A pair that is no candidate costs `MISSING`: that both
    records agree in no rule is evidence against them, but weak, since of one entity, too, many pairs have no key in
    common. On 2000 generated people, costs of 0, 0.5 and 2 gave nearly the same clusters.
@@ -22,21 +23,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, no_column
+from graphpart.errors import InvalidOption, InvalidProblem, MissingDependency, known_arguments, no_column
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.inputs import names_of
-from graphpart.records.columns import Column, blocking_rules, comparison, kind_of, training_rules
+from graphpart.records.columns import (
+    SESSIONS,
+    Column,
+    blocking_rules,
+    comparison,
+    kind_of,
+    most_pairs,
+    training_rules,
+)
 from graphpart.records.results import Matches, extended
+from graphpart.records.words import RARE, with_words
 from graphpart.solve import run
 
 __all__ = ["match"]
 
 Floats = NDArray[np.float64]
 MISSING = 0.0  # the cost of a pair that is no candidate
+SOURCE = "__source"  # the column of sources
+SAMPLE = (2e6, 3e5)  # random pairs, without and with texts, whose comparison takes longer
 LOWEST = -15.0  # match weight, below which a candidate counts as this
-SESSIONS = 4  # of expectation maximisation, at most
 
 
+@known_arguments
 def match(
     frame: Any,
     on: Sequence[str],
@@ -104,7 +116,7 @@ def match(
     True
     """
     try:
-        import splink
+        import splink  # noqa: F401
     except ImportError:
         raise MissingDependency("splink", "records", "matching records") from None
     tell = progress or (lambda _: None)
@@ -114,17 +126,25 @@ def match(
         raise InvalidOption(f"prior is {prior!r}: expected a share between 0 and 1")
     table, names, sources = _records(frame, list(on), id, source)
     columns = [Column(name, kind_of(table[name])) for name in on]
+    for column in columns:
+        if column.kind == "text":
+            with_words(table, column.name, most_pairs(len(table)))
     rules = (
         blocking_rules(table, columns) if blocking is None else [r if isinstance(r, tuple) else (r,) for r in blocking]
     )
-    blocks = [rule[0] if not isinstance(rule[0], str) else splink.block_on(*rule) for rule in rules]
+    if sources is not None:
+        table[SOURCE] = [None if x is None or x != x else str(x) for x in sources.tolist()]
+    blocks = [_block(rule, blocking is None and sources is not None) for rule in rules]
     how = [comparison(column) for column in columns] if comparisons is None else list(comparisons)
     tell(f"{len(table)} records, compared on {', '.join(f'{c.name} ({c.kind})' for c in columns)}")
     tell(f"candidates agree in one of {len(rules)} rules: {'; '.join(' and '.join(map(str, r)) for r in rules)}")
     scored = _scored(table, columns, rules, blocks, how, _labelled(pairs, names))
     u, v, weight = (scored.column(name).to_numpy() for name in ("record_l", "record_r", "match_weight"))
     weight = np.maximum(weight, LOWEST)  # with even odds beforehand: the evidence alone
-    share = _prior(weight, len(table)) if prior is None else prior
+    if prior is not None:
+        share = prior
+    else:
+        share = _prior(weight, len(table)) if sources is None else _prior_of_sources(weight, u, v, table[SOURCE])
     weight = weight + float(np.log2(share / (1 - share)))
     tell(f"{len(u)} candidates, one of {1 / share:.0f} pairs of records is of one entity")
     problem = _problem(names, u, v, -weight, missing, sources)
@@ -159,6 +179,22 @@ def _records(frame: Any, on: list[str], id: str | None, source: str | None) -> t
         table[name] = pandas.Series(texts, dtype=object)
     names = names_of(None if id is None else data[id].tolist(), len(data))
     return table, names, None if source is None else data[source].to_numpy()
+
+
+def _block(rule: tuple[Any, ...], sources: bool) -> Any:
+    """A rule as splink knows it; with `sources`, only for records of different ones."""
+    import splink
+    from splink.blocking_rule_library import CustomRule
+
+    if not isinstance(rule[0], str):
+        return rule[0]
+    lists = [part for part in rule if part.endswith(RARE)]
+    if not sources:
+        return splink.block_on(*rule, arrays_to_explode=lists or None)
+    quoted = [f'"{part}"' if part in lists else part for part in rule]
+    equal = [" = ".join(part.replace('"', f'{side}."', 1) for side in "lr") for part in quoted]
+    equal.append(f"coalesce(l.{SOURCE} <> r.{SOURCE}, TRUE)")
+    return CustomRule(" and ".join(equal), "duckdb", lists or None)
 
 
 def _labelled(pairs: Any, names: Sequence[Hashable]) -> Any:
@@ -196,12 +232,14 @@ def _scored(table: Any, columns: list[Column], rules: Any, blocks: Any, how: Any
             retain_matching_columns=False,
             retain_intermediate_calculation_columns=True,
         )
+        most = SAMPLE[any(column.kind == "text" for column in columns)]
         linker = splink.Linker(api.register(table), settings, log_level="ERROR")
-        linker.training.estimate_u_using_random_sampling(max_pairs=2e6, seed=1)
+        linker.training.estimate_u_using_random_sampling(max_pairs=most, seed=1)
         if labelled is not None and len(labelled):
             linker.training.estimate_m_from_pairwise_labels(api.register(labelled))  # type: ignore[no-untyped-call]
         else:
-            for block in [splink.block_on(*rule) for rule in training_rules(columns)] or blocks[:SESSIONS]:
+            training = [_block(rule, SOURCE in table) for rule in training_rules(columns)]
+            for block in training or blocks[:SESSIONS]:
                 linker.training.estimate_parameters_using_expectation_maximisation(block, max_pairs=1e6)
         return linker.inference.predict(warning_mode="never").as_pyarrow_table()  # type: ignore[no-untyped-call]
 
@@ -217,6 +255,37 @@ def _prior(weight: Floats, n: int) -> float:
             break
         share = new
     return share
+
+
+def _prior_of_sources(weight: Floats, u: Any, v: Any, sources: Any) -> float:
+    """The prior for pairs of different sources, where a record has at most one partner in each other source.
+
+    A share of records has a partner in another source, any record of it alike. With the evidence r of each candidate,
+    the likelihood of a record's candidates in that source is 1 - share + share * sum(r) / (records of that source). The
+    share that makes all of them most likely is the fixed point of the mean of the probabilities of a partner.
+    """
+    import pandas
+
+    codes, known = pandas.factorize(sources)
+    size = np.bincount(codes[codes >= 0], minlength=1)
+    both = (codes[u] >= 0) & (codes[v] >= 0)
+    u, v, weight = u[both], v[both], weight[both]
+    if len(known) < 2 or not len(u):
+        return _prior(weight, len(codes))
+    ends, others = np.concatenate([u, v]), codes[np.concatenate([v, u])]
+    group = np.unique(ends * len(known) + others, return_inverse=True)[1].ravel()
+    ratio = np.exp2(np.minimum(np.concatenate([weight, weight]), 60.0)) / size[others]
+    evidence = np.bincount(group, ratio)
+    groups = int((codes >= 0).sum()) * (len(known) - 1)
+    share = 0.5
+    for _ in range(200):
+        odds = evidence * (share / (1 - share))
+        new = min(1 - 1 / (groups + 1), max(0.5, float((odds / (1 + odds)).sum())) / groups)
+        if abs(new - share) < 1e-6 * share:
+            break
+        share = new
+    odds = share / (1 - share) / float(size.mean())
+    return odds / (1 + odds)
 
 
 def _problem(names: Any, u: Any, v: Any, costs: Floats, missing: float, sources: Any) -> SetPartition:

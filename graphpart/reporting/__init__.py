@@ -13,3 +13,7 @@ from graphpart.reporting.charts import check_report
 from graphpart.reporting.report import report
 
 __all__ = ["check_report", "report", "report_benchmark"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

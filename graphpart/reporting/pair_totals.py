@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from graphpart.partition.problem import Labels, SetPartition
 
-__all__ = ["KINDS", "PairTotals", "pair_totals"]
+__all__ = ["KINDS", "LIFTED_KINDS", "PairTotals", "pair_totals"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 BLOCK = 1 << 22  # pairs looked at together
 KINDS = ("together, attract", "apart, repel", "together though they repel", "apart though they attract")
+LIFTED_KINDS = tuple(f"lifted: {kind}" for kind in KINDS)
 
 
 @dataclass
@@ -31,8 +32,9 @@ class PairTotals:
         For each subset the sum of the costs of pairs within it, and of pairs that lead out of it.
     own : ndarray of shape (n,)
         For each element the sum of the costs of pairs with others of its subset.
-    kinds : ndarray of int64, shape (4,)
-        The number of pairs of each of `KINDS`; pairs of cost 0 are not counted.
+    kinds : ndarray of int64, shape (4,) or (8,)
+        The number of pairs of each of `KINDS`, and of `LIFTED_KINDS` if there are lifted pairs; pairs of cost 0 are not
+        counted.
     links : tuple of (u, v, cost, kind)
         Pairs with a cost other than 0, for each kind those of largest absolute cost.
     between : ndarray of shape (3, s, s)
@@ -77,10 +79,11 @@ def pair_totals(
     cell = np.empty(n, np.int64)
     cell[order] = np.arange(n) * cells // max(n, 1)
     inside, outside, own = np.zeros(k), np.zeros(k), np.zeros(n)
-    kinds = np.zeros(len(KINDS), np.int64)
+    count = len(KINDS) + (len(LIFTED_KINDS) if p.connected else 0)
+    kinds = np.zeros(count, np.int64)
     sums, counts = np.zeros(cells * cells), np.zeros(cells * cells)
     links = _none()
-    for u, v, cost in _blocks(p):
+    for u, v, cost, lifted in _blocks(p):
         a, b = labels[u], labels[v]
         joined = a == b
         inside += np.bincount(a[joined], cost[joined], k)
@@ -88,7 +91,8 @@ def pair_totals(
         outside += np.bincount(a, out, k) + np.bincount(b, out, k)
         own += np.bincount(u[joined], cost[joined], n) + np.bincount(v[joined], cost[joined], n)
         kind = np.where(joined, np.where(cost < 0, 0, 2), np.where(cost > 0, 1, 3))
-        kinds += np.bincount(kind[cost != 0], minlength=len(KINDS))
+        kind = kind + len(KINDS) * lifted
+        kinds += np.bincount(kind[cost != 0], minlength=count)
         _add_between(between, place[a], place[b], out, cost)
         both = cost != 0
         found = u[both], v[both], cost[both], kind[both]
@@ -127,7 +131,7 @@ def _strongest(
     """Of each kind those of largest absolute cost, in their order."""
     u, v, cost, kind = links
     kept = np.zeros(len(cost), bool)
-    for k in range(len(KINDS)):
+    for k in range(int(kind.max(initial=-1)) + 1):
         mine = np.flatnonzero(kind == k)
         if len(mine) > most:  # all that are as strong as the last one that is kept: sorting those is enough
             size = np.abs(cost[mine])
@@ -136,15 +140,16 @@ def _strongest(
     return u[kept], v[kept], cost[kept], kind[kept]  # type: ignore[return-value]
 
 
-def _blocks(p: SetPartition) -> Iterator[tuple[Integers, Integers, Floats]]:
-    """All pairs, a block at a time."""
+def _blocks(p: SetPartition) -> Iterator[tuple[Integers, Integers, Floats, NDArray[np.bool_]]]:
+    """All pairs, and which of them are lifted, a block at a time."""
     if p.matrix is None:
         u, v, cost = p.listed()
         for start in range(0, len(u), BLOCK):
             some = slice(start, start + BLOCK)
-            yield u[some].astype(np.int64), v[some].astype(np.int64), cost[some]
+            far = np.zeros(len(u[some]), bool) if p.lifted is None else p.lifted[some]
+            yield u[some].astype(np.int64), v[some].astype(np.int64), cost[some], far
     else:
         rows = max(1, BLOCK // max(p.n, 1))
         for start in range(0, p.n, rows):
             i, j = np.nonzero(np.arange(start, min(start + rows, p.n))[:, None] < np.arange(p.n)[None, :])
-            yield i + start, j, p.matrix[i + start, j]
+            yield i + start, j, p.matrix[i + start, j], np.zeros(len(i), bool)

@@ -15,7 +15,7 @@ from graphpart.partition.problem import SetPartition
 from graphpart.reporting.cluster_map import chosen_clusters, map_chart
 from graphpart.reporting.doubtful import PairRows, decisions_table, elements_table
 from graphpart.reporting.page import Page, Table, column
-from graphpart.reporting.pair_totals import KINDS, PairTotals, pair_totals
+from graphpart.reporting.pair_totals import KINDS, LIFTED_KINDS, PairTotals, pair_totals
 from graphpart.reporting.payload import packed, packed_costs, packed_names, rounded, short
 from graphpart.reporting.pictures import graph_chart, image_chart, matrix_chart, sizes_chart
 from graphpart.reporting.progress import progress_chart
@@ -75,6 +75,8 @@ def partition_page(
     counts = {"elements": p.n, "pairs": p.m, "clusters": len(sizes)}
     if p.n:
         counts |= {"in the largest": int(sizes.max()), "alone": int((sizes == 1).sum())}
+    if p.lifted is not None:
+        counts["lifted pairs"] = int(p.lifted.sum())
     if len(p.must_join):
         counts["pairs required together"] = len(p.must_join)
     page = Page(title, headline, sentence, facts_of(result, counts), remarks)
@@ -170,8 +172,12 @@ def _graph(totals: PairTotals) -> Any:
         "it."
     )
     links = none, none, np.zeros(0), none
+    kinds: tuple[str, ...] = KINDS
+    if len(totals.kinds) > len(KINDS):
+        kinds += LIFTED_KINDS
+        caption += " Lifted pairs are drawn thin and pale: they have a cost, but do not connect."
     chart = graph_chart(
-        np.zeros(0), np.zeros(0), none, none, links, KINDS, totals.kinds.tolist(), caption,
+        np.zeros(0), np.zeros(0), none, none, links, kinds, totals.kinds.tolist(), caption,
         "Elements and their clusters", shape=2.0,
     )  # fmt: skip
     chart.data["focus"] = True
@@ -249,8 +255,9 @@ def _pairs(totals: PairTotals, order: Integers, remarks: list[str]) -> dict[str,
     u, v, cost, kind = totals.links
     count = int(totals.kinds.sum())
     if len(u) > PAIRS:
-        rank = np.lexsort((-np.abs(cost), kind < 2))  # those against the partition come first
-        u, v, cost = u[rank[:PAIRS]], v[rank[:PAIRS]], cost[rank[:PAIRS]]
+        rank = np.lexsort((-np.abs(cost), kind % len(KINDS) < 2))  # those against the partition come first
+        rank = rank[:PAIRS]
+        u, v, cost, kind = u[rank], v[rank], cost[rank], kind[rank]
     if len(u) < count:
         remarks.append(
             f"The page has {number(len(u))} of {plural(count, 'pair')} with a cost other than 0: those against the "
@@ -260,11 +267,12 @@ def _pairs(totals: PairTotals, order: Integers, remarks: list[str]) -> dict[str,
     place[order] = np.arange(len(order))
     a, b = np.minimum(place[u], place[v]), np.maximum(place[u], place[v])
     by_place = np.lexsort((b, a))
-    a, b, cost = a[by_place], b[by_place], cost[by_place]
+    a, b, cost, kind = a[by_place], b[by_place], cost[by_place], kind[by_place]
     if len(u) > FINE:
         cost = rounded(cost)
     return {
         "u": packed(np.diff(a, prepend=0), "int32"),
         "v": packed(b - a, "int32"),
         "cost": packed_costs(cost),
+        **({"lifted": packed(kind >= len(KINDS), "uint8")} if len(totals.kinds) > len(KINDS) else {}),
     }

@@ -27,13 +27,19 @@ __all__ = [
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
 ATTRACT, REPEL = "#3b78b8", "#d1542c"
+PALE_ATTRACT, PALE_REPEL = "#8fb8de", "#eba68f"  # of lifted pairs
 LINKS = (  # colour, dash, opacity by kind, see pair_totals.KINDS
     (ATTRACT, "solid", 0.45),
     (REPEL, "dotted", 0.35),
     (REPEL, "solid", 0.6),
     (ATTRACT, "dashed", 0.8),
+    (PALE_ATTRACT, "solid", 0.5),
+    (PALE_REPEL, "dotted", 0.5),
+    (PALE_REPEL, "solid", 0.8),
+    (PALE_ATTRACT, "dashed", 0.9),
 )
-SHOWN = (600, 100, 600, 600)  # lines up to which a kind is shown at first
+SHOWN = (600, 100, 600, 600, 300, 100, 300, 300)  # lines up to which a kind is shown at first
+THIN = 4  # the first kind of thin lines
 OUTLINES = 500  # clusters whose borders are drawn in the matrix
 FEW, DOTS = 0.02, 5000  # share of cells with a cost up to which dots are drawn, and how many
 SIDE = 1024  # pixels of an image
@@ -68,7 +74,8 @@ def graph_chart(
         )  # fmt: skip
         visible = len(mine) <= SHOWN[k]
         drawn.segment(
-            "x0", "y0", "x1", "y1", source=columns, color=colour, line_dash=dash, line_alpha=alpha, line_width=1.3,
+            "x0", "y0", "x1", "y1", source=columns, color=colour, line_dash=dash, line_alpha=alpha,
+            line_width=1.3 if k < THIN else 0.8,
             name=f"links-{k}", visible=visible,
         )  # fmt: skip
         line = {"name": kinds[k], "drawn": len(mine), "count": int(counts[k])}

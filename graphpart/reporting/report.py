@@ -7,8 +7,9 @@ import os
 from typing import Any, BinaryIO
 
 from graphpart.display import number
-from graphpart.errors import InvalidOption, InvalidPartition
+from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
 from graphpart.partition.problem import as_problem
+from graphpart.partition.problem.frames import table_of
 from graphpart.reporting.charts import check_report
 from graphpart.reporting.doubtful import PairRows
 from graphpart.reporting.page import Picture
@@ -21,6 +22,7 @@ LARGEST_MATRIX = 3000  # elements of a problem stored as a matrix, up to which d
 SLACK = 2.0**-30  # relative difference of costs that is rounding
 
 
+@known_arguments
 def report(
     problem: Any,
     result: Result,
@@ -59,9 +61,10 @@ def report(
     time_limit : float, optional
         Seconds for the search for doubts. Default: no limit for partitions.
     pairs : data frame, optional
-        The frame of :meth:`SetPartition.from_frame`, to show its other columns beside each decision. Columns whose
-        names begin with ``bf_`` (Bayes factors, as Splink writes) or ``mw_`` or ``bits_`` (weights in bits) are
-        drawn as a waterfall: what each comparison adds to the evidence.
+        The frame whose other columns are shown beside each decision; default: that of
+        :meth:`SetPartition.from_frame`, if the problem was made by it. Columns whose names begin with ``bf_`` (Bayes
+        factors, as Splink writes) or ``mw_`` or ``bits_`` (weights in bits) are drawn as a waterfall: what each
+        comparison adds to the evidence.
 
     Raises
     ------
@@ -98,10 +101,14 @@ def report(
     is_partition = problem_kind(problem) == "partition"
     origin = rows = None
     if is_partition:
-        problem = as_problem(problem, background=True, groups=True, limits=True)
+        problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         origin = problem.origin
-    if pairs is not None:
-        rows = PairRows(pairs, origin)
+    if pairs is not None and (origin is None or origin.left is None):
+        raise InvalidOption(
+            "pairs is given, but the problem is not made from a frame: expected one from SetPartition.from_frame"
+        )
+    if origin is not None and (pairs is not None or origin.table is not None):
+        rows = PairRows(origin.table if pairs is None else table_of(pairs), origin)
     _check_costs(problem, result)
     if title is None:
         name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]
@@ -158,6 +165,9 @@ def _doubts(problem: Any, result: Result, is_partition: bool, time_limit: float 
         return crf.doubts(problem, result, time_limit=time_limit)
     if problem.limits is not None:
         remarks.append(f"What is least sure is not shown: it is not known within limits ({problem.limits}).")
+        return None
+    if problem.connected:
+        remarks.append("What is least sure is not shown: it is not known where clusters have to be connected.")
         return None
     if problem.background is not None:
         remarks.append("What is least sure is not shown: too many pairs that are not listed cost something.")

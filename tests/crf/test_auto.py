@@ -56,6 +56,7 @@ def test_every_way_against_enumeration(monkeypatch, seconds, passing):
     monkeypatch.setattr(AUTO, "FEW", 0)
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
     monkeypatch.setattr(AUTO._Solver, "_by_graph_cut", lambda self, part: None)
+    monkeypatch.setattr(AUTO, "NODES", 1 if passing else 20)
     few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=20), memory=100)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     if not passing:
@@ -108,6 +109,7 @@ def test_messages():
 def test_without_a_time_limit_no_clock_counts(monkeypatch):
     """Bound and labels are good, and the same again."""
     f = frustrated(24, labels=6)
+    monkeypatch.setattr(AUTO, "NODES", 50)
     few = HARD.ContestantParameters(rounds=2, branching=BranchingParameters(nodes=50), passed=2.0**20)
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     r, again = auto(f, seed=1), auto(f, seed=1)
@@ -121,6 +123,7 @@ def test_without_a_time_limit_no_clock_counts(monkeypatch):
 
 def test_asking_for_what_is_known_changes_nothing(monkeypatch):
     monkeypatch.setattr(AUTO._Solver, "_by_elimination", lambda self, part: None)
+    monkeypatch.setattr(AUTO, "NODES", 10)
     few = HARD.ContestantParameters(rounds=1, branching=BranchingParameters(nodes=10))
     monkeypatch.setattr(HARD, "ContestantParameters", lambda: few)
     solvers = []

@@ -42,6 +42,16 @@ def test_steps_are_those_of_the_definition():
         assert gp.partition.kernighan_lin(p).labels.tolist() == last, number
 
 
+@pytest.mark.parametrize("method", ["kernighan-lin", "kernighan-lin-pairs"])
+def test_large_communities_are_not_left_to_joining(method):
+    G = nx.planted_partition_graph(30, 50, 0.2, 0.003, seed=1)
+    p = gp.from_modularity(G)
+    joined = gp.solve(p, method="greedy-joining")
+    r = gp.solve(p, method=method)
+    assert r.objective > 1.02 * joined.objective and r.subsets == 30
+    assert r.objective >= gp.solve(p, method="multilevel", max_iterations=1).objective
+
+
 @pytest.mark.parametrize("repels", [True, False])
 def test_multilevel_ends_where_no_move_helps(repels):
     rng = np.random.default_rng(5)

@@ -266,3 +266,75 @@ def test_brute_force_of_14_elements():
     r = gp.partition.brute_force(p)
     p.check_feasible(r.labels)
     assert r.status == "optimal" and r.iterations < 10**7
+
+
+@pytest.mark.parametrize("values", [{"cost": "w"}, {"similarity": "w", "threshold": 0.5}, {"probability": "w"}])
+def test_from_frame(values):
+    frame = {"a": ["x", "y", "z"], "b": ["y", "z", "w"], "w": [0.25, 0.75, 0.75]}
+    more = {"a": ["w", "x"], "b": ["x", "y"], "w": [0.125, 0.5]}
+    p = gp.SetPartition.from_frame(frame, "a", "b", lifted=more, **values)
+    assert list(p.nodes) == ["x", "y", "z", "w"] and p.lifted.tolist() == [False, True, False, False]
+    alone = gp.SetPartition.from_frame(more, "a", "b", nodes="xyzw", **values)
+    plain = gp.SetPartition.from_frame(frame, "a", "b", **values)
+    for labels in ([0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1]):
+        assert p.evaluate(labels) == pytest.approx(plain.evaluate(labels) + alone.evaluate(labels))
+    assert not gp.SetPartition.from_frame(frame, "a", "b", connected=True, **values).lifted.any()
+    with pytest.raises(gp.errors.InvalidProblem, match="in lifted, 'v' is in column 'a' or 'b' but not among"):
+        gp.SetPartition.from_frame(frame, "a", "b", lifted={"a": ["v"], "b": ["x"], "w": [0.5]}, **values)
+    with pytest.raises(gp.errors.InvalidProblem, match="in lifted, no column 'w'"):
+        gp.SetPartition.from_frame(frame, "a", "b", lifted={"a": ["v"], "b": ["x"]}, **values)
+
+
+def test_from_affinities():
+    affinities = np.full((3, 2, 4), 0.5)
+    affinities[0], affinities[1], affinities[2, :, 0] = 0.25, 0.75, 0.875
+    near, far = [(0, 1), (1, 0)], [(0, 3)]
+    p = gp.SetPartition.from_affinities(affinities, near, lifted_offsets=far, kind="similarity", threshold=0.5)
+    assert p.lifted.sum() == 2 and p.m == 6 + 4 + 2 and p.origin.shape == (2, 4)
+    assert p.cost[p.lifted].tolist() == [-0.375] * 2  # which attract, although pairs beyond neighbours do not else
+    q = gp.SetPartition.from_affinities(affinities[:2], near, kind="similarity", threshold=0.5, connected=True)
+    assert q.connected and not q.lifted.any() and np.array_equal(q.cost, p.cost[~p.lifted])
+    with pytest.raises(gp.errors.InvalidProblem, match=r"lifted_offsets has shape .*: expected rows of one length"):
+        gp.SetPartition.from_affinities(affinities, near, lifted_offsets=[(0, 0, 3)])
+    with pytest.raises(gp.errors.InvalidProblem, match=r"affinities has shape .* for 4 offsets"):
+        gp.SetPartition.from_affinities(affinities, near, lifted_offsets=[(0, 3), (0, 2)])
+    with pytest.raises(gp.errors.InvalidProblem, match="is given twice"):
+        gp.SetPartition.from_affinities(affinities, near, lifted_offsets=[(0, -1)])
+
+
+def test_from_sparse_matrices_and_igraph():
+    from scipy.sparse import coo_array
+
+    base = coo_array(([1.0, 1.0], ([0, 1], [1, 2])), shape=(3, 3))
+    far = coo_array(([-3.0], ([0], [2])), shape=(3, 3))
+    p = gp.SetPartition.from_scipy(base, lifted=far)
+    assert p.lifted.tolist() == [False, True, False] and gp.partition.brute_force(p).cost == -1.0
+    assert gp.SetPartition.from_scipy(base, connected=True).connected
+    with pytest.raises(gp.errors.InvalidProblem, match=r"lifted is no scipy.sparse matrix of shape \(3, 3\)"):
+        gp.SetPartition.from_scipy(base, lifted=np.zeros((3, 3)))
+    igraph = pytest.importorskip("igraph")
+    G, H = igraph.Graph(edges=[(0, 1), (1, 2)]), igraph.Graph(n=3, edges=[(0, 2)])
+    G.es["cost"], H.es["cost"] = [1.0, 1.0], [-3.0]
+    q = gp.SetPartition.from_igraph(G, lifted=H)
+    assert np.array_equal(q.lifted, p.lifted) and np.array_equal(q.cost, p.cost)
+
+
+def test_what_is_not_known_under_connectedness_says_so():
+    p = gp.SetPartition.from_pairs(3, PATH[:2], [1.0, 1.0], lifted=([(0, 2)], [-3.0]))
+    r = gp.partition.brute_force(p)
+    with pytest.raises(gp.errors.InvalidProblem, match=r"expected a problem without that; .*require\(apart=\[pair\]\)"):
+        gp.partition.doubts(p, r)
+    with pytest.raises(gp.errors.InvalidProblem, match=r"gp.solve\(problem, initial=old\)"):
+        gp.partition.extend(p, r)
+
+
+def test_region_graphs_take_lifted_pairs():
+    g = gp.images.region_graph(np.array([[1, 1, 2, 2, 3, 3]]), boundary=np.full((1, 6), 0.4))
+    p = g.problem([1.0, -1.0], lifted=([(0, 2)], [-3.0]))
+    assert p.lifted.tolist() == [False, True, False] and gp.partition.brute_force(p).cost == -3.0
+    assert g.problem([1.0, -1.0], connected=True).connected
+
+
+def test_distributed_refuses_lifted_pairs():
+    with pytest.raises(gp.errors.InvalidOption, match="lifted pairs are not possible here"):
+        gp.distributed.solve("pairs.parquet", lifted="far.parquet")

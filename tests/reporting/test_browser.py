@@ -97,6 +97,8 @@ def pages(tmp_path_factory):
     frame = records()
     problem = gp.SetPartition.from_frame(frame, "a", "b", probability="p")
     gp.report(problem, gp.partition.kernighan_lin(problem), folder / "records.html", pairs=frame)
+    lifted = gp.generate.lifted_grid(3, 4, regions=2, seed=1).problem
+    gp.report(lifted, gp.partition.brute_force(lifted), folder / "lifted.html")
     report_benchmark(runs(), folder / "benchmark.html", time_limit=1.0)
     return folder
 
@@ -293,6 +295,16 @@ def test_search_finds_and_shows(driver, pages):
     field.send_keys("nobody is called like this")
     assert "0 elements" in driver.find_element(By.CSS_SELECTOR, "#search .status").text
     clean(driver, pages / "partition.html")
+
+
+def test_lifted_pairs_are_lines_of_their_own(driver, pages):
+    opened(driver, pages / "lifted.html")
+    counts = driver.execute_script(
+        "return charts.graph.spec.links.map((_, k) => sourceOf(charts.graph, `links-${k}`).data.x0.length)"
+    )
+    problem = gp.generate.lifted_grid(3, 4, regions=2, seed=1).problem
+    assert len(counts) == 8 and sum(counts[4:]) == problem.lifted.sum() and sum(counts) == problem.m
+    clean(driver, pages / "lifted.html")
 
 
 def test_pointing_says_names_and_costs(driver, pages):

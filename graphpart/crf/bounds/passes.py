@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphpart.crf.bounds._rounding import Network
 from graphpart.crf.certificates.certificate import Certificate, Extra, certify, message_starts, proven_bound
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.labeling import forbidden_by
+from graphpart.crf.problem.labeling import named
 from graphpart.errors import InfeasibleProblem
 from graphpart.stopping import Stopping
 
@@ -103,7 +103,7 @@ class Passes:
                 raise InfeasibleProblem(f"every labeling is forbidden: no label of variable {name!r} is possible")
             full = np.flatnonzero(np.isposinf(np.minimum.reduceat(self.tables, table_start[:-1]))) if self.f.m else bad
             if len(full):
-                where = f"factor {full[0]} over {forbidden_by(self.f, int(full[0]))}"
+                where = named(self.f, int(full[0]))
                 raise InfeasibleProblem(f"every labeling is forbidden: {where} allows none")
         return total
 

@@ -23,6 +23,7 @@ class BranchingParameters:
 
     shrinking: float = 2e-7  #: seconds for each entry of all tables, to prepare the search
     preparation: float = 0.05  #: share of the time that is left for message passing before
+    iterations: int | None = None  #: of message passing before, at most
     first_nodes: float = 0.02  #: share of the time that is left for the first nodes
     renewing: float = 0.4  #: share of the time that is left, in parts of which a better bound at the root is looked for
     nodes: int = 20_000  #: where there is no time limit, at most,
@@ -62,7 +63,7 @@ class Branching(Contestant):
             if not self.affords(parameters.shrinking * len(self.f.tables), stopping):
                 return
             share = None if remaining is None else parameters.preparation * remaining
-            self.tree = BranchAndBound(self.f, self.labels, stopping.child(share))
+            self.tree = BranchAndBound(self.f, self.labels, stopping.child(share, parameters.iterations))
             if until is not None and remaining is not None:
                 until = max(until, stopping.seconds + parameters.first_nodes * remaining)
         if until is None:

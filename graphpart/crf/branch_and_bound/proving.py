@@ -215,8 +215,9 @@ class _Run:
             return False
         limit = min(MEMORY, memory() // 4)
         inner = self.stopping.child(None if remaining is None else min(LONGEST, ORDER * seconds), plus=math.inf)
-        order = find_order(part.f, None, inner)
-        if order.plan is None or order.memory > limit or order.entries > max(ENTRIES, SPEED * seconds):
+        most = max(ENTRIES, SPEED * seconds)
+        order = find_order(part.f, None, inner, entries=most)
+        if order.plan is None or order.memory > limit or order.entries > most:
             return False
         found = eliminated(part.f, order, self.stopping.child(plus=math.inf))
         cost, part.proven = part.f.evaluate_labels(found.labels), found.proven

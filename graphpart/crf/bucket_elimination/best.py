@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from graphpart.crf.bucket_elimination import _descend
 from graphpart.crf.bucket_elimination.inference import _collect, _prepare, ended
 from graphpart.crf.problem import as_factor_graph
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, known_arguments
 
 __all__ = ["Labelings", "m_best"]
 
@@ -55,6 +55,7 @@ class Labelings:
         return (self[i] for i in range(len(self)))
 
 
+@known_arguments
 def m_best(
     problem: Any,
     m: int = 10,
@@ -118,4 +119,4 @@ def m_best(
     labels = labels[:rows]
     costs = np.array([f.evaluate_labels(row) for row in labels])
     sequence = np.argsort(costs, kind="stable")
-    return Labelings(labels[sequence], costs[sequence], f.variables)
+    return Labelings(labels[sequence, : f.owner.n], costs[sequence], f.owner.variables)

@@ -21,7 +21,7 @@ from graphpart.crf.exact_solvers.min_sum import Marginals
 from graphpart.crf.exact_solvers.min_sum import marginals as of_forest
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import LabelVectors, least_entries, places
-from graphpart.errors import InvalidOption, TimeLimitReached
+from graphpart.errors import InvalidOption, TimeLimitReached, known_arguments
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -30,6 +30,7 @@ __all__ = ["log_partition", "marginals", "min_marginals", "samples"]
 CHUNK = 2**20  # uniform numbers at a time
 
 
+@known_arguments
 def min_marginals(
     problem: Any,
     *,
@@ -85,6 +86,7 @@ def min_marginals(
     return LabelVectors(f, values + f.evaluate_labels(labels))
 
 
+@known_arguments
 def marginals(
     problem: Any,
     *,
@@ -142,6 +144,7 @@ def marginals(
     return Marginals(LabelVectors(f, values), log_z)
 
 
+@known_arguments
 def log_partition(
     problem: Any,
     *,
@@ -179,6 +182,7 @@ def log_partition(
     return -math.fsum([f.constant, *messages.taken.tolist()])
 
 
+@known_arguments
 def samples(
     problem: Any,
     size: int = 1,
@@ -243,7 +247,7 @@ def samples(
         done = _descend.sample(f._flat(), plan, messages.values, rng.random(part.shape), part, stopping)
         if done < len(part):
             raise ended(stopping, plan, "samples")
-    return labels
+    return labels[:, : f.owner.n]
 
 
 def _prepare(

@@ -34,7 +34,7 @@ SMALL = 2.0**16  # entries of tables up to which the first order is good enough
 IMPROVE = 50_000_000  # operations for better orders, at most
 SHARE = 64  # entries of tables for each operation that looks for better orders
 MEMORY_WEIGHT = 0.5  # nanoseconds for a byte
-REACH = 2**12  # times too much memory, up to which a better order may help
+REACH = 2**12  # times too much memory or too many entries, up to which a better order may help
 PATIENCE = 0.2  # of the time limit, for better orders if the tables do not fit
 TRIES = (
     (0, 11),
@@ -113,10 +113,13 @@ def elimination_order(problem: Any, *, seed: int | None = None, time_limit: floa
     return find_order(f, seed, Stopping(time_limit))
 
 
-def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int | None = None) -> EliminationOrder:
+def find_order(
+    f: FactorGraph, seed: int | None, stopping: Stopping, limit: int | None = None, entries: float = math.inf
+) -> EliminationOrder:
     """The order of least estimated time among those tried; the first one is tried even if the time is over.
 
     The search takes longer if the order needs more memory than a limit, but not so much that the limit is out of reach.
+    It ends at once if the first order shows that so many entries of all tables are out of reach.
     """
     began = stopping.seconds
     domains, scope_start, scope, _, _ = f._flat()
@@ -125,9 +128,9 @@ def find_order(f: FactorGraph, seed: int | None, stopping: Stopping, limit: int 
     logs = np.rint(np.log2(domains) * 65536).astype(np.int64)
     graph = (domains, start, neighbour, logs)
     rank, noise = np.arange(f.n, dtype=np.int32), np.zeros(f.n, np.int64)
-    order, _, width, entries, _, work = _order.greedy(*graph, noise, rank, 0, BUDGET, math.inf, stopping)
+    order, _, width, first, _, work = _order.greedy(*graph, noise, rank, 0, BUDGET, math.inf, stopping)
     best = measured(f, order, width)
-    if entries < SMALL:
+    if first < SMALL or best.entries > REACH * entries:
         return best
     best = min(best, measured(f, _neighbours.sweep(start, neighbour), width), key=_effort)
     rng = np.random.default_rng(0 if seed is None else seed)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.bucket_elimination import _blocks, _messages, _plan
 from graphpart.crf.problem import FactorGraph
-from graphpart.crf.problem.labeling import forbidden_by
+from graphpart.crf.problem.labeling import named
 from graphpart.errors import InfeasibleProblem, InvalidOption
 from graphpart.stopping import Stopping
 
@@ -225,7 +225,7 @@ def _no_label(f: FactorGraph, plan: Plan, node: int) -> InfeasibleProblem:
     uses = plan.uses[plan.uses_start[node] : plan.uses_start[node + 1]]
     factors = uses[uses >= 0]
     if len(factors):
-        text += f", as factor {factors[0]} over {forbidden_by(f, int(factors[0]))} and those before it show"
+        text += f", as {named(f, int(factors[0]))} and those before it show"
     return InfeasibleProblem(text)
 
 

@@ -26,7 +26,7 @@ from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import split
 from graphpart.crf.problem.labeling import check_allowed, places
 from graphpart.display import html_of
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, known_arguments
 from graphpart.result import Status
 from graphpart.stopping import Stopping
 
@@ -94,6 +94,7 @@ class LabelDoubts:
         return html_of(title, {"note": more.strip()} if more else {}, tuple(self.variables), self.variables._first())
 
 
+@known_arguments
 def doubts(
     problem: Any,
     result: Any,
@@ -165,13 +166,13 @@ def _exactly(f: FactorGraph, labels: Labels, limit: int) -> Floats:
     """Min-marginals less the energy of the component, for all labels; InvalidOption if that does not fit the memory."""
     marginals = min_marginals(f, memory_limit=limit)
     if not f.n:
-        return marginals.flat
+        return marginals.whole
     optimum = float(marginals[f.variables[0]].min())
-    rises = marginals.flat - optimum
+    rises = marginals.whole - optimum
     if f.evaluate_labels(labels) <= optimum + _zero(f, labels):
         return rises
     # By component: what the labels cost more than an optimum.
-    best = elimination(f, memory_limit=limit).labels
+    best = f.labels(elimination(f, memory_limit=limit))
     component = f.components()
     more = np.zeros(int(component.max()) + 1)
     owner = component[f.scope[f.scope_start[:-1]]] if f.m else np.zeros(0, np.int32)
@@ -241,8 +242,10 @@ def _by_local_search(
 def _tables(
     f: FactorGraph, labels: Labels, rises: Floats, exactly: NDArray[np.bool_], stopping: Stopping
 ) -> LabelDoubts:
-    place = places(f)
     rises = np.where(np.abs(rises) <= _zero(f, labels), 0.0, rises)
+    f = f.owner  # without auxiliary variables
+    place = places(f)
+    rises, exactly, labels = rises[: place[-1]], exactly[: f.n], labels[: f.n]
     owner = np.repeat(np.arange(f.n), f.domains)
     label = np.arange(len(rises)) - place[owner]
     other = np.flatnonzero(label != labels[owner])

@@ -67,7 +67,7 @@ def brute_force(
     """
     stopping = Stopping(time_limit, callback=callback)
     f = as_factor_graph(problem)
-    count = labelings(f)
+    count = labelings(f.owner)  # auxiliary variables have one labeling for each of them
     if count > LARGEST_COUNT:
         how_many = f"{count:.6g}" if count < math.inf else "more than 1e308"
         raise InvalidProblem(f"{how_many} labelings: expected at most {LARGEST_COUNT} for brute force")

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from graphpart.crf.exact_solvers import _messages, _min_sum
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of
-from graphpart.crf.problem.labeling import LabelVectors, finish, forbidden_by, places, trivial_bound
+from graphpart.crf.problem.labeling import LabelVectors, finish, named, places, trivial_bound
 from graphpart.display import Shown, number, plural
 from graphpart.errors import InfeasibleProblem
 from graphpart.result import LabelingResult, Status
@@ -258,7 +258,7 @@ def _both_ways(f: FactorGraph, soft: bool, normalise: bool, keep: bool) -> tuple
 
 
 def _impossible(f: FactorGraph, factor: int) -> InfeasibleProblem:
-    where = f"factor {factor} over {forbidden_by(f, factor)}"
+    where = named(f, factor)
     return InfeasibleProblem(f"every labeling is forbidden: {where} and the factors below it leave none")
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from graphpart.crf.graph_cuts._moves import Moves
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.labeling import finish, forbidden_by, trivial_bound
+from graphpart.crf.problem.labeling import finish, named, trivial_bound
 from graphpart.crf.problem.labels import start_of
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.result import LabelingResult, Status
@@ -259,10 +259,10 @@ def _moves(f: FactorGraph) -> Moves:
     factor, what = moves.measure()
     if what == 0:
         raise InvalidProblem(
-            f"factor {factor} over {forbidden_by(f, factor)} has more than two variables with several labels: "
+            f"{named(f, factor)} has more than two variables with several labels: "
             "expansion expects at most two; use icm, message passing, or auto"
         )
     if what == 1:
-        raise InfeasibleProblem(f"factor {factor} over {forbidden_by(f, factor)} forbids every labeling")
+        raise InfeasibleProblem(f"{named(f, factor)} forbids every labeling")
     moves.prepare()
     return moves

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from graphpart.crf.graph_cuts._ordered import OrderedCut
 from graphpart.crf.graph_cuts.cut_bound import bound_below
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.labeling import Found, finish, forbidden_by
+from graphpart.crf.problem.labeling import Found, finish, named
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -163,8 +163,7 @@ def check_possible(f: FactorGraph, labels: NDArray[np.int32]) -> None:
     bad = _structure.first_forbidding(*f._flat(), labels)
     if bad >= 0:
         raise InfeasibleProblem(
-            f"every labeling is forbidden: the labeling nearest to allowed violates factor {bad} over "
-            f"{forbidden_by(f, bad)}"
+            f"every labeling is forbidden: the labeling nearest to allowed violates {named(f, bad)}"
         )
 
 
@@ -174,12 +173,12 @@ def _build(f: FactorGraph) -> tuple[OrderedCut | None, int, str]:
     factor, what = network.measure()
     if what == 0:
         text = (
-            f"factor {factor} over {forbidden_by(f, factor)} has more than two variables with several labels: a graph "
+            f"{named(f, factor)} has more than two variables with several labels: a graph "
             "cut expects at most two; use message passing, elimination, or auto"
         )
         return None, -1, text
     if what == 1:
-        raise InfeasibleProblem(f"factor {factor} over {forbidden_by(f, factor)} forbids every labeling")
+        raise InfeasibleProblem(f"{named(f, factor)} forbids every labeling")
     factor, i, j = network.build()
     if factor >= 0:
         return None, factor, _not_submodular(f, factor, i, j)

@@ -34,7 +34,7 @@ from graphpart.crf.graph_cuts.cut_bound import bound_below
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import condition_on
-from graphpart.crf.problem.labeling import forbidden_by
+from graphpart.crf.problem.labeling import named
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.stopping import Stopping, interruptible
 
@@ -159,11 +159,11 @@ def doubled_network(f: FactorGraph) -> DoubledCut:
     factor, what = network.measure()
     if what == 0:
         raise InvalidProblem(
-            f"factor {factor} over {forbidden_by(f, factor)} has more than two variables with two labels: roof duality "
+            f"{named(f, factor)} has more than two variables with two labels: roof duality "
             "expects at most two; use reduce, message passing, or auto"
         )
     if what == 1:
-        raise InfeasibleProblem(f"factor {factor} over {forbidden_by(f, factor)} forbids every labeling")
+        raise InfeasibleProblem(f"{named(f, factor)} forbids every labeling")
     network.build()
     return network
 

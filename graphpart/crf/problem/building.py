@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphpart.crf.problem.checks import one_domain, real_array
 from graphpart.crf.problem.factor_tables import FactorTables
+from graphpart.crf.problem.grids import from_arrays_of_pairs, numbers_of_pairs, pairs_of, rows_of_unary
 from graphpart.errors import InvalidProblem
 
 if TYPE_CHECKING:
@@ -63,8 +64,10 @@ def to_bipartite(f: FactorTables) -> nx.Graph:
     return G
 
 
-def from_pairwise(cls: type[Graph], graph: nx.Graph, unary: Any, pairwise: Any, domain: int) -> Graph:
+def from_pairwise(cls: type[Graph], graph: Any, unary: Any, pairwise: Any, domain: int) -> Graph:
     """See `FactorGraph.pairwise`."""
+    if not hasattr(graph, "is_directed"):
+        return _from_arrays(cls, graph, unary, domain, pairwise, None)
     costs = _unary_costs(graph, unary)
     index = {node: i for i, node in enumerate(graph)}
     domains = _domains(graph, costs, domain)
@@ -85,8 +88,10 @@ def from_pairwise(cls: type[Graph], graph: nx.Graph, unary: Any, pairwise: Any, 
     return _assemble(cls, graph, domains, costs, tables())
 
 
-def from_potts(cls: type[Graph], graph: nx.Graph, unary: Any, weight: Any, labels: int) -> Graph:
+def from_potts(cls: type[Graph], graph: Any, unary: Any, weight: Any, labels: int) -> Graph:
     """See `FactorGraph.potts`."""
+    if not hasattr(graph, "is_directed"):
+        return _from_arrays(cls, graph, unary, labels, None, weight)
     costs = _unary_costs(graph, unary)
     index = {node: i for i, node in enumerate(graph)}
     domains = _domains(graph, costs, labels)
@@ -103,8 +108,18 @@ def from_potts(cls: type[Graph], graph: nx.Graph, unary: Any, weight: Any, label
     return _assemble(cls, graph, domains, costs, tables())
 
 
-def from_ising(cls: type[Graph], graph: nx.Graph, field: Any, coupling: Any) -> Graph:
+def from_ising(cls: type[Graph], graph: Any, field: Any, coupling: Any) -> Graph:
     """See `FactorGraph.ising`."""
+    if not hasattr(graph, "is_directed"):
+        pairs, n, shape = pairs_of(graph, None)
+        b = real_array("field", 0.0 if isinstance(field, str) else field)
+        if b.shape not in {(), (n,), shape}:
+            raise InvalidProblem(f"field has shape {b.shape}: expected {shape or (n,)}, or one number")
+        b = np.broadcast_to(b.ravel() if b.ndim else b, (n,))
+        numbers = numbers_of_pairs("coupling", coupling, pairs, shape)
+        return from_arrays_of_pairs(
+            cls, rows_of_unary(np.column_stack([b, -b]), n, None), 2, n, pairs, numbers, 2.0 * DIFFER - 1.0, shape
+        )
     index = {node: i for i, node in enumerate(graph)}
     costs = {}
     for node, value in _node_values(graph, field):
@@ -117,6 +132,26 @@ def from_ising(cls: type[Graph], graph: nx.Graph, field: Any, coupling: Any) -> 
             yield index[a], index[b], _number(f"coupling of edge ({a!r}, {b!r})", value) * (2.0 * DIFFER - 1.0)
 
     return _assemble(cls, graph, domains, costs, tables())
+
+
+def _from_arrays(cls: type[Graph], graph: Any, unary: Any, labels: int, table: Any, weight: Any) -> Graph:
+    """A grid or listed pairs, with weights of different labels, or with one table, or a table for each pair."""
+    unary = None if isinstance(unary, str) else unary
+    pairs, n, shape = pairs_of(graph, unary)
+    costs = None if unary is None else rows_of_unary(unary, n, shape)
+    if weight is not None:
+        numbers = numbers_of_pairs("weight", weight, pairs, shape)
+        return from_arrays_of_pairs(cls, costs, labels, n, pairs, numbers, None, shape)
+    size, count = labels if costs is None else costs.shape[1], sum(map(len, pairs))
+    if isinstance(table, str):
+        raise InvalidProblem(f"pairwise is {table!r}: expected a table ({size}, {size}), or one for each pair")
+    tables = real_array("pairwise", table)
+    if tables.ndim == 0:
+        tables = tables * (1.0 - np.eye(size))
+    if tables.shape not in {(size, size), (count, size, size)}:
+        expected = f"({size}, {size}), or ({count}, {size}, {size}) with a table for each pair"
+        raise InvalidProblem(f"pairwise has shape {tables.shape}: expected {expected}")
+    return from_arrays_of_pairs(cls, costs, labels, n, pairs, None, tables, shape)
 
 
 def _assemble(
@@ -192,6 +227,12 @@ def _node_values(graph: nx.Graph, given: Any) -> Iterator[tuple[Hashable, Any]]:
         for node, value in graph.nodes(data=given):
             if value is not None:
                 yield node, value
+    elif np.ndim(given) > 1:
+        n = len(graph)
+        rows = real_array("the array of values", given)
+        if rows[..., 0].size != n:
+            raise InvalidProblem(f"unary has shape {rows.shape}: expected ({n}, labels), a row for each node in order")
+        yield from zip(graph, rows.reshape(n, -1), strict=True)
     else:
         for node in graph:
             yield node, given

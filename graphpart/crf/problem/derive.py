@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,7 +45,7 @@ def condition_on(f: Graph, given: NDArray[np.int32]) -> Graph:
         raise InfeasibleProblem(f"the evidence is forbidden: factor {bad} over {names!r} is inf")
     place = np.cumsum(free, dtype=np.int32) - 1
     names_left = [f.variables[i] for i in np.flatnonzero(free).tolist()]
-    return type(f).from_csr(
+    rest = type(f).from_csr(
         f.domains[free],
         start,
         place[scope],
@@ -53,6 +55,15 @@ def condition_on(f: Graph, given: NDArray[np.int32]) -> Graph:
         offset=f.offset,
         sense=f.sense,
     )
+    for k, one in enumerate(f._functions):
+        left = one.given(given[list(one.scope)].tolist())
+        if left.scope:
+            rest._functions.append(replace(left, scope=tuple(place[list(left.scope)].tolist())))
+        elif left.constant == math.inf:
+            raise InfeasibleProblem(f"the evidence is forbidden by function {k}, {one.name}")
+        else:
+            rest.constant += left.constant
+    return rest
 
 
 def simplify(f: Graph) -> Graph:
@@ -69,7 +80,9 @@ def merge(f: Graph) -> Graph:
 
 def _like(f: Graph, start: NDArray[np.int64], scope: NDArray[np.int32], tables: NDArray[np.float64]) -> Graph:
     names = None if isinstance(f.variables, range) else f.variables
-    return type(f).from_csr(f.domains, start, scope, tables, names, constant=f.constant, offset=f.offset, sense=f.sense)
+    g = type(f).from_csr(f.domains, start, scope, tables, names, constant=f.constant, offset=f.offset, sense=f.sense)
+    g._functions = list(f._functions)
+    return g
 
 
 def _merged(

@@ -20,11 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.crf.problem.building import fill_from_bipartite, from_ising, from_pairwise, from_potts, to_bipartite
 from graphpart.crf.problem.checks import group_arrays, sizes_of, unique_names
 from graphpart.crf.problem.derive import condition, find_cycle, simplify
-from graphpart.crf.problem.factor_tables import FactorTables
-from graphpart.crf.problem.labels import labels_of
+from graphpart.crf.problem.from_others import FromOthers
+from graphpart.crf.problem.labels import in_grid, labels_of
 from graphpart.crf.problem.quadratic import from_ising_model, from_qubo
+from graphpart.crf.problem.with_functions import WithFunctions
 from graphpart.display import plural
-from graphpart.errors import CyclicGraph, InvalidProblem
+from graphpart.errors import CyclicGraph, InvalidProblem, known_arguments
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["FactorGraph", "as_factor_graph"]
 
 
-class FactorGraph(FactorTables):
+class FactorGraph(FromOthers, WithFunctions):
     """A factor graph, built piece by piece, from a networkx graph, or in bulk from arrays.
 
     Parameters
@@ -62,6 +63,8 @@ class FactorGraph(FactorTables):
         Added to every energy.
     offset, sense : float, int
         ``objective(cost) = sense * cost + offset``.
+    shape : tuple of int or None
+        Of the grid that the variables are the cells of, in row-major order, if the factor graph was made from one.
 
     Raises
     ------
@@ -70,7 +73,7 @@ class FactorGraph(FactorTables):
 
     See Also
     --------
-    from_arrays, from_csr, pairwise, potts, ising, from_ising, from_qubo
+    from_arrays, from_csr, pairwise, potts, ising, from_ising, from_qubo, from_pgmpy, from_bqm
 
     Examples
     --------
@@ -95,6 +98,7 @@ class FactorGraph(FactorTables):
             fill_from_bipartite(self, graph)
 
     @classmethod
+    @known_arguments
     def from_arrays(
         cls,
         domains: ArrayLike,
@@ -164,20 +168,24 @@ class FactorGraph(FactorTables):
 
     @classmethod
     def pairwise(
-        cls, graph: nx.Graph, unary: Any = "unary", pairwise: Any = "pairwise", *, domain: int = 2
+        cls, graph: Any = None, unary: Any = "unary", pairwise: Any = "pairwise", *, domain: int = 2
     ) -> FactorGraph:
-        """Build a factor graph from an undirected networkx graph whose nodes are variables and whose edges are factors.
+        """Build a factor graph from a grid, or a graph whose nodes are variables and whose edges are factors.
 
         Parameters
         ----------
-        graph : networkx.Graph or MultiGraph
-            Nodes are the variables. Tables of parallel edges add up.
-        unary : str or mapping from nodes to costs
-            Node attribute, or mapping, with one cost for each label; a single number is the cost of label 1 of a
-            binary variable. Nodes without it have no unary factor.
+        graph : networkx.Graph or MultiGraph, shape of a grid, array_like of int with shape (m, 2), or None
+            Nodes, cells of the grid, or 0 to n - 1 are the variables. Tables of parallel edges add up. None is a grid
+            with the first axes of `unary`, all but the last.
+        unary : str, mapping from nodes to costs, or array_like of float, shape (..., labels)
+            Costs of the labels: an array with the cells of the grid, or the nodes in their order, along the first axes.
+            For a networkx graph also a node attribute, or a mapping; nodes without it have no unary factor. A single
+            number for a variable is the cost of label 1 of two.
         pairwise : str, mapping from edges to tables, array_like or number
-            Edge attribute, or mapping, with tables, or one table for all edges. Rows belong to the node that stands
-            first in the graph, or first in the key of the mapping. A number is the cost of different labels.
+            One table for all pairs, shape (labels, labels), or one for each pair: first those of neighbours along the
+            first axis of the grid in row-major order, then those along the next one. For a networkx graph also an edge
+            attribute, or a mapping. Rows belong to the variable that comes first. A number is the cost of different
+            labels.
         domain : int
             Number of labels of nodes that have no unary costs for each label and no attribute `domain`.
 
@@ -199,21 +207,40 @@ class FactorGraph(FactorTables):
         return from_pairwise(cls, graph, unary, pairwise, domain)
 
     @classmethod
-    def potts(cls, graph: nx.Graph, unary: Any = "unary", weight: Any = "weight", *, labels: int = 2) -> FactorGraph:
-        """The Potts model: edge {u, v} costs its weight if the labels of u and v differ.
+    def potts(cls, graph: Any = None, unary: Any = "unary", weight: Any = "weight", *, labels: int = 2) -> FactorGraph:
+        """The Potts model: a pair of neighbours costs its weight if its labels differ.
 
         Parameters
         ----------
-        graph : networkx.Graph or MultiGraph
-        unary : str or mapping
+        graph : shape of a grid, networkx.Graph or MultiGraph, array_like of int with shape (m, 2), or None
+            As for :meth:`pairwise`: an image of shape (height, width), a volume, a graph, or pairs of variables.
+        unary : array_like of float, shape (..., labels), str or mapping
             As for :meth:`pairwise`.
-        weight : str, mapping from edges to numbers, or number
-            Weights; an edge without the attribute weighs 1. Positive weights favour equal labels.
+        weight : number, array_like, str, or mapping from edges to numbers
+            Weights; positive ones favour equal labels. For a grid: one number, one for each axis, a list with an array
+            for each axis, such as ``[down, right]`` of the shapes (height - 1, width) and (height, width - 1), or an
+            array with a number for each pair. For a networkx graph: an edge attribute or a mapping; an edge without it
+            weighs 1.
         labels : int
-            Number of labels of nodes without unary costs.
+            Number of labels of variables without unary costs.
+
+        Raises
+        ------
+        InvalidProblem
+            If shapes do not fit each other, or a cost or weight is no number; the message names its place.
 
         Examples
         --------
+        A picture of two grey values, restored. ``r.to_array()`` has the shape of the picture.
+
+        >>> import graphpart as gp
+        >>> import numpy as np
+        >>> picture = np.array([[0.1, 0.7, 0.9], [0.0, 0.2, 0.7], [0.2, 0.1, 0.9]])
+        >>> f = FactorGraph.potts(picture.shape, unary=(picture[..., None] - [0.0, 1.0]) ** 2, weight=0.3)
+        >>> r = gp.solve(f)
+        >>> r.to_array().tolist(), str(r.status)
+        ([[0, 1, 1], [0, 0, 1], [0, 0, 1]], 'optimal')
+
         >>> import networkx as nx
         >>> FactorGraph.potts(nx.path_graph(3), labels=4).evaluate([0, 3, 3])
         1.0
@@ -221,16 +248,17 @@ class FactorGraph(FactorTables):
         return from_potts(cls, graph, unary, weight, labels)
 
     @classmethod
-    def ising(cls, graph: nx.Graph, field: Any = "field", coupling: Any = "coupling") -> FactorGraph:
+    def ising(cls, graph: Any, field: Any = "field", coupling: Any = "coupling") -> FactorGraph:
         """The Ising model: ``H = - sum_{u,v} J[u, v] s_u s_v - sum_u b[u] s_u`` with spins ``s = 2 y - 1``.
 
         Parameters
         ----------
-        graph : networkx.Graph or MultiGraph
-        field : str, mapping from nodes to numbers, or number
+        graph : networkx.Graph or MultiGraph, shape of a grid, or array_like of int with shape (m, 2)
+        field : number, array_like with a number for each variable, str, or mapping from nodes to numbers
             b; a node without the attribute has 0.
-        coupling : str, mapping from edges to numbers, or number
-            J; an edge without the attribute has 1. Positive couplings favour equal spins.
+        coupling : number, array_like, str, or mapping from edges to numbers
+            J, in the forms of the weights of :meth:`potts`; an edge without the attribute has 1. Positive couplings
+            favour equal spins.
 
         Examples
         --------
@@ -241,6 +269,7 @@ class FactorGraph(FactorTables):
         return from_ising(cls, graph, field, coupling)
 
     @classmethod
+    @known_arguments
     def from_ising(
         cls,
         field: Any,
@@ -278,6 +307,7 @@ class FactorGraph(FactorTables):
         return from_ising_model(cls, field, coupling, weight, constant, offset, sense)
 
     @classmethod
+    @known_arguments
     def from_qubo(
         cls, Q: Any, *, weight: str = "weight", constant: float = 0.0, offset: float = 0.0, sense: int = 1
     ) -> FactorGraph:
@@ -328,7 +358,7 @@ class FactorGraph(FactorTables):
     def check_acyclic(self) -> None:
         """Raise CyclicGraph, naming a cycle, unless the factor graph is a forest."""
         if not self.is_acyclic:
-            cycle = find_cycle(self)
+            cycle = find_cycle(self.decomposed())
             raise CyclicGraph(
                 f"the factor graph has a cycle through the variables {cycle}: expected a forest; "
                 "if factors share several variables, simplify() may merge them"
@@ -341,7 +371,7 @@ class FactorGraph(FactorTables):
 
         Parameters
         ----------
-        labeling : Result, array_like of n integers, or mapping from names to labels
+        labeling : Result, array_like of n integers or of the shape of the grid, or mapping from names to labels
         partial : bool
             Allow variables without a label: those that a mapping does not name, those with the label -1, and those that
             a result of another factor graph does not have. They get the label -1. Variables of the other factor graph
@@ -357,6 +387,16 @@ class FactorGraph(FactorTables):
     def evaluate(self, labeling: Any) -> float:
         """The energy of a labeling in any form that :meth:`labels` takes; ``inf`` if forbidden. O(size of scopes)"""
         return self.evaluate_labels(self.labels(labeling))
+
+    def to_array(self, labeling: Any) -> NDArray[np.int32]:
+        """A labeling of the cells of a grid, in any form that :meth:`labels` takes, as an array of the grid's shape.
+
+        Raises
+        ------
+        InvalidOption
+            If the variables are not the cells of a grid.
+        """
+        return in_grid(self, self.labels(labeling))
 
     # ------------------------------------------------------------------------------------------- derived problems
 
@@ -406,6 +446,7 @@ class FactorGraph(FactorTables):
 
     # ----------------------------------------------------------------------------------------------------- looking
 
+    @known_arguments
     def plot(self, labeling: Any = None, ax: Any = None) -> Any:
         """Draw a labeling of variables on a grid as a picture; else a graph of at most 400 variables and factors.
 
@@ -434,7 +475,8 @@ class FactorGraph(FactorTables):
         return plot_factor_graph(self, labeling, ax)
 
     def _title(self) -> str:
-        return f"{type(self).__name__}: {plural(self.n, 'variable')}, {plural(self.m, 'factor')}"
+        more = f", {plural(len(self.functions), 'function')} of many variables" if self.functions else ""
+        return f"{type(self).__name__}: {plural(self.n, 'variable')}, {plural(self.m, 'factor')}{more}"
 
     def _facts(self) -> dict[str, Any]:
         if not self.n:
@@ -446,9 +488,9 @@ class FactorGraph(FactorTables):
 
 
 def as_factor_graph(problem: Any) -> FactorGraph:
-    """A FactorGraph as it is, or made from a bipartite networkx graph."""
+    """A FactorGraph of tables only, or one made from a bipartite networkx graph; see `FactorGraph.decomposed`."""
     if isinstance(problem, FactorGraph):
-        return problem
+        return problem.decomposed()
     if hasattr(problem, "is_directed"):
         return FactorGraph(problem)
     raise InvalidProblem(f"got {type(problem).__name__}: expected a FactorGraph or a bipartite networkx graph")

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphpart.crf.problem import _structure
 from graphpart.crf.problem.checks import LARGEST_INDEX, integer_array, one_domain, real_array, sizes_of, unique_names
+from graphpart.crf.problem.functions import Function
 from graphpart.crf.problem.layout import Layout, Scheme, layout_of, scheme_of
 from graphpart.display import Shown
-from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.errors import InfeasibleProblem, InvalidProblem, known_arguments
 
 __all__ = ["FactorTables"]
 
@@ -26,11 +27,15 @@ Arrays = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[
 class FactorTables(Shown):
     """The arrays of a factor graph; see :class:`FactorGraph` for what its attributes mean."""
 
-    __slots__ = ("_arrays", "_cache", "_index", "_names", "_new_domains", "_new_factors", "constant", "offset", "sense")
+    __slots__ = (
+        "_arrays", "_cache", "_functions", "_index", "_names", "_new_domains", "_new_factors", "_owner",
+        "constant", "offset", "sense", "shape",
+    )  # fmt: skip
 
     constant: float
     offset: float
     sense: int
+    shape: tuple[int, ...] | None
     _names: Sequence[Hashable]
     _arrays: Arrays
 
@@ -59,6 +64,7 @@ class FactorTables(Shown):
         self._scheme()
         return self
 
+    @known_arguments
     def add_variable(self, name: Hashable, domain: int = 2) -> None:
         """Add a variable with the labels 0, ..., domain - 1.
 
@@ -82,6 +88,7 @@ class FactorTables(Shown):
         self._new_domains.append(size)
         self._cache.clear()
 
+    @known_arguments
     def add_factor(self, scope: Iterable[Hashable], table: ArrayLike) -> None:
         """Add a factor.
 
@@ -102,11 +109,16 @@ class FactorTables(Shown):
         if isinstance(scope, str):
             raise InvalidProblem(f"scope {scope!r} is one text: expected a sequence of names of variables")
         names = tuple(scope)
+        self._append(self._indices(names), real_array(f"table of scope {names!r}", table))
+
+    def _indices(self, scope: Iterable[Hashable]) -> list[int]:
+        """The indices of variables, each of which is named once."""
+        names = tuple(scope)
         where = [self.index(name) for name in names]
         if len(set(where)) != len(where):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise InvalidProblem(f"scope {names!r} repeats variable {twice!r}")
-        self._append(where, real_array(f"table of scope {names!r}", table))
+        return where
 
     def add_constant(self, value: float) -> None:
         """Add a finite number to the energy of every labeling."""
@@ -202,7 +214,9 @@ class FactorTables(Shown):
         self._cache: dict[str, Any] = {}
         self._new_domains: list[int] = []
         self._new_factors: list[tuple[list[int], NDArray[np.float64]]] = []
-        self.constant = 0.0
+        self._functions: list[Function] = []
+        self._owner: Self | None = None
+        self.constant, self.shape = 0.0, None
         self.offset, self.sense = float(offset), sense
         if not math.isfinite(self.offset):
             raise InvalidProblem(f"offset is {offset}: expected a finite number")
@@ -395,17 +409,30 @@ class FactorTables(Shown):
             "constant": self.constant,
             "offset": self.offset,
             "sense": self.sense,
+            "shape": self.shape,
+            "functions": self._functions,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         domains, scope_start, scope, _, tables = (np.ascontiguousarray(array) for array in state["arrays"])
         rest = (state["constant"], state["offset"], state["sense"])
         self._set(state["names"], domains, scope_start, scope, tables, *rest)
+        self.shape = state.get("shape")
+        self._functions = state["functions"]
 
     def evaluate_labels(self, labels: NDArray[np.int32]) -> float:
         """The energy of an int32 array of n labels, unchecked."""
         layout = self._layout()
-        return float(_structure.energy(*self._flat(), labels, self.constant, layout.width, layout.runs))
+        cost = float(_structure.energy(*self._flat(), labels, self.constant, layout.width, layout.runs))
+        return cost + math.fsum(one.complete(labels[list(one.scope)].tolist())[1] for one in self._functions)
+
+    def complete(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Labels of the decomposed factor graph, from labels of this one, -1 for none."""
+        known: list[int] = []
+        for one in self._functions:
+            own = labels[list(one.scope)].tolist()
+            known += one.complete(own)[0] if min(own) >= 0 else [-1] * len(one.auxiliaries)
+        return np.concatenate([labels, np.array(known, np.int32)]).astype(np.int32)
 
     def objective(self, cost: float) -> float:
         """A cost in the convention of the file or recipe that the problem came from: ``sense * cost + offset``."""

@@ -16,9 +16,11 @@ from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping
 
-__all__ = ["Found", "LabelVectors", "check_allowed", "finish", "forbidden_by", "least_entries", "trivial_bound"]
+__all__ = ["Found", "LabelVectors", "check_allowed", "finish", "least_entries", "named", "trivial_bound"]
 
 STEP, EXACT = 2.0**-20, 2.0**32  # sums of multiples of the step are exact up to there
+SHOWN = 4  # variables of a function that a message names
+WHETHER = "auto or exact finds one, or proves that there is none"
 FIRST = 1000  # terms that are looked at first: mostly one of them is no multiple
 
 
@@ -42,32 +44,45 @@ def finish(
 ) -> LabelingResult:
     """A result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
 
-    If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods, and the status
-    of a run that was not stopped is `not_found`.
+    If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods. The status of
+    a run that was not stopped is `not_found` then, and the message says which methods know whether there is one.
     """
-    cost = f.evaluate_labels(labels)
+    shown = f.owner
+    labels = labels[: shown.n]
+    cost = shown.evaluate_labels(labels)
     status = status if status == Status.OPTIMAL else stopping.reason or status
     if status == Status.OPTIMAL:
         lower_bound = cost
     if cost == math.inf and status in (Status.LOCAL_OPTIMUM, Status.FEASIBLE):
         status = Status.NOT_FOUND
-    text = message or MESSAGES[status]
+    text = message or (WHETHER if status == Status.NOT_FOUND else MESSAGES[status])
     if cost == math.inf:
-        bad = _structure.first_forbidding(*f._flat(), labels)
-        text = f"no allowed labeling was found: factor {bad} over {forbidden_by(f, bad)} forbids this one; {text}"
-    return result_of(LabelingResult, f, labels, cost, stopping, method, status, text, lower_bound, info)
+        text = f"no allowed labeling was found: {first_forbidding(f, f.labels(labels))} forbids this one; {text}"
+    return result_of(LabelingResult, shown, labels, cost, stopping, method, status, text, lower_bound, info)
 
 
-def forbidden_by(f: FactorGraph, factor: int) -> str:
-    """The names of the variables of a factor, for a message."""
-    return repr(tuple(f.variables[i] for i in f.factor(factor)[0]))
+def named(f: FactorGraph, factor: int) -> str:
+    """A factor and its variables, for a message; for a factor of a decomposed function this function."""
+    own = f.owner
+    if factor >= own.m:
+        sizes = [len(one.auxiliaries) + len(one.tables) for one in own.functions]
+        k = int(np.searchsorted(np.cumsum(sizes), factor - own.m, "right"))
+        scope = tuple(own.variables[i] for i in own.functions[k].scope[:SHOWN])
+        dots = ", ..." if len(own.functions[k].scope) > SHOWN else ""
+        return f"function {k} ({own.functions[k].name}) over {repr(scope)[:-1]}{dots})"
+    return f"factor {factor} over {tuple(f.variables[i] for i in f.factor(factor)[0])!r}"
+
+
+def first_forbidding(f: FactorGraph, labels: NDArray[np.int32]) -> str:
+    """The first factor that forbids int32 labels, for a message; empty if none does."""
+    bad = _structure.first_forbidding(*f._flat(), labels)
+    return named(f, bad) if bad >= 0 else ""
 
 
 def check_allowed(f: FactorGraph, labels: NDArray[np.int32]) -> None:
     """Raise InvalidPartition, naming a factor, if one forbids these int32 labels."""
-    bad = _structure.first_forbidding(*f._flat(), labels)
-    if bad >= 0:
-        raise InvalidPartition(f"the labeling is forbidden by factor {bad} over {forbidden_by(f, bad)}")
+    if bad := first_forbidding(f, labels):
+        raise InvalidPartition(f"the labeling is forbidden by {bad}")
 
 
 def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:
@@ -76,7 +91,7 @@ def least_entries(f: FactorGraph) -> tuple[NDArray[np.float64], float]:
     f._cache["minima"] = least, total
     if total == math.inf:
         i = int(np.flatnonzero(np.isposinf(least))[0])
-        raise InfeasibleProblem(f"factor {i} over {forbidden_by(f, i)} forbids every labeling")
+        raise InfeasibleProblem(f"{named(f, i)} forbids every labeling")
     return least, total
 
 
@@ -101,12 +116,14 @@ class LabelVectors(Mapping[Hashable, NDArray[np.float64]]):
     ----------
     flat : ndarray of float64
         All vectors, one after the other, in the order of the variables.
+    whole : ndarray of float64
+        The same with those of auxiliary variables, if the factor graph was decomposed.
     """
 
     def __init__(self, f: FactorGraph, flat: NDArray[np.float64]) -> None:
-        self.flat = flat
-        self._f = f
-        self._start = places(f)
+        self._f = f.owner
+        self._start = places(self._f)
+        self.flat, self.whole = flat[: self._start[-1]], flat
 
     def __getitem__(self, name: Hashable) -> NDArray[np.float64]:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -11,14 +13,20 @@ from numpy.typing import NDArray
 from graphpart.common.columns import is_named
 from graphpart.crf.problem.derive import condition_on, rows_of
 from graphpart.crf.problem.factor_tables import FactorTables
-from graphpart.errors import InfeasibleProblem, InvalidPartition, InvalidProblem
+from graphpart.display.grids import grid_of
+from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.result import Result
 
-__all__ = ["labels_of", "start_of"]
+__all__ = ["better_start", "in_grid", "labels_of", "start_of"]
 
 
 def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[np.int32]:
-    """Labels of a labeling in any of the forms that FactorGraph.labels describes; if `partial`, -1 for none."""
+    """Labels of a labeling in any of the forms that FactorGraph.labels describes; if `partial`, -1 for none.
+
+    For a decomposed factor graph the labeling is one of its owner, and the auxiliary variables get their labels.
+    """
+    if f._owner is not None:
+        return f._owner.complete(labels_of(f._owner, labeling, partial))
     if isinstance(labeling, Result):
         if labeling.nodes is f.variables or labeling.nodes == f.variables:
             labeling = labeling.labels
@@ -34,6 +42,8 @@ def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[
         array = np.asarray(labeling)
     except ValueError:
         array = np.zeros((), object)
+    if array.ndim > 1 and array.shape == f.shape:
+        array = array.ravel()
     if array.shape != (f.n,):
         raise InvalidPartition(f"labels have shape {array.shape}: expected ({f.n},), one for each variable")
     if array.size and array.dtype.kind not in "iub":
@@ -48,6 +58,22 @@ def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[
     return array.astype(np.int32)
 
 
+def in_grid(f: FactorTables, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Labels as an array of the shape of the grid; that of a graph is seen from its names or its pairs."""
+    if f.shape is not None and math.prod(f.shape) == f.n:
+        return labels.reshape(f.shape)
+    first = f.scope_start[:-1][np.diff(f.scope_start) == 2]
+    place = grid_of(f.variables, f.scope[first], f.scope[first + 1])
+    if place is not None:
+        row, column = place
+        shape = int(row.max()) + 1, int(column.max()) + 1
+        if math.prod(shape) == f.n:
+            out = np.empty(shape, np.int32)
+            out[row, column] = labels
+            return out
+    raise InvalidOption("the variables are not the cells of a grid: result.labels has their labels in order")
+
+
 def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
     """The labeling that a method starts from, in any form; some variables may have no label.
 
@@ -55,6 +81,8 @@ def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
     labels of the others. The cost of a label is the sum of its unary factors and of the factors whose other variables
     all have labels. Of labels of equal cost, it gets the smallest.
     """
+    if f._owner is not None:
+        return f._owner.complete(start_of(f._owner, initial))
     labels = labels_of(f, initial, partial=True)
     if not f.n or labels.min() >= 0:
         return labels
@@ -75,6 +103,16 @@ def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
     for i, v in zip(variables.tolist(), free.tolist(), strict=True):
         labels[v] = int(np.argmin(own[place[i] : place[i + 1]]))
     return labels
+
+
+def better_start(f: FactorTables, initial: Any, checkpoint: str | os.PathLike[str] | None) -> NDArray[np.int32] | None:
+    """The better one of the initial labeling and that of a checkpoint; either may be missing."""
+    given = [] if initial is None else [start_of(f, initial)]
+    if checkpoint is not None and os.path.exists(checkpoint):
+        from graphpart.files.labels import read_labels
+
+        given.append(labels_of(f, read_labels(os.fspath(checkpoint), f)))
+    return min(given, key=f.evaluate_labels, default=None)
 
 
 def _labels_of_other(f: FactorTables, result: Result) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.errors import InvalidProblem
 from graphpart.kernels import _pairs
 
-__all__ = ["from_ising_model", "from_qubo"]
+__all__ = ["assemble", "from_ising_model", "from_qubo"]
 
 Graph = TypeVar("Graph", bound=FactorTables)
 
@@ -43,7 +43,7 @@ def from_qubo(cls: type[Graph], Q: Any, weight: str, constant: float, offset: fl
     unary[:, 1] = linear[place]
     tables = np.zeros((len(pairs[0]), 4))
     tables[:, 3] = pairs[2]
-    return _assemble(cls, entries.names, place, unary, pairs, tables, constant, offset, sense)
+    return assemble(cls, entries.names, place, unary, pairs, tables, constant, offset, sense)
 
 
 def from_ising_model(
@@ -60,7 +60,7 @@ def from_ising_model(
     place = np.flatnonzero(b)
     unary = np.stack([b[place], -b[place]], 1)
     tables = pairs[2][:, None] * np.array([-1.0, 1.0, 1.0, -1.0])
-    return _assemble(cls, names, place, unary, pairs, tables, constant, offset, sense)
+    return assemble(cls, names, place, unary, pairs, tables, constant, offset, sense)
 
 
 def _fields(names: Sequence[Hashable], field: Any) -> tuple[Sequence[Hashable], NDArray[np.float64]]:
@@ -96,7 +96,7 @@ def _pairs_of(
     return (u, v, total) if some.all() else (u[some], v[some], total[some])
 
 
-def _assemble(
+def assemble(
     cls: type[Graph],
     names: Sequence[Hashable],
     place: NDArray[np.int64],

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from graphpart.common.reduction import Reduction
 from graphpart.crf.graph_cuts.roof_duality import roof_dual
 from graphpart.crf.problem import FactorGraph, as_factor_graph
-from graphpart.crf.problem.labeling import forbidden_by, least_entries, places
+from graphpart.crf.problem.labeling import least_entries, named, places
 from graphpart.crf.reduction import _dead_ends
 from graphpart.crf.reduction.improving_mapping import improving_mapping
 from graphpart.display import Shown, plural
@@ -78,7 +78,8 @@ class LabelingReduction(Reduction[FactorGraph]):
     constant : float
         Energy of a lifted labeling minus its energy in the smaller problem.
     labels : ndarray of int32, shape (n,)
-        Labels that are known; -1 for the variables of the smaller problem.
+        Labels that are known; -1 for the variables of the smaller problem. If functions of many variables were
+        decomposed, auxiliary variables follow, here and in `problem`; `lift` leaves them out.
     persistency : Persistency
     completed : bool
         False if the time limit or Ctrl-C stopped it before all steps were tried. All labels that were found are valid
@@ -89,16 +90,19 @@ class LabelingReduction(Reduction[FactorGraph]):
     persistency: Persistency = field(repr=False)
     completed: bool
     _options: NDArray[np.int32] = field(repr=False)  # for each label of the smaller problem, what it was
+    _whole: FactorGraph | None = field(default=None, repr=False)  # if it was decomposed: has auxiliary variables
 
     def lift(self, labels: Any) -> NDArray[np.int32]:
         """Labels of all variables from a labeling of the smaller problem."""
         inner = self.problem.labels(labels)
         out = self.labels.copy()
         out[out < 0] = self._options[places(self.problem)[:-1] + inner]
-        return out
+        return out if self._whole is None else out[: self._whole.owner.n]
 
     def project(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
         """Labels of the smaller problem from labels of all variables: 0 where the label was left out."""
+        if self._whole is not None:
+            labels = self._whole.labels(labels)
         wanted = np.repeat(labels[self.labels < 0], self.problem.domains)
         at = np.flatnonzero(self._options == wanted)
         variable = np.repeat(np.arange(self.problem.n), self.problem.domains)[at]
@@ -167,9 +171,15 @@ def reduce(
     (0, 0.4, [0, 0, 0], [0, 0, 0])
     """
     stopping = Stopping(time_limit, callback=callback)
-    small = reduced(as_factor_graph(problem), (*STEPS, probing_step) if probing else STEPS, stopping)
+    f = as_factor_graph(problem)
+    small = reduced(f, (*STEPS, probing_step) if probing else STEPS, stopping)
     stopping.reraise()
-    return small
+    if f.owner is f:
+        return small
+    n, labels = f.owner.n, int(places(f.owner)[-1])
+    found = small.persistency
+    shown = Persistency(found.strong[:n], found.weak[:n], found.remaining[:labels])
+    return replace(small, persistency=shown, _whole=f)
 
 
 def reduced(f: FactorGraph, steps: Sequence[Step], stopping: Stopping) -> LabelingReduction:
@@ -281,9 +291,7 @@ class _State:
         first = places(g)
         start, scope, tables, constants, bad = _dead_ends.restrict(*g._flat(), first, alive)
         if bad >= 0:
-            raise InfeasibleProblem(
-                f"every labeling is forbidden: what is left of factor {bad} over {forbidden_by(g, bad)} forbids it"
-            )
+            raise InfeasibleProblem(f"every labeling is forbidden: what is left of {named(g, bad)} forbids it")
         counts = np.diff(np.concatenate([[0], np.cumsum(alive, dtype=np.int64)])[first])
         chosen = alive.astype(bool)
         single, free = counts == 1, counts > 1

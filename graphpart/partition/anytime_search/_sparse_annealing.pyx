@@ -6,6 +6,9 @@ at most the threshold; so a move that costs d is accepted with probability propo
 element remembers the change of cost by its best move until a neighbour moves; as long as the threshold is below, the
 element is skipped. At low temperatures nearly all elements are skipped.
 
+Where subsets have to be connected (kernels/connected.pxd), an element moves to subsets that a base pair links to it, or
+to the empty set, and stays where its own subset would not be connected without it.
+
 With a background, the cost of an element in its own subset is recomputed from the sums of weights each time. So only
 its cost in other subsets may be out of date when an element is skipped; the descent at the end examines all elements.
 What an element remembers leaves out what groups and limits (kernels/groups.pxd) demand in other subsets: they may be open
@@ -21,6 +24,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
+from graphpart.kernels.connected cimport Base, base_look, may_leave, take_base
 from graphpart.kernels.random cimport random_below
 from graphpart.kernels.groups cimport groups_at
 from graphpart.kernels.terms cimport Terms, take_terms, terms_at, terms_between, terms_clear, terms_move, terms_put
@@ -49,6 +53,7 @@ cdef struct State:
     double cost             # since the start
     uint64_t random
     Terms terms
+    Base base
 
 
 cdef inline void look_at(State* s, element_t a) noexcept nogil:
@@ -114,14 +119,17 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     cdef Py_ssize_t i, eligible = 0
     cdef offset_t k
     cdef double delta, least = INFINITY, chosen = 0.0, own, within = 0.0
+    cdef bint based = s.base.any
     look_at(s, a)
+    if based:
+        base_look(&s.base, a, s.label)
     own = s.sums[mine]
     if s.terms.any:
         within = terms_at(&s.terms, a, mine, True)
         own += within
     for i in range(s.links):
         U = s.linked[i]
-        if U == mine:
+        if U == mine or (based and s.base.reached[U] != s.base.look):
             continue
         delta = s.sums[U] - own
         if s.terms.any:
@@ -149,6 +157,8 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     clear_look(s)
     if eligible == 0:
         s.gap[a] = least + within
+        return False
+    if based and not may_leave(&s.base, a, s.label):
         return False
     s.cost += chosen
     s.label[a] = target
@@ -206,6 +216,7 @@ cdef class Annealing:
         self.s.seen = &seen[0]
         self.s.linked = &linked[0]
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
+        self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         if self.s.terms.groups.limited:
             used, place = np.zeros(n + 2, np.int32), np.zeros(n + 2, np.int32)
             self.kept += [used, place]

@@ -111,7 +111,7 @@ def search(
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
     check_seed_and_threads(seed, threads)
-    p = _fitting(as_problem(problem, background=True, groups=True, limits=True))
+    p = _fitting(as_problem(problem, background=True, groups=True, limits=True, connected=True))
     given = better_start(p, initial, checkpoint)
     contraction = Contraction(p)
     start = start_within(p, contraction, given, stopping)

@@ -126,7 +126,7 @@ def lower_bound(
     >>> [lower_bound(p, method).bound for method in ("negative-sum", "cycle-packing")]
     [-5.0, -3.0]
     """
-    p = as_problem(problem, background=True, groups=True, limits=True)
+    p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
     method = find_name(method, BOUNDS, ALSO)
     stopping = Stopping(time_limit, None, None, callback)
     contraction = Contraction(p)

@@ -20,6 +20,9 @@ conflicted cycles found along shortest paths. Cycles of near elements come first
 follow: pairs with y = 1 connect elements to sets, and paths lead from set to set. In each round, at most a twentieth as
 many far cycles as variables are added.
 
+If subsets have to be connected, all base pairs are variables, also at cost 0, and paths of cycles lead along all of
+them. Violated cuts of base pairs follow in each round (see `connecting`).
+
 On a complete graph with heavy noise, y = 1/2 on all attractive pairs violates no triangle inequality. Triangles alone,
 like message passing, therefore prove no more than half the sum of negative costs, and 2-partitions are needed, also
 with several elements on both sides.
@@ -35,6 +38,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import group
 from graphpart.partition.bounds import _cuts, _cycle_cuts, _primal_dual
+from graphpart.partition.bounds.connecting import Connecting
 from graphpart.partition.bounds.message_passing import ROUNDS, pass_messages
 from graphpart.partition.bounds.rows import Rows
 from graphpart.partition.certificates.inequalities import TWO_PARTITION, WHEEL, Inequalities
@@ -74,6 +78,7 @@ class RelaxationParameters:
     near: float = 0.2  #: 2-partitions near those with a positive multiplier,
     wheels: float = 0.1  #: odd wheels,
     far: float = 0.05  #: and far cycles
+    cuts: float = 0.2  #: cuts of base pairs
     largest: int = 12  #: elements of a 2-partition at most
     quickly: tuple[int, int] = (200, 10)  #: 2-partitions from which near ones are searched, and steps from each,
     thoroughly: tuple[int, int] = (4000, 20)  #: when the quick search finds few;
@@ -112,6 +117,8 @@ class Relaxation:
         The given costs; after `set_squares` has changed `cost`, all partitions cost at least `cost` plus `constant`.
     """
 
+    connecting: Connecting | None = None  # what subsets that have to be connected ask for
+
     def __init__(self, p: SetPartition, stopping: Stopping, complete: bool = False) -> None:
         self.n, self.stopping = p.n, stopping
         self.u, self.v, cost = p.pairs()
@@ -122,9 +129,11 @@ class Relaxation:
             self.u, self.v = (index.astype(np.int32) for index in np.triu_indices(p.n, 1))
             cost = matrix[self.u, self.v]
         elif not self.complete:
-            kept = np.flatnonzero(cost)
+            kept = np.flatnonzero(cost if p.lifted is None else (cost != 0) | ~p.lifted)
             self.u, self.v, cost = self.u[kept], self.v[kept], cost[kept]
             self._keys = self.u.astype(np.int64) * p.n + self.v
+        if p.lifted is not None:
+            self.connecting = Connecting(p, self.u, self.v, self._positions)
         self._begin(cost)
 
     def _begin(self, cost: Floats) -> None:
@@ -245,6 +254,8 @@ class Relaxation:
         rows.keep((rows.multipliers > 0) | (rows.rhs - rows.left(self.y) < PARAMETERS.slack))
         tolerance = self.tolerance
         added = rows.add(self._find(tolerance))
+        if self.connecting is not None:
+            added += rows.add(self._connections(tolerance))
         if added <= few and not self.complete and not self.far:
             self.far = True
         elif added <= few:
@@ -317,7 +328,10 @@ class Relaxation:
         cycle inequalities: the values of attracting pairs are raised to the largest value that a path requires (Lange,
         Karrenbauer & Andres 2018).
         """
-        joins = np.flatnonzero(((self.cost < 0) | (self.lower > 0)) & (self.y > tolerance))
+        leads = (self.cost < 0) | (self.lower > 0)
+        if self.connecting is not None:  # base pairs that repel are not free to fall: cuts may hold them up
+            leads |= self.connecting.links
+        joins = np.flatnonzero(leads & (self.y > tolerance))
         cuts = np.flatnonzero(((self.cost > 0) | (self.upper < 1)) & (self.y < 1.0 - tolerance))
         length = np.maximum(1.0 - self.y, 0.0)
         if self.far:
@@ -333,6 +347,15 @@ class Relaxation:
         )  # fmt: skip
         self.violation = float(found[2].max(initial=0.0))
         return Inequalities.cycles(found[0], found[1])
+
+    def _connections(self, tolerance: float) -> Inequalities:
+        """Cuts of base pairs that attracting, or joined, lifted pairs violate."""
+        assert self.connecting is not None
+        wanted, m = (self.cost < 0) | (self.lower > 0), len(self.cost)
+        limit, work = int(PARAMETERS.cuts * m) + 100, PARAMETERS.work * m
+        found, amounts = self.connecting.cuts(self.y, wanted, tolerance, limit, work, self.stopping)
+        self.violation = max(self.violation, float(amounts.max(initial=0.0)))
+        return found
 
     def _closing(self, cuts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Pairs that may close cycles, sorted by their first elements, and the start of the pairs of each element."""

@@ -13,6 +13,7 @@ cdef enum:
     TWO_PARTITION = 2
     GENERAL = 3
     GROUP_STAR = 4
+    CUT = 5
 
 cdef enum:
     LARGEST_COEFFICIENT = 1 << 24     # of the coefficients of a general 2-partition: sums of their squares fit 64 bits
@@ -56,6 +57,19 @@ def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[
                 rhs[k] = 1
                 if length < 2 or s != 1:
                     bad = k
+            elif kinds[k] == CUT:
+                terms[k] = length // 2
+                rhs[k] = 0
+                if length < 2 or length % 2 or s != 2:
+                    bad = k
+                    break
+                for i in range(starts[k], starts[k + 1]):      # an element may be in several pairs
+                    if elements[i] < 0 or elements[i] >= n or (i % 2 == starts[k] % 2 and elements[i] == elements[i + 1]):
+                        bad = k
+                        break
+                if bad >= 0:
+                    break
+                continue
             elif kinds[k] == GENERAL:
                 if s < 2 or length != 2 * s or s > 4096:
                     bad = k
@@ -121,6 +135,11 @@ def expand(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t
                 for i in range(first + 1, last):
                     keys[at] = key(elements[first], elements[i], n)
                     signs[at] = 1
+                    at += 1
+            elif kinds[k] == CUT:
+                for i in range(first, last, 2):
+                    keys[at] = key(elements[i], elements[i + 1], n)
+                    signs[at] = 1 if i == first else -1
                     at += 1
             elif kinds[k] == GENERAL:
                 last = first + splits[k]

@@ -29,11 +29,13 @@ from numpy.typing import NDArray
 from graphpart.common.proof import Proof
 from graphpart.common.steps import are_multiples, round_up, step_of
 from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
-from graphpart.partition.certificates import _inequalities, certificate_file
+from graphpart.kernels._pairs import adjacency
+from graphpart.partition.certificates import _inequalities, _links, certificate_file
 from graphpart.partition.certificates.exact_check import exact_bound
-from graphpart.partition.certificates.inequalities import GENERAL, GROUP_STAR, Inequalities
+from graphpart.partition.certificates.inequalities import CUT, GENERAL, GROUP_STAR, Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
 from graphpart.partition.problem import SetPartition, as_problem
+from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.groups import Groups
 
 __all__ = ["Certificate", "certify", "common_step", "fingerprint", "proven_bound", "reduced_costs"]
@@ -106,7 +108,7 @@ class Certificate(Proof):
         -----
         O(n + m), plus the number of terms of the inequalities, which are sorted if pairs have to be found.
         """
-        p = as_problem(problem, background=True, groups=True, limits=True)
+        p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         self._identify(seal_of(self), p.n, fingerprint(p))
         if exact:
             proven: float | Fraction = exact_bound(p, self)
@@ -184,7 +186,7 @@ def seal_of(certificate: Certificate) -> str:
 def fingerprint(p: SetPartition) -> str:
     """SHA-256 of n, the pairs whose cost is not zero with their costs, the required joins, and a background. O(m)
 
-    The same for a problem stored as a matrix and as pairs.
+    The same for a problem stored as a matrix and as pairs. If subsets have to be connected, also of all base pairs.
     """
     streams = [hashlib.sha256() for _ in range(3)]
     if p.matrix is not None:
@@ -200,6 +202,10 @@ def fingerprint(p: SetPartition) -> str:
     for stream in streams:
         whole.update(stream.digest())
     whole.update(np.ascontiguousarray(p.must_join, "<i4").data)
+    if p.lifted is not None:
+        for array in p.links():
+            whole.update(np.ascontiguousarray(array, "<i4").data)
+        whole.update(b"connected")
     if p.background is not None:
         for beta, *vectors in p.background.terms:
             whole.update(np.array([beta, len(vectors)], "<f8").data)
@@ -271,6 +277,7 @@ def _reduced(p: SetPartition, inequalities: Inequalities, multipliers: Floats) -
         weights = Weights(p, classes)
         low, named = _with_background(weights, keys, low, n, classes)
     _check_group_stars(None if weights is None else weights.groups, inequalities, classes, n)
+    _check_links(p, inequalities, classes)
     later_keys: list[NDArray[np.int64]] = []
     later_values: list[Floats] = []
     constant = 0.0
@@ -343,6 +350,31 @@ def _check_group_stars(
         bad = which[np.argmin(shared)]
         some = inequalities.elements[inequalities.starts[bad] : inequalities.starts[bad + 1]].tolist()[:20]
         raise InvalidCertificate(f"group star {bad} over {some}: expected members of one group at price inf")
+
+
+def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[np.int32] | None) -> None:
+    """Raise InvalidCertificate unless each cut takes away all that links its first two elements."""
+    which = np.flatnonzero(inequalities.kinds == CUT)
+    if not len(which):
+        return
+    some = inequalities.take(which)
+    *_, wrong = _inequalities.sizes(some.kinds, some.starts, some.splits, some.elements, p.n)
+    bad, why = (wrong, "different elements") if wrong >= 0 else (-1, "what all base pairs between two elements need")
+    if p.lifted is None:
+        bad, why = 0, "none, since the problem does not ask for connected subsets"
+    elif wrong < 0:
+        u, v = p.links()
+        if classes is not None:
+            some = some.renamed(classes)
+            keys = np.unique(keys_of_pairs(classes[u], classes[v], p.n))
+            apart = classes[p.must_cut]  # sets that must be cut are not linked, whatever other pairs are between them
+            keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
+            u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)
+        starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u)))
+        bad = _links.first_linked(starts, neighbours, some.starts, some.elements)
+    if bad >= 0:
+        elements = some.elements[some.starts[bad] : some.starts[bad + 1]].tolist()[:20]
+        raise InvalidCertificate(f"cut {which[bad]} over {elements}: expected {why}")
 
 
 def _slots(keys: NDArray[np.int64], terms: NDArray[np.int64], n: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

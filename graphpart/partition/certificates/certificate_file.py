@@ -1,8 +1,8 @@
 """Files of certificates of set partition problems, in the layout of `graphpart.files.certificates`.
 
-A row of JSON is one inequality: ``kind`` ("cycle", "odd-wheel", "2-partition", "general-2-partition"), ``elements``
-(indices from 0, in the order of the nodes of the problem), ``split``, and its ``multiplier``; a general 2-partition has
-``numbers``, one for each element, in place of ``split``.
+A row of JSON is one inequality: ``kind`` (one of `KINDS` in `inequalities`), ``elements`` (indices from 0, in the order
+of the nodes of the problem), ``split``, and its ``multiplier``; a general 2-partition has ``numbers``, one for each
+element, in place of ``split``.
 """
 
 from __future__ import annotations

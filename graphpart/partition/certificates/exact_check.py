@@ -23,7 +23,7 @@ def check_certificate(problem: Any, certificate: Any, labels: Sequence[int] | No
     Parameters
     ----------
     problem : SetPartition
-        Read through `n`, `pairs()`, `must_join`, and the terms and groups of its `background` only.
+        Read through `n`, `pairs()`, `lifted`, `must_join`, and the terms and groups of its `background` only.
     certificate : Certificate
         Read through `bound`, `step`, `n`, `cost`, `multipliers` and `inequalities` only.
     labels : sequence of n integers, optional
@@ -84,6 +84,7 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
     multipliers = certificate.multipliers.tolist()
     groups, price = _groups(problem)
     members = _members(class_of, groups)
+    links = _links(problem, class_of, cut)
     general = []
     if not len(multipliers) == len(kinds) == len(splits) == len(starts) - 1:
         raise InvalidCertificate("arrays of different lengths")
@@ -95,7 +96,9 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             some, numbers = some[: splits[k]], some[splits[k] :]
             if len(some) != len(numbers):
                 raise InvalidCertificate(f"inequality {k} has {len(some)} elements: expected a number for each")
-        if not all(0 <= a < problem.n for a in some) or len({class_of[a] for a in some}) < len(some):
+        if not all(0 <= a < problem.n for a in some) or any(
+            len({class_of[a] for a in part}) < len(part) for part in ([some] if kinds[k] != 5 else _pairs_of(some))
+        ):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected different elements of the problem")
         amount = Fraction(multiplier)
         if kinds[k] == 3:
@@ -108,6 +111,8 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             and not _share_a_group([members.get(class_of[a], {}) for a in some[1:]], price)
         ):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected members of one group at price inf")
+        if kinds[k] == 5 and (links is None or _is_linked(links, [class_of[a] for a in some])):
+            raise InvalidCertificate(f"inequality {k} is over {some}: expected what base pairs between {some[:2]} need")
         for sign, a, b in _left(kinds[k], splits[k], [class_of[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
         bound -= amount * _right(kinds[k], splits[k], len(some))
@@ -172,6 +177,8 @@ def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, in
             yield -1, a, rim[i - 1]
     elif kind == 4:
         yield from ((1, some[0], b) for b in some[1:])
+    elif kind == 5:
+        yield from ((-1 if i else 1, a, b) for i, (a, b) in enumerate(_pairs_of(some)))
     else:
         for i in range(len(some)):
             for j in range(i):
@@ -188,8 +195,10 @@ def _right(kind: int, split: int, size: int) -> int:
         return min(split, size - split)
     if kind == 4 and size >= 2 and split == 1:
         return 1
+    if kind == 5 and split == 2 and size >= 2 and size % 2 == 0:
+        return 0
     raise InvalidCertificate(
-        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel, a group star or a "
+        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel, a group star, a cut or a "
         "(general) 2-partition"
     )
 
@@ -208,6 +217,44 @@ def _classes(problem: Any) -> list[int]:
     return [find(a) for a in range(problem.n)]
 
 
+def _links(problem: Any, class_of: Sequence[int], cut: set[tuple[int, int]]) -> dict[int, set[int]] | None:
+    """The representatives that base pairs link to each, unless they must be cut; None without connectedness."""
+    if getattr(problem, "lifted", None) is None:
+        return None
+    links: dict[int, set[int]] = defaultdict(set)
+    for (a, b, cost), is_lifted in zip(_all_pairs(problem), problem.lifted.tolist(), strict=True):
+        a, b = class_of[a], class_of[b]
+        if not is_lifted and cost != math.inf and _pair(a, b) not in cut:
+            links[a].add(b)
+            links[b].add(a)
+    return links
+
+
+def _pairs_of(some: Sequence[int]) -> list[tuple[int, int]]:
+    """The pairs of a cut: two elements that it separates, then those that it consists of."""
+    return list(zip(some[::2], some[1::2], strict=len(some) % 2 == 0))
+
+
+def _is_linked(links: dict[int, set[int]], some: list[int]) -> bool:
+    """Whether base pairs link the first two elements without those of a cut and its elements."""
+    pairs = _pairs_of(some[2:])
+    barred = {pair for a, b in pairs for pair in ((a, b), (b, a))}
+    out = {x for pair in pairs if not {*some[:2]}.isdisjoint(pair) for x in pair} - {*some[:2]}
+    reached, waiting = ({some[0]}, {some[1]}), ([some[0]], [some[1]])
+    side = 0
+    while waiting[side]:  # from both sides in turns, so that the smaller one decides
+        a = waiting[side].pop()
+        for b in links[a]:
+            if b in out or (a, b) in barred or b in reached[side]:
+                continue
+            if b in reached[1 - side]:
+                return True
+            reached[side].add(b)
+            waiting[side].append(b)
+        side = 1 - side
+    return False
+
+
 def _exact_cost(problem: Any, labels: Sequence[int]) -> Fraction:
     if len(labels) != problem.n:
         raise InvalidCertificate(f"{len(labels)} labels: expected {problem.n}")
@@ -216,6 +263,20 @@ def _exact_cost(problem: Any, labels: Sequence[int]) -> Fraction:
     inside = [cost for a, b, cost in _all_pairs(problem) if labels[a] == labels[b]]
     if math.inf in inside:
         raise InvalidCertificate("the labels join a pair that must be cut")
+    links = _links(problem, range(problem.n), set())
+    if links is not None:
+        first: dict[int, int] = {}
+        reached: set[int] = set()
+        for a, label in enumerate(labels):  # the first element of each subset reaches all others
+            if first.setdefault(label, a) == a:
+                waiting = [a]
+                reached.add(a)
+                while waiting:
+                    more = {b for b in links[waiting.pop()] if labels[b] == label} - reached
+                    reached |= more
+                    waiting += more
+            if a not in reached:
+                raise InvalidCertificate(f"the labels join {first[label]} and {a}, which no base pairs connect there")
     background = sum((_within(labels, term) for term in _background(problem)), Fraction(0))
     background += _paid(labels, *_groups(problem))
     return sum(map(Fraction, inside), background)

@@ -3,7 +3,8 @@
 1. Pairs that are joined or cut in some optimal partition are so from the start (see `persistency`). Then no partition
    needs to join elements that no path of attractive pairs connects, so each component of the attractive pairs is solved
    apart, and so are its blocks, which share no more than one element with each other (see `blocks`), the smallest
-   first.
+   first. If subsets have to be connected, it is the components of base pairs: an element that attracts nobody may link
+   others.
 2. Local search gives a first partition; the relaxation (see `relaxation`) a lower bound, raised by cutting planes. On
    the way, points of the relaxation are rounded to partitions and these refined by local search.
 3. Where the bound plus the reduced cost of a pair reaches the cost of the best partition, no better one has this pair
@@ -418,7 +419,9 @@ class Rest:
 
 
 def _attractive_parts(p: SetPartition) -> list[Part]:
-    """The components of the pairs with a negative cost, as problems of their own."""
+    """The components of the pairs with a negative cost, or of base pairs, as problems of their own."""
+    if p.lifted is not None:
+        return split(p, p.components())
     u, v, cost = p.pairs()
     negative = cost < 0
     component = connected(p.n, u[negative], v[negative])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of
 from graphpart.common.steps import round_up
@@ -26,7 +27,7 @@ from graphpart.partition.local_search.improve import fixed_point
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.problem import Labels, SetPartition, canonical
-from graphpart.partition.problem.derived import connected, keys_of_pairs
+from graphpart.partition.problem.derived import connected, connected_subsets, keys_of_pairs
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
@@ -177,9 +178,7 @@ class Tree:
     def _begin(self) -> Iterator[None]:
         """The relaxation at the root, which starts from some rounds of message passing."""
         self.relaxation = Relaxation(self.p, self.stopping)
-        self.fixed_before = np.count_nonzero(
-            (self.relaxation.lower == self.relaxation.upper) & (self.relaxation.cost != 0)
-        )
+        self.fixed_before = self._count_fixed()
         self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
         self.semidefinite: Semidefinite | None = None
         r = self.relaxation
@@ -321,14 +320,24 @@ class Tree:
 
     def _shrinks(self) -> bool:
         """Whether many pairs are fixed, so that a smaller problem is left."""
+        fixed = self._count_fixed() - self.fixed_before
+        return bool(fixed > self.parameters.shrunk * (np.count_nonzero(self.relaxation.cost) - self.fixed_before))
+
+    def _count_fixed(self) -> int:
+        """How many pairs with a cost are cut, or within a set that can be contracted."""
         r = self.relaxation
-        fixed = np.count_nonzero((r.lower == r.upper) & (r.cost != 0)) - self.fixed_before
-        return bool(fixed > self.parameters.shrunk * (np.count_nonzero(r.cost) - self.fixed_before))
+        fixed = (r.lower == r.upper) & (r.cost != 0)
+        if r.connecting is not None:
+            merged = self._connected_bounds()
+            fixed &= (r.upper < HALF) | (merged[r.u] == merged[r.v])
+        return int(np.count_nonzero(fixed))
 
     def _start_again(self, bound: float) -> Children:
         """Solve what is left of the problem once pairs are fixed: contracted, reduced, and taken apart.
 
-        All partitions better than the one known are partitions of what is left, so its bound is one for them.
+        All partitions better than the one known are partitions of what is left, so its bound is one for them. If
+        subsets have to be connected, a set that only lifted pairs connect is not contracted: what links its elements is
+        not decided.
         """
         r, p = self.relaxation, self.p
         merged = self._connected_bounds()
@@ -342,7 +351,8 @@ class Tree:
             return []  # no better partition agrees with all that is fixed
         keys = u.astype(np.int64) * q.n + v
         dense = q.is_dense
-        q = SetPartition.of_pairs(range(q.n), u, v, np.where(np.isin(keys, cut), np.inf, cost), dense=dense)
+        cost = np.where(np.isin(keys, cut), np.inf, cost)
+        q = SetPartition.of_pairs(range(q.n), u, v, cost, dense=dense, lifted=q.lifted)
         known = canonical(self.labels[first_of(merged)])
         del self.relaxation  # the smaller problem has its own
         self.rest = rest = self.search.rest_of(self, q, known, merged)
@@ -388,7 +398,9 @@ class Tree:
     def _round_point(self) -> None:
         """Round the point of the relaxation to partitions, and refine these by local search."""
         r, apart = self.relaxation, self.stopping.child(plus=math.inf)  # other costs than those of the whole
-        near = SetPartition.from_pairs(self.p.n, (r.u.astype(np.int64), r.v.astype(np.int64)), HALF - r.y)
+        lifted = None if r.connecting is None else ~r.connecting.links
+        dense = None if lifted is None else False
+        near = SetPartition.of_pairs(range(self.p.n), r.u, r.v, HALF - r.y, dense=dense, lifted=lifted)
         joined = fixed_point(near, near.must_join_classes(), join, apart)
         if self._has_regions():
             self._fuse(joined, apart)
@@ -407,6 +419,8 @@ class Tree:
             return
         other = fixed_point(p, labels, improve_by_pairs, stopping)
         agreed = agreement(self.labels, other)
+        if p.lifted is not None:  # what two connected subsets share need not be connected
+            agreed = connected_subsets(p, agreed)
         q = p.contract(agreed)
         first = first_of(agreed)
         for start in (self.labels, other):
@@ -419,10 +433,14 @@ class Tree:
             self._accept(labels, cost)
 
     def _connected(self, threshold: float) -> Labels:
+        return self._linked(self.relaxation.y > threshold)
+
+    def _linked(self, joined: NDArray[np.bool_]) -> Labels:
+        """The sets that joined pairs connect; only base pairs, if subsets have to be connected."""
         r = self.relaxation
-        joined = r.y > threshold
-        ends = (r.u[joined], r.v[joined])
-        return connected(self.p.n, *ends)
+        if r.connecting is not None:
+            joined = joined & r.connecting.links
+        return connected(self.p.n, r.u[joined], r.v[joined])
 
     def _is_partition(self) -> bool:
         """Whether the point is a partition, and this closes the node, whose best partition it is then."""
@@ -451,6 +469,4 @@ class Tree:
         return [(bound, (*decisions, (a, b, join))) for join in (not joined, joined)]
 
     def _connected_bounds(self) -> Labels:
-        r = self.relaxation
-        ones = r.lower > HALF
-        return connected(self.p.n, r.u[ones], r.v[ones])
+        return self._linked(self.relaxation.lower > HALF)

@@ -17,7 +17,7 @@ from graphpart.result import Status
 
 __all__ = ["changed_since", "explicit_near", "improved_near", "prepared"]
 
-WITHOUT = "a problem without limits, or gp.solve(problem, initial=old), which starts from the old partition"
+WITHOUT = "a problem without that, or gp.solve(problem, initial=old), which starts from the old partition"
 
 
 def prepared(problem: Any) -> SetPartition:

@@ -24,6 +24,7 @@ class Solver:
 
     def __init__(self, method: str, seed: int | None, options: dict[str, Any], stopping: Stopping) -> None:
         self.method, self.seed, self.options, self.stopping = find_method(method, "partition"), seed, options, stopping
+        self.method.check(options)
         self.plain = self.method.name == "auto" and not options
         self.runs = 0
 

@@ -5,7 +5,9 @@ For stored pairs, elements that may switch wait in a heap, keyed by the change o
 it becomes linked to the other subset; from then on a switch of a neighbour changes its key by twice the cost of the
 pair. For a matrix, all elements of both subsets are linked, and the best one is found by a pass over them. With a
 background, groups or limits, a switch changes the keys of all that wait; so keys are of stored pairs alone, what else is
-paid is computed when it is needed, and the best one is found by a pass, too. All sums, also those along a sequence, are
+paid is computed when it is needed, and the best one is found by a pass, too. Where subsets have to be connected
+(kernels/connected.pxd), elements wait that a base pair links to the other subset. The best one is looked at before it
+switches: if its subset would not stay connected, it is barred until a switch may have freed it. All sums, also those along a sequence, are
 exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began, with the two subsets exchanged, is no
 improvement by chance of rounding.
 """
@@ -17,9 +19,10 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport qsort
 
+from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_fixed
-from graphpart.kernels.heap cimport Heap, heap_rise, heap_sink
+from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
 from graphpart.kernels.terms cimport Terms, fixed_at, fixed_between, take_terms, terms_move, terms_put, terms_take
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
 from graphpart.stopping cimport Stopping
@@ -29,6 +32,7 @@ cdef fixed_t NONE = INT64_MAX       # the change of cost by a switch that is not
 cdef enum:
     OUT = -1        # place of an element that does not wait
     DONE = -2       # place of an element that has switched
+    BARRED = -3     # place of an element without which its subset is not connected
 
 
 cdef struct State:
@@ -57,12 +61,16 @@ cdef struct State:
     Py_ssize_t left[2]          # elements of both subsets, if none may become empty; else 0
     bint ordered                # whether those that wait are a heap
     Terms terms
+    Base base
+    element_t* links            # of each element that waits, the number of its base pairs to the other subset
+    element_t* barred
+    Py_ssize_t bars
 
 
 # -------------------------------------------------------------------------------------------------------------- heap
 
 cdef inline fixed_t key(State* s, element_t a) noexcept nogil:
-    return NONE if s.cuts[a] > 0 else s.delta[a]
+    return NONE if s.cuts[a] > 0 or (s.base.any and s.links[a] == 0) else s.delta[a]
 
 
 cdef inline bint before(State* s, element_t a, element_t b) noexcept nogil:
@@ -85,6 +93,10 @@ cdef inline Heap heap_of(State* s) noexcept nogil:
 cdef inline void let_wait(State* s, element_t a) noexcept nogil:
     s.touched[s.touches] = a
     s.touches += 1
+    put_back(s, a)
+
+
+cdef inline void put_back(State* s, element_t a) noexcept nogil:
     s.heap[s.waiting] = a
     s.place[a] = <element_t>s.waiting
     s.waiting += 1
@@ -98,13 +110,34 @@ cdef inline fixed_t background(State* s, element_t a, element_t other) noexcept 
     return NONE if there == NONE else there - fixed_at(&s.terms, a, s.label[a], True, s.scale)
 
 
+cdef inline void take_from(State* s, Py_ssize_t at, element_t place) noexcept nogil:
+    """Take an element that may be first out of those that wait."""
+    cdef element_t last
+    s.place[s.heap[at]] = place
+    s.waiting -= 1
+    if at < s.waiting:
+        last = s.heap[s.waiting]
+        if s.ordered:
+            heap_sink(heap_of(s), at, &last)
+        else:
+            s.heap[at] = last
+            s.place[last] = <element_t>at
+
+
 cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* change) noexcept nogil:
     """The element with the smallest change of cost, no longer waiting; -1 if there is none."""
     cdef Py_ssize_t k, at = 0
-    cdef element_t a, last
+    cdef element_t a
     cdef fixed_t least = NONE, value
     if s.waiting == 0:
         return -1
+    if s.base.any:
+        while key(s, s.heap[0]) != NONE and not may_leave(&s.base, s.heap[0], s.label):
+            s.barred[s.bars] = s.heap[0]
+            s.bars += 1
+            take_from(s, 0, BARRED)
+            if s.waiting == 0:
+                return -1
     if s.terms.any:
         for k in range(s.waiting):
             a = s.heap[k]
@@ -127,15 +160,7 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
     if key(s, a) == NONE:
         return -1
     change[0] = least if s.terms.any else s.delta[a]
-    s.place[a] = DONE
-    s.waiting -= 1
-    if at < s.waiting:
-        last = s.heap[s.waiting]
-        if s.ordered:
-            heap_sink(heap_of(s), at, &last)
-        else:
-            s.heap[at] = last
-            s.place[last] = <element_t>at
+    take_from(s, at, DONE)
     return a
 
 
@@ -152,7 +177,7 @@ cdef inline void account(State* s, element_t a, cost_t cost, element_t theirs, e
 
 
 cdef bint look_at(State* s, element_t a, element_t other) noexcept nogil:
-    """Compute the change of cost if a switches to the other subset; whether a stored pair links it there. O(degree)"""
+    """Compute the change of cost if a switches to the other subset; whether a (base) pair links it there. O(degree)"""
     cdef offset_t k
     cdef bint linked = False
     s.delta[a] = 0
@@ -160,7 +185,12 @@ cdef bint look_at(State* s, element_t a, element_t other) noexcept nogil:
     for k in range(s.starts[a], s.starts[a + 1]):
         account(s, a, s.costs[k], s.label[s.neighbours[k]], other)
         linked |= s.label[s.neighbours[k]] == other
-    return linked
+    if not s.base.any:
+        return linked
+    s.links[a] = 0
+    for k in range(s.starts[a], s.starts[a + 1]):
+        s.links[a] += s.label[s.neighbours[k]] == other and not s.base.lifted[k]
+    return s.links[a] > 0
 
 
 cdef void look_at_all(State* s, element_t U, element_t V) noexcept nogil:
@@ -196,14 +226,27 @@ cdef void look_at_border(State* s, element_t U, element_t V) noexcept nogil:
     a = s.first[U]
     while a >= 0:
         if look_at(s, a, V) or s.size[V] == 0:
+            if s.base.any and s.size[V] == 0:
+                s.links[a] = 1          # any may be the first
             let_wait(s, a)
             if s.size[V] > 0:
                 for k in range(s.starts[a], s.starts[a + 1]):
                     b = s.neighbours[k]
-                    if s.label[b] == V and s.place[b] == OUT:
+                    if s.label[b] == V and s.place[b] == OUT and not (s.base.any and s.base.lifted[k]):
                         look_at(s, b, U)
                         let_wait(s, b)
         a = s.next[a]
+
+
+cdef void begin_subset(State* s, element_t a) noexcept nogil:
+    """An element begins a connected subset: from now on, only those may switch that base pairs link to it."""
+    cdef Py_ssize_t k
+    for k in range(s.touches):
+        s.place[s.touched[k]] = OUT
+    s.waiting = s.bars = 0
+    s.touched[0] = a
+    s.touches = 1
+    s.place[a] = DONE
 
 
 cdef inline void correct(State* s, element_t b, cost_t cost, element_t from_subset) noexcept nogil:
@@ -214,6 +257,19 @@ cdef inline void correct(State* s, element_t b, cost_t cost, element_t from_subs
         return
     change = 2 * fixed(cost, s.scale)
     s.delta[b] += change if s.label[b] == from_subset else -change
+
+
+cdef void put_freed_back(State* s, element_t a, element_t from_subset) noexcept nogil:
+    """Let barred elements wait again that may switch since a has."""
+    cdef Py_ssize_t i, kept = 0
+    mark_freed(&s.base, a, s.label, from_subset)
+    for i in range(s.bars):
+        if is_freed(&s.base, s.barred[i]):
+            put_back(s, s.barred[i])
+        else:
+            s.barred[kept] = s.barred[i]
+            kept += 1
+    s.bars = kept
 
 
 cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil:
@@ -233,18 +289,26 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         for i in range(s.waiting):
             correct(s, s.heap[i], row[s.heap[i]], from_subset)
         return
+    if s.bars:
+        put_freed_back(s, a, from_subset)
     for k in range(s.starts[a], s.starts[a + 1]):
         b = s.neighbours[k]
         if (s.label[b] != U and s.label[b] != V) or s.place[b] == DONE:
             continue
         if s.place[b] == OUT:
-            if s.label[b] == from_subset:      # linked to the other subset from now on
+            if s.label[b] == from_subset and not (s.base.any and s.base.lifted[k]):     # linked to the other subset from now on
                 look_at(s, b, other)
                 let_wait(s, b)
             continue
         cost = s.costs[k]
         correct(s, b, cost, from_subset)
         if not s.ordered:
+            continue
+        if s.base.any:
+            if not s.base.lifted[k]:
+                s.links[b] += 1 if s.label[b] == from_subset else -1
+            if s.place[b] != BARRED:
+                heap_settle(heap_of(s), s.place[b], &b)
             continue
         if (cost > 0) == (s.label[b] == from_subset):
             heap_sink(heap_of(s), s.place[b], &b)
@@ -294,6 +358,16 @@ cdef fixed_t join_delta(State* s, element_t U, element_t V) noexcept nogil:
                 return NONE
             sum += price
             a = s.next[a]
+    if s.base.any:                      # of those that wait, lifted pairs need not link any
+        a = s.first[U] if s.size[U] < s.size[V] else s.first[V]
+        while a >= 0:
+            for k in range(s.starts[a], s.starts[a + 1]):
+                if s.label[s.neighbours[k]] == (V if s.label[a] == U else U):
+                    if s.costs[k] == INFINITY:
+                        return NONE
+                    sum += fixed(s.costs[k], s.scale)
+            a = s.next[a]
+        return sum
     for i in range(s.waiting):
         a = s.heap[i]
         if s.label[a] != U:
@@ -320,7 +394,7 @@ cdef fixed_t improve_pair(
     cdef Py_ssize_t length = 0, kept = 0, k
     cdef fixed_t sum = 0, smallest = 0, join, change = 0
     cdef element_t a, W
-    s.waiting = s.touches = 0
+    s.waiting = s.touches = s.bars = 0
     s.left[0] = s.left[1] = 0
     if s.terms.groups.limited and s.size[V] > 0 and s.n + 1 - s.unuseds <= s.terms.groups.least:
         s.left[0], s.left[1] = s.size[U], s.size[V]
@@ -336,6 +410,8 @@ cdef fixed_t improve_pair(
         sum += change
         s.switched[length] = a
         length += 1
+        if s.base.any and s.size[V] == 0 and length == 1:
+            begin_subset(s, a)
         switch(s, a, U, V)
         if sum < smallest - tolerance:
             smallest = sum
@@ -422,7 +498,7 @@ cdef class Pairs:
         cdef const cost_t[::1] costs
         cdef element_t[::1] label
         cdef char[:, ::1] flags = np.ones((2, n + 2), np.int8)
-        cdef element_t[:, ::1] room = np.zeros((12, n + 2), np.int32)
+        cdef element_t[:, ::1] room = np.zeros((14, n + 2), np.int32)
         cdef fixed_t[::1] delta = np.zeros(n + 1, np.int64)
         self.labels = np.array(labels, np.int32)
         label = self.labels
@@ -440,6 +516,7 @@ cdef class Pairs:
             self.s.starts = &starts[0]
             self.s.neighbours = &neighbours[0] if neighbours.shape[0] else NULL
             self.s.costs = &costs[0] if costs.shape[0] else NULL
+            self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         self.s.scale = scale_for(min(magnitude * n, DBL_MAX))
         self.tolerance = <fixed_t>(tolerance * self.s.scale)
         self.height = <fixed_t>(min(height, magnitude) * self.s.scale)
@@ -463,6 +540,8 @@ cdef class Pairs:
         self.s.touched = &room[9, 0]
         self.linked = &room[10, 0]
         self.stamp = &room[11, 0]
+        self.s.links = &room[12, 0]
+        self.s.barred = &room[13, 0]
         for a in range(n + 1):
             self.s.first[a] = -1
             self.s.place[a] = OUT
@@ -567,7 +646,7 @@ cdef class Pairs:
         while a >= 0:
             for k in range(s.starts[a], s.starts[a + 1]):
                 W = s.label[s.neighbours[k]]
-                if W > U and self.stamp[W] != U:
+                if W > U and self.stamp[W] != U and not (s.base.any and s.base.lifted[k]):
                     self.stamp[W] = U
                     if self.pending[U] or self.pending[W]:
                         self.linked[count] = W

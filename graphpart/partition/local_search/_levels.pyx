@@ -9,6 +9,9 @@ which follows from the sums of subsets alone. Where every term repels, only subs
 element and the empty set can be worth a move; else the best of all others is found in a tree of boxes
 (kernels/boxes.pxd).
 
+Where subsets have to be connected (kernels/connected.pxd), a pair of a level is a base pair if one of those that it
+stands for is one. An element without which its subset would not be connected is held back, and waits again at the end.
+
 What groups and limits demand (kernels/groups.pxd) is added; an element of a level stands for several members.
 """
 
@@ -21,6 +24,7 @@ from libc.stdlib cimport free, malloc
 from graphpart.kernels.boxes cimport (
     Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put,
 )
+from graphpart.kernels.connected cimport Base, base_only, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport Groups, groups_add, groups_at, take_groups
 from graphpart.kernels.memory cimport prefetch
@@ -46,6 +50,7 @@ cdef struct Subsets:
     Boxes boxes
     bint boxed
     Groups groups
+    Base base
 
 
 cdef class Level:
@@ -131,6 +136,8 @@ cdef class Level:
                 s.sums[U] = NONE
             elif s.sums[U] != NONE:
                 s.sums[U] += fixed(c, self.scale)
+        if s.base.any:
+            s.links = base_only(&s.base, a, s.label, s.linked, s.links)
 
     cdef inline double _background(self, Subsets* s, element_t a, const double* slope, element_t U) noexcept nogil:
         """What an element pays with another subset beside stored pairs; inf if that is forbidden."""
@@ -168,7 +175,8 @@ cdef class Level:
 
         All elements wait in a queue, in the given order; an element that moves puts those behind that are linked to it
         and not in the same subset then, as far as they do not wait already. With groups or limits, any other
-        element may have a better move, too; so all elements wait again, until no move lowers the cost.
+        element may have a better move, too; so all elements wait again, until no move lowers the cost. So do those
+        that were held back.
         """
         cdef Py_ssize_t n = self.n, t, i, head = 0, waiting = n, free_count = 0
         cdef bint moved = False
@@ -179,7 +187,8 @@ cdef class Level:
         cdef _Arrays arrays = _Arrays(self, labels)
         cdef Subsets* s = &arrays.s
         cdef element_t[::1] queue = np.arange(n, dtype=np.int32) if order is None else order.astype(np.int32)
-        cdef char[::1] waits = np.ones(n, np.int8)
+        cdef char[::1] waits = np.ones(n, np.int8), held = np.zeros(n, np.int8)
+        cdef bint holds = False
         cdef element_t[::1] free_subsets = np.empty(n + 1, np.int32)
         if n == 0:
             return 0.0
@@ -190,11 +199,14 @@ cdef class Level:
                     free_count += 1
             while waiting or moved:
                 if waiting == 0:
-                    moved = False
-                    waiting = n
+                    moved = holds = False
+                    head = 0
                     for i in range(n):
-                        queue[i] = <element_t>i
-                        waits[i] = 1
+                        if s.groups.any or held[i]:
+                            queue[waiting] = <element_t>i
+                            waiting += 1
+                            waits[i] = 1
+                        held[i] = False
                 a = queue[head]
                 head = head + 1 if head + 1 < n else 0
                 waiting -= 1
@@ -239,13 +251,16 @@ cdef class Level:
                 ):
                     low = 0.0
                     W = free_subsets[free_count - 1]
-                    free_count -= 1
+                if W >= 0 and s.base.any and not may_leave(&s.base, a, s.label):
+                    held[a] = holds = True
+                    W = -1
                 if W < 0:
                     if stopping.poll(cost + change):
                         break
                     continue
                 change += low - own
-                moved = s.groups.any
+                moved = s.groups.any or holds
+                free_count -= s.size[W] == 0
                 self._move(s, a, mine, W)
                 if s.size[mine] == 0:
                     free_subsets[free_count] = mine
@@ -312,6 +327,10 @@ cdef class Level:
         # At most so many entries as there are pairs between subsets; counted first, because that is far less.
         to_array = np.empty(self._count(label, members, subsets), np.int32)
         cost_array = np.empty(len(to_array))
+        cdef const unsigned char[::1] flags = self.terms.row_flags
+        flag_array = None if flags is None else np.empty(len(to_array), np.uint8)
+        cdef unsigned char[::1] flag = flag_array
+        cdef bint flagged = flags is not None
         cdef element_t[::1] to = to_array
         cdef cost_t[::1] cost = cost_array
         with nogil:
@@ -332,13 +351,18 @@ cdef class Level:
                             place[W] = size
                             to[size] = W
                             cost[size] = self.costs[j]
+                            if flagged:
+                                flag[size] = flags[j]
                             size += 1
                         else:
                             cost[place[W]] += self.costs[j]
+                            if flagged:
+                                flag[place[W]] &= flags[j]
             starts[subsets] = size
         groups, sizes = self.terms.groups, self.terms.sizes
         terms = self.terms._replace(
             weights=weights_array,
+            row_flags=flag_array,
             groups=None if groups is None else groups.contract(labels, subsets),
             sizes=None if sizes is None else np.bincount(labels, sizes, subsets).astype(np.int64),
         )
@@ -380,6 +404,7 @@ cdef class _Arrays:
         self.s.look = 0
         self.s.links = 0
         self.kept.append(take_groups(&self.s.groups, level.terms, n + 1))
+        self.kept += take_base(&self.s.base, level.starts, level.neighbours, level.terms, n + 1)
         for a in range(n):
             size[label[a]] += 1
             if self.s.groups.any:

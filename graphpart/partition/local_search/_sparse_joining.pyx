@@ -13,6 +13,9 @@ queue is still not above the cost, and is corrected when it comes first. Where t
 only if the sum of what is stored does. The same holds for prices of groups and a largest size (kernels/groups.pxd),
 which forbid a join once and for all.
 
+Where subsets have to be connected, lifted pairs have their costs in the tables, but do not wait in the queue. The pair
+that stands for several is a base pair from the first of them on that is one.
+
 Latency of memory takes most of the time. So the kernel prefetches, step by step, what the next joins in the sorted list
 will read: the pair, its elements, the subsets that contain them by then, the tables of these, and the tables of their
 neighbours; in the heap, the entries near the front. All tables stand in few large pages. The room of a table that is
@@ -126,6 +129,7 @@ cdef struct Tables:
     char* fresh             # what is left of the last block
     size_t left
     Terms terms             # with the sums of the subsets that are there
+    char* lifted            # whether each pair only costs something; NULL if subsets need not be connected
     bint failed             # out of memory
 
 
@@ -447,7 +451,12 @@ cdef void fold(Tables* s, element_t a, element_t b, Queue* queue, double toleran
         sum = delta = kept.cost + s.pairs[entry.edge].cost
         if s.terms.any and sum < kept.cost:
             delta += background(s, kept)
-        if sum < kept.cost and delta < -tolerance:
+        if s.lifted != NULL and s.lifted[s.merging[k]]:
+            if not s.lifted[entry.edge]:
+                s.lifted[s.merging[k]] = False
+                if delta < -tolerance:
+                    push(queue, queued(s, delta, s.merging[k], a, entry.key))
+        elif sum < kept.cost and delta < -tolerance:
             push(queue, queued(s, delta, s.merging[k], a, entry.key))
         kept.cost = sum
         s.pairs[entry.edge].cost = INFINITY
@@ -623,6 +632,7 @@ def join_sparse(
     cdef double total = cost_at_start, delta
     cdef const cost_t[::1] between = cost       # the elements of each pair
     cdef cost_t[::1] raised
+    cdef char[::1] lifted
     cdef Queued item, current
     cdef Queue queue
     cdef Tables tables
@@ -644,6 +654,11 @@ def join_sparse(
             if tables.terms.groups.any:
                 raised[k] += groups_of_pair(&tables.terms.groups, u[k], v[k], &exact, 1.0)
         between = raised
+    tables.lifted = NULL
+    if terms is not None and terms.lifted is not None and m:
+        lifted = terms.lifted.astype(np.int8)
+        tables.lifted = &lifted[0]
+        between = np.where(terms.lifted, 0.0, between)      # none of them waits
     for k in range(m):
         attractive += between[k] < -tolerance
     fewest = max(fewest, tables.terms.groups.least)

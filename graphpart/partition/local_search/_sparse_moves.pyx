@@ -17,6 +17,10 @@ Groups and a largest size (kernels/groups.pxd) are treated in the same way. Wher
 is linked to it, until a leaves, no bound is known, and the element is looked at again. So are all elements as soon as
 there may be one subset more, or one less, where there might not.
 
+Where subsets have to be connected (kernels/connected.pxd), an element moves only to a subset that a base pair links to
+it, or to the empty set. Whether its own subset stays connected is looked at when it comes first. If not, it is barred:
+it waits aside until another move may have freed it.
+
 A sequence of Kernighan and Lin also makes moves that do not help. There an element that is alone may go to a subset
 that no stored pair links to it, which no other element would prefer to the empty set. The least such cost is the least
 product of weights and sums, which two trees of boxes find (kernels/boxes.pxd): one holds the sums of the subsets, the
@@ -32,6 +36,7 @@ from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.bitset cimport Bitset, bitset_add, bitset_free, bitset_make, bitset_next, bitset_remove
 from graphpart.kernels.boxes cimport Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put
+from graphpart.kernels.connected cimport Base, base_only, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_of_pair, groups_were_full
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
@@ -96,6 +101,11 @@ cdef struct State:
     Boxes alone                 # weights of the elements that wait and are alone, each as its partner takes them
     int64_t* asked              # the search for a far move in which an element was looked at; NULL without boxes
     int64_t asks
+    # With base pairs only:
+    Base base
+    element_t* barred           # the first of the elements of each subset that are barred; -1 if there is none
+    element_t* beside           # the next one; -1 at the end, -2 for an element that is not barred
+    fixed_t* held               # the change of cost by its best move
 
 
 # -------------------------------------------------------------------------------------------------------------- heap
@@ -332,6 +342,8 @@ cdef fixed_t look_at(State* s, element_t a) noexcept nogil:
             s.sums[U] = NONE
         elif s.sums[U] != NONE:
             s.sums[U] += fixed(c, s.scale)
+    if s.base.any:
+        s.links = base_only(&s.base, a, s.label, s.linked, s.links)
     element.target = EMPTY
     element.loose = False
     if s.stamp[mine] == s.look:
@@ -349,7 +361,7 @@ cdef fixed_t look_at(State* s, element_t a) noexcept nogil:
         if 0 < low and not (s.terms.groups.limited and s.in_use >= s.terms.groups.most):
             low = 0
             element.target = EMPTY
-    elif 0 < low and not s.terms.any:
+    elif 0 < low and not s.terms.any and not s.base.any:
         if s.in_use - 1 > s.links:      # alone, so its own subset is not linked
             low = 0
             element.target = FAR
@@ -394,12 +406,41 @@ cdef void look_again(State* s) noexcept nogil:
         down(s, k, s.heap[k])
 
 
+cdef void bar(State* s, element_t a) noexcept nogil:
+    """Let an element wait aside without which its subset is not connected."""
+    cdef element_t U = s.label[a]
+    s.held[a] = s.heap[s.place[a]].delta
+    set_delta(s, a, NONE)
+    if s.beside[a] == -2:
+        s.beside[a] = s.barred[U]
+        s.barred[U] = a
+
+
+cdef void unbar(State* s, element_t U) noexcept nogil:
+    """Let barred elements of a subset wait again that are freed. What has been looked at since then is not less."""
+    cdef element_t a = s.barred[U], after
+    s.barred[U] = -1
+    while a >= 0:
+        after = s.beside[a]
+        if not is_freed(&s.base, a):
+            s.beside[a] = s.barred[U]
+            s.barred[U] = a
+            a = after
+            continue
+        s.beside[a] = -2
+        if s.place[a] >= 0 and s.heap[s.place[a]].delta == NONE:
+            s.elements[a].loose = True
+            up(s, s.place[a], Waiting(s.held[a], a))
+        a = after
+
+
 cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     """Move element a to subset W, and loosen what depends on it. O(degree log n)"""
     cdef element_t U = s.label[a], b, mine
     cdef offset_t k
     cdef fixed_t c
     cdef Py_ssize_t count
+    cdef bint based = s.base.any
     s.label[a] = W
     s.size[U] -= 1
     s.members[U] -= a
@@ -411,6 +452,10 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         terms_move(&s.terms, a, U, W)
         delist(s, a, U)
         enlist(s, a, W)
+    if based:
+        mark_freed(&s.base, a, s.label, U)
+        unbar(s, U)
+        unbar(s, W)
     for k in range(s.starts[a], s.starts[a + 1]):
         if s.place[s.neighbours[k]] >= 0:
             prefetch(s.heap + s.place[s.neighbours[k]])
@@ -419,9 +464,9 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         if s.place[b] < 0:
             continue
         mine = s.label[b]
-        if s.costs[k] == INFINITY:
+        if s.costs[k] == INFINITY or (based and mine != W and not s.base.lifted[k]):
             s.elements[b].loose = True
-            up(s, s.place[b], Waiting(-NONE, b))     # U may be open to b now, whatever it costs
+            up(s, s.place[b], Waiting(-NONE, b))     # U, or W, may be open to b now, whatever it costs
             continue
         c = fixed(s.costs[k], s.scale)
         if mine == U:
@@ -488,6 +533,9 @@ cdef element_t best(State* s, double cost, Stopping stopping) noexcept nogil:
                 set_delta(s, a, look_at(s, a))
                 continue
             s.elements[a].target = far
+        if s.base.any and not may_leave(&s.base, a, s.label):
+            bar(s, a)
+            continue
         return a
     return -1
 
@@ -528,6 +576,10 @@ cdef void start(State* s) noexcept nogil:
         s.members[s.label[a]] += a
         s.elements[a].saturated = False
     s.saturations = 0
+    if s.base.any:
+        for U in range(n + 1):
+            s.barred[U] = -1
+            s.beside[U] = -2
     if s.terms.any:
         start_terms(s)
     s.waiting = n
@@ -612,10 +664,10 @@ cdef class _Arrays:
         bint sequences,
     ):
         cdef Py_ssize_t n = starts.shape[0] - 1, k
-        cdef element_t[:, ::1] rings
+        cdef element_t[:, ::1] rings, barred
         cdef int64_t[:, ::1] moves
         cdef element_t[::1] label, size, linked, saturated, place
-        cdef int64_t[::1] members, stamp, sums
+        cdef int64_t[::1] members, stamp, sums, held
         self.labels = np.array(labels, np.int32)
         label, size, linked = self.labels, np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
         saturated, place = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
@@ -644,6 +696,11 @@ cdef class _Arrays:
         if not bitset_make(&self.s.used, n + 1) or not bitset_make(&self.s.unused, n + 1):
             raise MemoryError()
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
+        self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
+        if self.s.base.any:
+            barred, held = np.zeros((2, n + 1), np.int32), np.zeros(n + 1, np.int64)
+            self.kept += [barred, held]
+            self.s.barred, self.s.beside, self.s.held = &barred[0, 0], &barred[1, 0], &held[0]
         if not self.s.terms.any:
             return
         rings, moves = np.zeros((3, n + 1), np.int32), np.zeros((4, n + 1), np.int64)

@@ -67,7 +67,7 @@ def improve(
     InvalidPartition
         If the initial partition does not fit the problem or violates a requirement.
     """
-    p = as_problem(problem, background=True, groups=True, limits=True)
+    p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
     if p.limits is not None:
         p = listed(p)
     elif not background(p):

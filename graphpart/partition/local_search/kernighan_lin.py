@@ -16,10 +16,10 @@ from typing import Any
 
 from graphpart.partition.local_search import _dense_moves, _sparse_moves
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native
-from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.limited import listed
+from graphpart.partition.local_search.multilevel import start_of_sequences
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import PartitionResult
@@ -45,8 +45,9 @@ def kernighan_lin(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``. Elements that must be joined move together.
     initial : Result, labels, mapping or list of sets, optional
-        The partition to start from; default: the fixed point of greedy joining.
-        Elements that it leaves out start alone.
+        The partition to start from; default: the fixed point of greedy joining, or, for more than 1000 elements whose
+        unlisted pairs cost something, what one iteration of :func:`~graphpart.partition.multilevel` reaches. Elements
+        that it leaves out start alone.
     time_limit, target, callback
         As for :func:`~graphpart.partition.greedy_joining`.
     max_iterations : int, optional
@@ -82,7 +83,7 @@ def kernighan_lin(
     [{0, 1}, {2, 3}]
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    return improve(problem, initial, joined, improve_by_sequences, "kernighan-lin", stopping, is_native)
+    return improve(problem, initial, start_of_sequences, improve_by_sequences, "kernighan-lin", stopping, is_native)
 
 
 def improve_by_sequences(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:

@@ -51,10 +51,10 @@ from graphpart.partition.local_search import _dense_moves
 from graphpart.partition.local_search._kernighan_lin_pairs import Pairs
 from graphpart.partition.local_search._sparse_chains import Chains
 from graphpart.partition.local_search.attracting import any_subset_attracts, is_native, join_any, move_to_any
-from graphpart.partition.local_search.greedy_joining import joined
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.limited import listed
-from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.local_search.multilevel import start_of_sequences
+from graphpart.partition.local_search.sums import neighbours_of, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.finish import joins_help
@@ -93,8 +93,9 @@ def kernighan_lin_pairs(
     problem : SetPartition or networkx.Graph
         A graph has its costs in the edge attribute ``cost``. Elements that must be joined move together.
     initial : Result, labels, mapping or list of sets, optional
-        The partition to start from; default: the fixed point of greedy joining.
-        Elements that it leaves out start alone.
+        The partition to start from; default: the fixed point of greedy joining, or, for more than 1000 elements whose
+        unlisted pairs cost something, what one iteration of :func:`~graphpart.partition.multilevel` reaches. Elements
+        that it leaves out start alone.
     time_limit, target, callback
         As for :func:`~graphpart.partition.greedy_joining`.
     max_iterations : int, optional
@@ -131,7 +132,7 @@ def kernighan_lin_pairs(
     [{0, 1}, {2, 3}]
     """
     stopping = Stopping(time_limit, max_iterations, target, callback)
-    return improve(problem, initial, joined, improve_by_pairs, "kernighan-lin-pairs", stopping, is_native)
+    return improve(problem, initial, start_of_sequences, improve_by_pairs, "kernighan-lin-pairs", stopping, is_native)
 
 
 def improve_by_pairs(p: SetPartition, labels: Labels, stopping: Stopping) -> Labels:
@@ -157,7 +158,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
     pairs = _pairs_of(p, labels)
     if not p.is_dense:
         hub = max(HUB, 10 * 2 * p.m // p.n)
-        if 2 * p.m > MANY * p.n:
+        if neighbours_of(p) > MANY:
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return pairs.labels
@@ -222,7 +223,7 @@ def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> P
     if patience is not None:
         return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
-    whole = WHOLE if 2 * p.m > MANY * p.n else 0
+    whole = WHOLE if neighbours_of(p) > MANY else 0
     return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
 
 

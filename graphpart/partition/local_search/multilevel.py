@@ -34,10 +34,13 @@ from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.limited import has_room, listed
 from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
+from graphpart.partition.problem.background import SMALL
+from graphpart.partition.problem.contraction import Contraction
+from graphpart.partition.problem.derived import cut_huge
 from graphpart.result import PartitionResult
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["improve_by_levels", "multilevel"]
+__all__ = ["improve_by_levels", "multilevel", "start_of_sequences"]
 
 PATIENCE = 3  # iterations that do not lower the cost; with 1: docs/explanation/tried.md
 
@@ -112,6 +115,20 @@ def multilevel(
     return improve(problem, initial, start, kernel, "multilevel", stopping, lambda p: True)
 
 
+def start_of_sequences(p: SetPartition, stopping: Stopping) -> Labels:
+    """Where Kernighan-Lin starts: greedy joining; on large problems with a background, one iteration over all levels.
+
+    Where communities are large, as for modularity, greedy joining ends with few subsets that are far too large, from
+    which sequences of moves take long and do not reach what levels reach at once.
+    """
+    alone = p.must_join_classes()
+    if p.n <= SMALL or p.background is None or not len(p.background.beta) or not has_room(p, alone):
+        return joined(p, stopping)
+    contraction = Contraction(p)
+    q, inner = cut_huge(contraction.problem), stopping.child(iterations=1, plus=contraction.constant)
+    return contraction.lift(improve_by_levels(q, q.must_join_classes(), inner, np.random.default_rng(0)))
+
+
 def improve_by_levels(
     p: SetPartition,
     labels: Labels,
@@ -129,7 +146,7 @@ def improve_by_levels(
         reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)
         first = False
         if lowered < 0:
-            labels, cost = reached, cost + lowered
+            labels, cost = reached, p.evaluate_labels(reached)
         fruitless = 0 if lowered < -bottom.tolerance else fruitless + 1
         if stopping.step(cost):
             break

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.groups import Groups
 
-__all__ = ["Terms", "terms_of"]
+__all__ = ["Terms", "neighbours_of", "terms_of"]
 
 BITS = 61  # of the sum of absolute weights
 LEAST = -1020  # exponent of a factor that still has all its digits
@@ -29,6 +29,8 @@ class Terms(NamedTuple):
     max_size: int = 0  #: which is this; 0 if it is not limited
     least: int = 1  #: number of subsets
     most: int = 0  #: which is at most this; 0 if it is not limited
+    lifted: NDArray[np.bool_] | None = None  #: of each pair, where base pairs have to connect subsets; else None
+    row_flags: NDArray[np.uint8] | None = None  #: the same for each entry of the compressed rows
 
 
 def terms_of(p: SetPartition) -> Terms:
@@ -38,7 +40,7 @@ def terms_of(p: SetPartition) -> Terms:
     where the factor would be too small for a number of floating point otherwise. O(n)
     """
     if p.background is None or not len(p.background.beta):
-        return Terms(np.zeros((p.n, 0), np.int64), np.zeros(0, np.int32), np.zeros(0), True, *_demands(p))
+        return Terms(np.zeros((p.n, 0), np.int64), np.zeros(0, np.int32), np.zeros(0), True, **_demands(p))
     columns: list[NDArray[np.int64]] = []
     partner: list[int] = []
     factor: list[float] = []
@@ -66,14 +68,23 @@ def terms_of(p: SetPartition) -> Terms:
         np.array(partner, np.int32),
         np.array(factor),
         p.background.repels,
-        *_demands(p),
+        **_demands(p),
     )
 
 
-def _demands(p: SetPartition) -> tuple[Any, ...]:
-    """Groups and limits, as in Terms."""
-    groups, limits = None if p.background is None else p.background.groups, p.limits
-    if limits is None:
-        return (groups,)
-    sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
-    return groups, sizes, limits.max_size or 0, limits.least, limits.most or 0
+def neighbours_of(p: SetPartition) -> float:
+    """The stored pairs of an element on average; base pairs only, where these have to connect subsets."""
+    pairs = p.m if p.lifted is None else int(np.count_nonzero(~p.lifted))
+    return 2 * pairs / max(1, p.n)
+
+
+def _demands(p: SetPartition) -> dict[str, Any]:
+    """Groups, limits and lifted pairs, as in Terms."""
+    demands: dict[str, Any] = {"groups": None if p.background is None else p.background.groups}
+    if p.limits is not None:
+        sizes = np.ones(p.n, np.int64) if p.sizes is None else p.sizes
+        demands |= {"sizes": sizes, "max_size": p.limits.max_size or 0}
+        demands |= {"least": p.limits.least, "most": p.limits.most or 0}
+    if p.lifted is not None:
+        demands |= {"lifted": p.lifted, "row_flags": p.row_flags()}
+    return demands

@@ -4,6 +4,9 @@ A block is a maximal set of elements that pairs with a cost connect, and that re
 removed (a biconnected component; Hopcroft & Tarjan 1973). Partitions of the blocks give a partition of the whole: if
 two blocks share an element, the subsets that contain it are united. No pair with a cost links two blocks, so the costs
 of the blocks add up, and so do their optima and lower bounds.
+
+If subsets have to be connected, base pairs of any cost connect elements, too. A path of base pairs that leaves a block
+returns through the element by which it left. So what a block has of a connected subset is connected within the block.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ def split_at_articulations(p: SetPartition) -> list[Part]:
     [[0, 1, 2], [2, 3, 4]]
     """
     u, v, cost = p.pairs()
-    used = np.flatnonzero(cost)
+    used = np.flatnonzero(cost if p.lifted is None else (cost != 0) | ~p.lifted)
+    lifted = None if p.lifted is None else p.lifted[used]
     u, v, cost = u[used], v[used], cost[used]
     block, count = _blocks.blocks(p.n, u, v)
     if count == 1 and len(used):
@@ -55,7 +59,10 @@ def split_at_articulations(p: SetPartition) -> list[Part]:
         pairs = order[starts[k] : starts[k + 1]]
         elements = np.unique(np.concatenate([u[pairs], v[pairs]])).astype(np.int64)
         place[elements] = np.arange(len(elements))
-        q = SetPartition.of_pairs(range(len(elements)), place[u[pairs]], place[v[pairs]], cost[pairs])
+        q = SetPartition.of_pairs(
+            range(len(elements)), place[u[pairs]], place[v[pairs]], cost[pairs],
+            lifted=None if lifted is None else lifted[pairs],
+        )  # fmt: skip
         parts.append((elements, q))
     return parts
 

@@ -14,9 +14,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
+from graphpart.partition.problem.connectedness import with_lifted
 from graphpart.partition.problem.demands import obeyed
-from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute
+from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute, pairs_among
 from graphpart.partition.problem.misreadings import check_name, check_requirements
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import checked_costs
@@ -30,6 +31,7 @@ class FromData(PairCosts):
     __slots__ = ()
 
     @classmethod
+    @known_arguments
     def from_frame(
         cls,
         frame: Any,
@@ -56,6 +58,8 @@ class FromData(PairCosts):
         group_cost: Any = math.inf,
         max_size: int | None = None,
         n_clusters: Any = None,
+        lifted: Any = None,
+        connected: bool = False,
     ) -> Self:
         """Build a problem from a table with a row for each pair: two identifiers and a cost, score or probability.
 
@@ -99,6 +103,11 @@ class FromData(PairCosts):
         group_cost, max_size, n_clusters
             As in the constructor. Like `missing`, `group_cost` is a cost: for probabilities ``log2((1 - q) / q)``,
             where q is the share of elements that have a duplicate in their own group; 4.25 if this is 5%.
+        lifted : data frame of any kind, optional
+            A table with the same columns and a row for each lifted pair. With it, every cluster has to be connected by
+            the pairs of `frame`, while lifted pairs only have a cost.
+        connected : bool
+            Whether every cluster has to be connected by the pairs of `frame`, also without lifted pairs.
 
         Returns
         -------
@@ -165,15 +174,27 @@ class FromData(PairCosts):
         u, v, values = once(names, u, v, values, duplicates)
         if kind == "cost":
             check_name(column, "column")
-        costs = _costs(kind, values, threshold, prior, clip, f"column {column!r} has {{1}} in row {{0}}".format)
+        place = f"column {column!r} has {{1}} in row {{0}}".format
+        costs = _costs(kind, values, threshold, prior, clip, place)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters, attribute)
+        if lifted is not None or connected:
+            more = None
+            if lifted is not None:
+                try:
+                    _, a, b, values = pairs_of_table(table_of(lifted), left, right, column, names)
+                    a, b, values = once(names, a, b, values, duplicates)
+                    more = a, b, _costs(kind, values, threshold, prior, clip, place)
+                except InvalidProblem as error:
+                    raise InvalidProblem(f"in lifted, {error}") from None
+            u, v, costs, obey["lifted"] = with_lifted(u, v, costs, more)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
-        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior)
+        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior, None, table)
         if kind != "probability":
             check_requirements(p, costs)
         return p
 
     @classmethod
+    @known_arguments
     def from_similarity(
         cls,
         data: Any,
@@ -287,6 +308,7 @@ class FromData(PairCosts):
         return p
 
     @classmethod
+    @known_arguments
     def from_scipy(
         cls,
         matrix: Any,
@@ -301,6 +323,8 @@ class FromData(PairCosts):
         group_cost: Any = math.inf,
         max_size: int | None = None,
         n_clusters: Any = None,
+        lifted: Any = None,
+        connected: bool = False,
     ) -> Self:
         """Build a problem from a scipy.sparse matrix of costs, symmetric or with one triangle only.
 
@@ -314,11 +338,15 @@ class FromData(PairCosts):
             As for :meth:`from_matrix`.
         missing, background, groups, group_cost, max_size, n_clusters
             As in the constructor.
+        lifted : scipy.sparse matrix or array, shape (n, n), optional
+            Costs of lifted pairs. With them, every cluster has to be connected by pairs that `matrix` stores.
+        connected : bool
+            Whether every cluster has to be connected by pairs that `matrix` stores, also without lifted pairs.
 
         Raises
         ------
         InvalidProblem
-            If it has entries in both triangles and is not symmetric.
+            If it has entries in both triangles and is not symmetric, or `lifted` has another shape.
 
         Examples
         --------
@@ -336,11 +364,19 @@ class FromData(PairCosts):
         implicit = {"missing": missing, "background": background}
         names = names_of(nodes, n)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters)
+        if lifted is not None or connected:
+            more = None
+            if lifted is not None:
+                if getattr(lifted, "shape", None) != (n, n) or not hasattr(lifted, "tocoo"):
+                    raise InvalidProblem(f"lifted is no scipy.sparse matrix of shape ({n}, {n}): expected one")
+                more = sparse_pairs(lifted, triangle=True)[1]
+            u, v, costs, obey["lifted"] = with_lifted(u, v, costs, more)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, **implicit, **obey)
         check_requirements(p, costs)
         return p
 
     @classmethod
+    @known_arguments
     def from_igraph(
         cls,
         graph: Any,
@@ -355,6 +391,8 @@ class FromData(PairCosts):
         group_cost: Any = math.inf,
         max_size: int | None = None,
         n_clusters: Any = None,
+        lifted: Any = None,
+        connected: bool = False,
     ) -> Self:
         """Build a problem from an igraph.Graph with a cost in an edge attribute.
 
@@ -365,7 +403,7 @@ class FromData(PairCosts):
             edge costs `missing`.
         cost : str
             The edge attribute; for similarities see :meth:`from_similarity`.
-        must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters
+        must_join, must_cut, dense, missing, background, groups, group_cost, max_size, n_clusters, lifted, connected
             As in the constructor.
         """
         from graphpart.partition.problem.frames import library
@@ -375,11 +413,15 @@ class FromData(PairCosts):
         check_name(cost, "attribute")
         names, u, v, costs = arrays_of_graph(graph, cost, float)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
+        if lifted is not None or connected:
+            more = None if lifted is None else pairs_among(names, *arrays_of_graph(lifted, cost, float))
+            u, v, costs, obey["lifted"] = with_lifted(u, v, costs, more)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
         check_requirements(p, costs)
         return p
 
     @classmethod
+    @known_arguments
     def from_affinities(
         cls,
         affinities: ArrayLike,
@@ -396,6 +438,8 @@ class FromData(PairCosts):
         group_cost: Any = math.inf,
         max_size: int | None = None,
         n_clusters: Any = None,
+        lifted_offsets: ArrayLike | None = None,
+        connected: bool = False,
     ) -> Self:
         """Build a problem over the pixels of an image or the voxels of a volume, from affinities of near ones.
 
@@ -418,6 +462,12 @@ class FromData(PairCosts):
             weights and costs.
         dense, missing, groups, group_cost, max_size, n_clusters
             As in the constructor; elements are numbers.
+        lifted_offsets : array_like of int, shape (l, 2) or (l, 3), optional
+            Offsets of lifted pairs, whose affinities follow those of `offsets`: ``affinities[k + i]`` belongs to
+            ``lifted_offsets[i]``. With them, every segment has to be connected by pairs at `offsets`. So a lifted pair
+            may attract without being joined directly, and `far` does not matter for it.
+        connected : bool
+            Whether every segment has to be connected by pairs at `offsets`, also without lifted pairs.
 
         Returns
         -------
@@ -446,15 +496,18 @@ class FromData(PairCosts):
                [0, 0, 1]], dtype=int32)
         """
         from graphpart.partition.problem.far_pairs import costs_of_far_pairs
-        from graphpart.partition.problem.grids import pairs_of_grid
+        from graphpart.partition.problem.grids import joined_offsets, pairs_at, pairs_of_grid
         from graphpart.partition.problem.origin import Origin
 
-        shape, u, v, values = pairs_of_grid(affinities, offsets)
+        every = offsets if lifted_offsets is None else joined_offsets(offsets, lifted_offsets)
+        shape, u, v, values = pairs_of_grid(affinities, every)
         costs = _costs(kind, values, threshold, prior, clip, "an affinity is {1}".format)
-        costs = costs_of_far_pairs(shape, offsets, costs, far, kind in ("cost", "weight"))
+        base = len(u) if lifted_offsets is None else pairs_at(shape, offsets)
+        costs[:base] = costs_of_far_pairs(shape, offsets, costs[:base], far, kind in ("cost", "weight"))
         nodes = range(math.prod(shape))
         obey = obeyed(nodes, groups, group_cost, max_size, n_clusters)
-        p = cls.of_pairs(nodes, u, v, costs, (), (), dense, missing=missing, **obey)
+        flags = np.arange(len(u)) >= base if lifted_offsets is not None or connected else None
+        p = cls.of_pairs(nodes, u, v, costs, (), (), dense, missing=missing, lifted=flags, **obey)
         p.origin = Origin(kind, threshold=0.5 if threshold is None else threshold, prior=prior, shape=shape)
         if kind != "probability":
             check_requirements(p, costs)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from graphpart.errors import InvalidProblem, no_column
+from graphpart.errors import InvalidProblem, known_arguments, no_column
 from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.from_data import FromData
 from graphpart.partition.problem.inputs import names_of
@@ -26,6 +26,7 @@ class FromOthers(FromData):
     __slots__ = ()
 
     @classmethod
+    @known_arguments
     def from_embeddings(
         cls,
         X: Any,

@@ -11,7 +11,31 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.errors import InvalidProblem
 from graphpart.partition.problem.inputs import LARGEST_N, float_array
 
-__all__ = ["pairs_of_grid"]
+__all__ = ["joined_offsets", "pairs_at", "pairs_of_grid"]
+
+
+def joined_offsets(offsets: ArrayLike, lifted: ArrayLike) -> NDArray[Any]:
+    """All offsets, those of lifted pairs last.
+
+    Raises
+    ------
+    InvalidProblem
+        If they differ in the number of dimensions.
+    """
+    a, b = np.asarray(offsets), np.asarray(lifted)
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
+        raise InvalidProblem(
+            f"offsets has shape {a.shape}, lifted_offsets has shape {b.shape}: expected rows of one length in both"
+        )
+    return np.concatenate([a, b])
+
+
+def pairs_at(shape: tuple[int, ...], offsets: ArrayLike) -> int:
+    """The number of pairs of a grid that lie one of these offsets apart."""
+    return sum(
+        math.prod(max(0, size - abs(x)) for size, x in zip(shape, step, strict=True))
+        for step in np.asarray(offsets).tolist()
+    )
 
 
 def pairs_of_grid(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.problem.demands import obeyed
 from graphpart.partition.problem.inputs import names_of, node_attribute, size_of
 from graphpart.partition.problem.set_partition import SetPartition
@@ -26,6 +26,7 @@ from graphpart.partition.problem.set_partition import SetPartition
 __all__ = ["from_cpm", "from_editing", "from_modularity"]
 
 
+@known_arguments
 def from_modularity(
     graph: Any,
     resolution: float = 1.0,
@@ -111,6 +112,7 @@ def from_modularity(
     )
 
 
+@known_arguments
 def from_cpm(
     graph: Any,
     resolution: float,
@@ -163,6 +165,7 @@ def from_cpm(
     )  # fmt: skip
 
 
+@known_arguments
 def from_editing(
     graph: Any,
     *,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, warn
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, warn
 from graphpart.kernels.elementary import log
 from graphpart.partition.problem.inputs import float_array
 
@@ -19,6 +19,7 @@ CLIP = 1e-6  # a cost is then at most 20 bits: 20 pairs with a probability of 1/
 MANY = 0.01  # share of requirements that is worth a warning
 
 
+@known_arguments
 def costs_from_probabilities(
     probabilities: ArrayLike, *, threshold: float = 0.5, prior: float = 0.5, clip: float | None = None
 ) -> NDArray[np.float64]:

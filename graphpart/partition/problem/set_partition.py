@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphpart.display import number, plural
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, known_arguments
 from graphpart.methods import METHODS
 from graphpart.partition.problem import derived
 from graphpart.partition.problem.connectedness import with_lifted
@@ -38,6 +38,7 @@ from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
 
 if TYPE_CHECKING:
     import networkx as nx
+from graphpart.partition.problem.staying import reasons
 
 __all__ = ["SetPartition", "as_problem"]
 LOOK = 5_000_000  # pairs whose costs are looked at for a representation
@@ -162,6 +163,7 @@ class SetPartition(FromOthers):
 
     # ---------------------------------------------------------------------------------------------- construction
 
+    @known_arguments
     def __init__(
         self,
         graph: nx.Graph,
@@ -204,6 +206,7 @@ class SetPartition(FromOthers):
         check_requirements(self, costs)
 
     @classmethod
+    @known_arguments
     def from_matrix(
         cls,
         matrix: ArrayLike,
@@ -279,6 +282,7 @@ class SetPartition(FromOthers):
         return p
 
     @classmethod
+    @known_arguments
     def from_pairs(
         cls,
         n: int,
@@ -411,6 +415,7 @@ class SetPartition(FromOthers):
             H.add_edge(names[a], names[b], cost=-math.inf)
         return G
 
+    @known_arguments
     def plot(self, partition: Any = None, ax: Any = None, *, kind: str = "auto") -> Any:
         """Draw the clusters of a partition, as fits their number; without a partition, the costs.
 
@@ -424,6 +429,7 @@ class SetPartition(FromOthers):
 
             * "graph": elements, cluster by cluster, with lines for pairs. Blue pairs attract, red ones repel. Pairs
               against the partition are in full colour; of pairs that agree with it, those within clusters are faint.
+              Lifted pairs are thin dotted lines.
             * "map": a disc for each cluster, as large as it has members, in the colour of its doubt; lines are summed
               costs.
             * "image": the elements of a grid as a picture, with outlines; planes of a volume side by side.
@@ -557,6 +563,7 @@ class SetPartition(FromOthers):
         """The problem over some elements, given by ascending indices; their nodes keep their names."""
         return derived.restrict(self, elements)
 
+    @known_arguments
     def require(
         self,
         together: Iterable[tuple[Hashable, Hashable]] = (),
@@ -615,6 +622,10 @@ class SetPartition(FromOthers):
         from graphpart.partition.problem.moves import move_rises
 
         return move_rises(self, labels)
+
+    def _reasons(self, old: NDArray[np.int64], labels: Labels) -> NDArray[Any]:
+        """Why the cluster of each element changed; see `staying.reasons`."""
+        return reasons(self, old, labels)
 
     def to_dense(self) -> SetPartition:
         """The same problem with the costs of all pairs in a matrix, a background included; itself if it has one.

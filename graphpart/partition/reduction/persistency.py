@@ -175,13 +175,15 @@ def reduce(problem: Any, *, time_limit: float | None = None) -> PartitionReducti
     >>> r.problem.n, r.constant, r.lift([0, 1, 2]).tolist()
     (3, -5.0, [0, 0, 1, 2])
     """
-    return reduced(as_problem(problem, background=True, groups=True), Stopping(time_limit))
+    return reduced(as_problem(problem, background=True, groups=True, connected=True), Stopping(time_limit))
 
 
 def reduced(p: SetPartition, stopping: Stopping) -> PartitionReduction:
     """`reduce`, within a run."""
     classes = p.must_join_classes()
     q = p.contract(classes) if len(p.must_join) else p
+    if q.lifted is not None:
+        return _with_links(p, q, classes)
     if q.background is not None and q.n > DENSE_UP_TO and q.background.repels:
         return _with_background(p, q, classes, stopping)
     p, q = as_problem(p), as_problem(q)
@@ -235,6 +237,21 @@ def _with_background(p: SetPartition, q: SetPartition, classes: Labels, stopping
     pairs = np.stack([u[cut], v[cut]], 1)
     why = (CRITERIA[COMPONENT],) * len(cut)
     return PartitionReduction(small, p.evaluate_labels(labels), _proof(classes, joins, pairs, why, labels))
+
+
+def _with_links(p: SetPartition, q: SetPartition, classes: Labels) -> PartitionReduction:
+    """Cuts between components of base pairs, if subsets have to be connected."""
+    component = q.components()
+    assert q.u is not None and q.v is not None and q.cost is not None
+    apart = component[q.u] != component[q.v]
+    if apart.any():
+        cost = np.where(apart, np.inf, q.cost)
+        q = SetPartition.of_pairs(range(q.n), q.u, q.v, cost, dense=False, lifted=q.lifted)
+    u, v, cost = p.pairs()
+    cut = np.flatnonzero((component[classes[u]] != component[classes[v]]) & (cost != 0))
+    none = np.zeros(0, np.int32)
+    pairs, why = np.stack([u[cut], v[cut]], 1), (CRITERIA[COMPONENT],) * len(cut)
+    return PartitionReduction(q, p.evaluate_labels(classes), _proof(classes, (none,) * 3, pairs, why, classes))
 
 
 def _cut(

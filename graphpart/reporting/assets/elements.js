@@ -14,12 +14,12 @@ async function loadElements(packed) {
   elements = { ...packed, names, labels, order, doubt, to, own, sizes: new Map() };
   for (const label of labels) elements.sizes.set(label, (elements.sizes.get(label) ?? 0) + 1);
   if (packed.pairs) {
-    const [u, v, cost] = await Promise.all(["u", "v", "cost"].map((name) => unpack(packed.pairs[name])));
+    const [u, v, cost, lifted] = await Promise.all(["u", "v", "cost", "lifted"].map((name) => unpack(packed.pairs[name])));
     for (let k = 0, place = 0; k < u.length; k++) { // differences of places in the order of clusters
       place += u[k];
       [u[k], v[k]] = [order[place], order[place + v[k]]];
     }
-    elements.pairs = { u, v, cost };
+    elements.pairs = { u, v, cost, lifted };
   }
   if (packed.order) {
     elements.place = new Int32Array(packed.n);

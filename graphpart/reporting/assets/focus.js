@@ -2,8 +2,8 @@
 
 const MOST = 300; // elements that are drawn
 const GUESTS = 60; // of other clusters, which some pair would join
-const VISIBLE = [600, 100, 600, 600]; // lines up to which a kind is shown at first
-const STRONGEST = [1500, 1500, 200, 100]; // lines of each kind, at most
+const VISIBLE = [600, 100, 600, 600, 300, 100, 300, 300]; // lines up to which a kind is shown at first
+const STRONGEST = [1500, 1500, 200, 100, 500, 500, 200, 100]; // lines of each kind, at most; the last four are lifted
 
 /** Draw clusters by their labels; say in the caption what is left out. */
 function focus(labels, marked = []) {
@@ -36,15 +36,15 @@ function focus(labels, marked = []) {
   const some = [...guests].sort((a, b) => b[1] - a[1]).slice(0, Math.min(GUESTS, MOST - kept.length));
   const drawn = [...kept, ...some.map(([i]) => i)];
   const at = new Map(drawn.map((i, k) => [i, k]));
-  const links = [[], [], [], []];
+  const links = chart.spec.links.map(() => []);
   for (let k = 0; k < u.length; k++) {
     const [a, b] = [at.get(u[k]), at.get(v[k])];
     if (a === undefined || b === undefined) continue;
     const joined = elements.labels[u[k]] === elements.labels[v[k]];
     const kind = joined ? (cost[k] < 0 ? 0 : 2) : cost[k] > 0 ? 1 : 3;
-    links[kind].push([a, b, cost[k]]);
+    links[kind + (elements.pairs.lifted?.[k] ? 4 : 0)].push([a, b, cost[k]]);
   }
-  const weaker = [2, 3].map((k) => links[k].length - STRONGEST[k]).reduce((sum, more) => sum + Math.max(0, more), 0);
+  const weaker = [2, 3, 6, 7].map((k) => (links[k]?.length ?? 0) - STRONGEST[k]).reduce((sum, more) => sum + Math.max(0, more), 0);
   links.forEach((pairs, k) => {
     if (pairs.length > STRONGEST[k]) links[k] = pairs.sort((p, q) => Math.abs(q[2]) - Math.abs(p[2])).slice(0, STRONGEST[k]);
   });

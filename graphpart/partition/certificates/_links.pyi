@@ -1,0 +1,3 @@
+from typing import Any
+
+def first_linked(links: Any, neighbours: Any, starts: Any, elements: Any) -> int: ...

@@ -1,0 +1,126 @@
+"""Factor graphs from arrays: grids and listed pairs beside the same ones from networkx, and labels as arrays."""
+
+import itertools
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphpart as gp
+from graphpart.crf.problem.grids import grid_pairs
+
+SHAPES = [(), (1,), (4,), (1, 3), (3, 2), (2, 1, 3), (2, 3, 2)]
+
+
+def energy(unary, weights, y):
+    """Costs of the labels of an image, plus the weights of neighbours along each axis that differ, by loops."""
+    total = sum(unary[(*cell, y[cell])] for cell in np.ndindex(y.shape))
+    for axis in range(y.ndim):
+        for cell in np.ndindex(*(s - (k == axis) for k, s in enumerate(y.shape))):
+            other = tuple(c + (k == axis) for k, c in enumerate(cell))
+            total += weights[axis][cell] * (y[cell] != y[other])
+    return total
+
+
+@pytest.mark.parametrize("shape", SHAPES[1:])
+def test_the_energy_of_a_grid_is_that_of_loops(shape):
+    rng = np.random.default_rng(0)
+    unary = rng.normal(size=(*shape, 3))
+    weights = [rng.normal(size=tuple(s - (k == axis) for k, s in enumerate(shape))) for axis in range(len(shape))]
+    flat = np.concatenate([w.ravel() for w in weights])
+    for given in (weights, flat):
+        f = gp.crf.potts(shape, unary, given)
+        assert f.shape == shape
+        for _ in range(5):
+            y = rng.integers(3, size=shape)
+            assert f.evaluate(y) == pytest.approx(energy(unary, weights, y))
+    each = np.arange(1.0, len(shape) + 1)
+    even = [np.full_like(w, each[axis]) for axis, w in enumerate(weights)]
+    f = gp.crf.potts(None, unary, tuple(each))
+    assert f.evaluate(y) == pytest.approx(energy(unary, even, y))
+
+
+def test_a_grid_equals_that_of_networkx():
+    rng = np.random.default_rng(1)
+    unary = rng.normal(size=(4, 5, 3))
+    table = rng.normal(size=(3, 3))
+    G = nx.grid_2d_graph(4, 5)
+    field = dict(zip(G, unary[..., 0].ravel(), strict=True))
+    for f, g in [
+        (gp.crf.potts((4, 5), unary, 0.7), gp.crf.potts(G, unary, 0.7)),
+        (gp.FactorGraph.pairwise((4, 5), unary, table), gp.FactorGraph.pairwise(G, unary, table)),
+        (gp.FactorGraph.pairwise((4, 5), unary, 0.3), gp.crf.potts((4, 5), unary, 0.3)),
+        (gp.FactorGraph.ising((4, 5), unary[..., 0], 0.5), gp.FactorGraph.ising(G, field, 0.5)),
+        (gp.crf.potts((4, 5), labels=3), gp.crf.potts(G, labels=3)),
+        (gp.crf.potts((4, 5), unary[..., 0]), gp.crf.potts(G, field)),
+    ]:  # fmt: skip
+        for _ in range(5):
+            y = rng.integers(f.domains).astype(np.int32)
+            assert f.evaluate(y) == pytest.approx(g.evaluate(y))
+            assert (f.to_array(y) == y.reshape(4, 5)).all() and (g.to_array(y) == y.reshape(4, 5)).all()
+
+
+def test_listed_pairs():
+    unary = np.array([[0.0, 1.0], [2.0, 0.0], [0.5, 0.5]])
+    f = gp.crf.potts([(0, 1), (2, 1)], unary, [1.0, 3.0])
+    assert f.shape is None
+    for y in itertools.product(range(2), repeat=3):
+        assert f.evaluate(y) == sum(unary[range(3), y]) + (y[0] != y[1]) + 3 * (y[2] != y[1])
+    assert gp.crf.potts([(0, 3)], labels=4).n == 4
+    with pytest.raises(gp.InvalidOption, match=r"are not the cells of a grid: result\.labels has"):
+        gp.solve(f).to_array()
+    assert gp.crf.potts((0, 3), np.zeros((0, 3, 2))).n == 0
+
+
+def test_images_in_and_labels_of_their_shape_out():
+    rng = np.random.default_rng(2)
+    truth = np.add.outer(np.arange(16) // 8, np.arange(24) // 8)
+    seen = np.where(rng.random(truth.shape) < 0.2, rng.integers(4, size=truth.shape), truth)
+    f = gp.crf.potts(unary=seen[..., None] != np.arange(4), weight=0.7)
+    r = gp.solve(f)
+    assert r.status == gp.Status.OPTIMAL and r.to_array().shape == truth.shape
+    assert np.mean(r.to_array() != truth) < 0.05 < np.mean(seen != truth)
+    assert f.evaluate(seen) > r.cost == f.evaluate(r.to_array())
+    assert gp.solve(f, "icm", initial=seen).cost <= f.evaluate(seen)
+    again = pickle.loads(pickle.dumps(f))
+    assert again.shape == truth.shape and (again.to_array(r) == r.to_array()).all()
+    volume = gp.solve(gp.crf.potts((3, 4, 5), rng.normal(size=(3, 4, 5))))
+    assert volume.to_array().shape == (3, 4, 5) and volume.plot() is not None
+
+
+def test_pairs_of_a_grid_come_axis_by_axis():
+    down, right = grid_pairs((2, 3))
+    assert down.tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert right.tolist() == [[0, 1], [1, 2], [3, 4], [4, 5]]
+
+
+IMAGE = np.zeros((4, 5))
+COSTS = np.zeros((4, 5, 3))
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: gp.crf.potts(IMAGE.astype(int)), r"potts\(unary=image\[..., None\] != np.arange\(labels\)"),
+        (lambda: gp.crf.potts(COSTS, 0.5), r"for costs of labels: potts\(unary=costs, weight=1.0\)"),
+        (lambda: gp.crf.potts(), "unary is nothing: without a graph, expected costs of the shape"),
+        (lambda: gp.crf.potts("grid"), "expected the shape of a grid, pairs of variables"),
+        (lambda: gp.crf.potts((4, -1)), "expected 0 to"),
+        (lambda: gp.crf.potts((4, 5), COSTS[:3]), r"has shape \(3, 5, 3\): expected \(4, 5, labels\)"),
+        (lambda: gp.crf.potts((4, 5), COSTS * np.nan), r"label 0 at \(0, 0\) is nan"),
+        (lambda: gp.crf.potts((4, 5), COSTS, IMAGE), r"arrays of the shapes \(3, 5\) and \(4, 4\)"),
+        (lambda: gp.crf.potts((4, 5), COSTS, [IMAGE]), "has 1 entries for a grid of 2 axes"),
+        (lambda: gp.crf.potts((4, 5), COSTS, [IMAGE, 1.0]), r"along axis 0 has shape \(4, 5\): expected \(3, 5\)"),
+        (lambda: gp.crf.potts((4, 5), COSTS, np.inf), "weight of pair 0 is inf"),
+        (lambda: gp.crf.potts([(0, 0)]), r"pair 0 is \(0, 0\): expected two variables"),
+        (lambda: gp.crf.potts([(0, 7)], COSTS[0]), r"pair 0 is \(0, 7\): expected two variables from 0 to 4"),
+        (lambda: gp.crf.potts(nx.path_graph(4), COSTS), r"expected \(4, labels\), a row for each node"),
+        (lambda: gp.FactorGraph.pairwise((4, 5), COSTS), r"pairwise is 'pairwise': expected a table \(3, 3\)"),
+        (lambda: gp.FactorGraph.pairwise((4, 5), COSTS, np.eye(2)), r"expected \(3, 3\), or \(31, 3, 3\)"),
+        (lambda: gp.FactorGraph.ising((4, 5), np.zeros(3)), r"field has shape \(3,\): expected \(4, 5\)"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_was_expected(make, text):
+    with pytest.raises(gp.InvalidProblem, match=text):
+        make()

@@ -1,0 +1,110 @@
+"""Local searches that keep subsets connected: the same steps as naive references, and what is left at the end."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import reference as naive
+from lifted import connected_labels, lifted_problem
+from reference_pairs import chained, reference_chains
+from reference_pairs import reference as reference_pairs
+
+import graphpart as gp
+from graphpart.partition.anytime_search.annealing import Annealer
+from graphpart.partition.local_search._levels import Level
+from graphpart.partition.local_search.kernighan_lin_pairs import improve_pairs_alone
+from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.problem import canonical
+from graphpart.stopping import Stopping
+
+SEARCHES = {"greedy_joining", "greedy_moving", "kernighan_lin"}
+ALL = sorted(SEARCHES | {"kernighan_lin_pairs", "multilevel"})
+
+
+def numbered(rng: np.random.Generator, most: int, number: int) -> gp.SetPartition:
+    """A problem with at most so many elements; with ties, cuts, joins, or none of these."""
+    n = int(rng.integers(1, most + 1))
+    return lifted_problem(rng, n, ties=number % 2 == 0, cuts=number % 3 == 0, joins=number % 5 == 0)
+
+
+@pytest.mark.parametrize("name", sorted(SEARCHES))
+@pytest.mark.parametrize("seed", range(3))
+def test_same_trajectory_as_the_naive_reference(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for number in range(60):
+        p = lifted_problem(
+            rng, int(rng.integers(1, 10)), ties=number % 2 == 0, cuts=number % 3 == 0, joins=number % 5 == 0
+        )
+        start = connected_labels(rng, p).tolist()
+        steps = [start, *itertools.islice(getattr(naive, name)(p, start), 12)]
+        for k, expected in enumerate(steps):
+            result = getattr(gp.partition, name)(p, start, max_iterations=k)
+            assert result.labels.tolist() == expected, (seed, number, k)
+        if len(steps) <= 12:
+            assert getattr(gp.partition, name)(p, start).labels.tolist() == steps[-1], (seed, number)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_same_pairs_and_chains_as_the_references(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for number in range(40):
+        p = lifted_problem(rng, int(rng.integers(1, 13)), ties=number % 2 == 0, cuts=number % 3 == 0)
+        for labels in (connected_labels(rng, p), np.arange(p.n, dtype=np.int32)):
+            found = improve_pairs_alone(p, labels, Stopping())
+            assert canonical(found).tolist() == canonical(reference_pairs(p, labels)).tolist(), (seed, number)
+            for patience in (1, 3, 10):
+                assert chained(p, labels, patience) == reference_chains(p, labels, patience), (seed, number)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_nothing_is_left_to_gain_and_subsets_are_connected(name: str) -> None:
+    rng = np.random.default_rng(len(name))
+    for number in range(60):
+        p = lifted_problem(
+            rng, int(rng.integers(1, 30)), ties=number % 2 == 0, cuts=number % 3 == 0, joins=number % 5 == 0
+        )
+        start = connected_labels(rng, p)
+        r = getattr(gp.partition, name)(p, start)
+        p.check_feasible(r.labels)
+        assert r.cost == p.evaluate(r.labels) <= p.evaluate(start)
+        units = naive.Units(p)
+        labels = units.start(r.labels.tolist())
+        if name in {"greedy_joining", "kernighan_lin_pairs"}:
+            assert next(naive.greedy_joining(p, r.labels.tolist()), None) is None, number
+        if name != "greedy_joining":
+            best = naive._best_move(units, labels, list(range(units.n)))
+            assert best is None or not best[0] < -units.tolerance, number
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_stay_connected(seed: int) -> None:
+    """Sets that are contracted are connected, and pairs of a level are base pairs where one of theirs is."""
+    rng = np.random.default_rng(seed)
+    for _ in range(30):
+        p = lifted_problem(rng, 20, ties=bool(seed % 2))
+        level = Level(*p.rows(), terms_of(p))
+        labels = np.arange(p.n, dtype=np.int32)
+        level.move(labels, 0.0, Stopping())
+        p.check_feasible(canonical(labels))
+        fine = canonical(level.refine(labels))
+        p.check_feasible(fine)
+        q, above = p.contract(fine), level.coarsen(fine, int(fine.max()) + 1)
+        moved = np.arange(q.n, dtype=np.int32)
+        above.move(moved, 0.0, Stopping())
+        q.check_feasible(canonical(moved))
+        expected = np.arange(q.n, dtype=np.int32)
+        Level(*q.rows(), terms_of(q)).move(expected, 0.0, Stopping())
+        assert q.evaluate_labels(canonical(moved)) == pytest.approx(q.evaluate_labels(canonical(expected)), abs=2.0)
+
+
+def test_annealing_keeps_subsets_connected_and_finds_optima() -> None:
+    rng = np.random.default_rng(0)
+    for number in range(30):
+        p = lifted_problem(rng, 9, ties=False)
+        start = np.arange(p.n, dtype=np.int32)
+        found = Annealer(p).run(start, 300, (2.0, 0.05), number, Stopping())
+        p.check_feasible(found)
+        best = gp.partition.brute_force(p)
+        assert p.evaluate_labels(found) <= best.cost + 0.2 * abs(best.cost) + 1e-9

@@ -1,0 +1,183 @@
+"""Naive references of pairwise Kernighan-Lin with joins and of chains, which recompute every cost."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import reference as naive
+
+import graphpart as gp
+from graphpart.partition.local_search._sparse_chains import Chains
+from graphpart.partition.local_search.kernighan_lin_pairs import LONGEST
+from graphpart.partition.local_search.sums import terms_of
+from graphpart.stopping import Stopping
+
+
+def cost_matrix(p: gp.SetPartition) -> tuple[np.ndarray, np.ndarray]:
+    """All costs, and which pairs are stored."""
+    if p.matrix is not None:
+        return p.matrix, ~np.eye(p.n, dtype=bool)
+    C, stored = np.zeros((p.n, p.n)), np.zeros((p.n, p.n), bool)
+    C[p.u, p.v] = C[p.v, p.u] = p.cost
+    stored[p.u, p.v] = stored[p.v, p.u] = True
+    if p.background is not None:
+        p.background.add_to(C)
+    return C, stored
+
+
+def total(C: np.ndarray, x: np.ndarray) -> float:
+    return float(np.triu(np.where(x[:, None] == x[None, :], C, 0.0), 1).sum())
+
+
+def reference(
+    p: gp.SetPartition, labels: np.ndarray, patience: int = 1000, height: float = 0.0, whole: int = 0
+) -> np.ndarray:
+    """The statement of the module, literally."""
+    C, stored = cost_matrix(p)
+    n, x, tolerance = p.n, np.array(labels), p.tolerance
+    base = naive.Base(p, range(n))
+    if base.any:
+        stored = np.array([[b in base.near.get(a, ()) for b in range(n)] for a in range(n)]).reshape(n, n)
+    unused = [U for U in range(n, -1, -1) if U not in set(x.tolist())]
+
+    def linked(a: int, W: int) -> bool:
+        return bool((stored[a] & (x == W)).any())
+
+    def improve(U: int, V: int) -> bool:
+        start = x.copy()
+        waiting = [a for a in range(n) if x[a] in (U, V) and (linked(a, V if x[a] == U else U) or V not in start)]
+        joined = np.where(x == V, U, x)
+        join = total(C, joined) - total(C, x)
+        smallest, sum_, kept, sequence, done = 0.0, 0.0, 0, [], set()
+        both = int(((x == U) | (x == V)).sum())
+        most = max(patience, both // 2) if both <= whole else patience
+        while waiting and (len(sequence) - kept < most or sum_ - smallest < height):
+            deltas = []
+            for a in waiting:
+                far = not linked(a, V if x[a] == U else U) and (sequence or V in start)
+                if base.any and (far or not base.may_leave(a, x.tolist())):
+                    continue
+                y = x.copy()
+                y[a] = V if x[a] == U else U
+                deltas.append((total(C, y) - total(C, x), a))
+            delta, a = min(deltas, default=(math.inf, -1))
+            if delta == math.inf:
+                break
+            old = x[a]
+            x[a] = V if old == U else U
+            sum_ += delta
+            sequence.append(a)
+            waiting.remove(a)
+            done.add(a)
+            waiting += [b for b in np.flatnonzero(stored[a] & (x == old)).tolist() if b not in done | set(waiting)]
+            if sum_ < smallest - tolerance:
+                smallest, kept = sum_, len(sequence)
+        x[:] = start
+        if V in start and join < -tolerance and join <= smallest:
+            x[:] = joined
+        elif kept:
+            for a in sequence[:kept]:
+                x[a] = V if x[a] == U else U
+        else:
+            return False
+        for W in (U, V):
+            changed.discard(W)
+            if W in x:
+                changed.add(W)
+            else:
+                unused.append(W)
+        return True
+
+    changed = set(range(n + 1))
+    while True:
+        at_start, changed = changed, set()
+        for U in range(n + 1):
+            for V in sorted({int(x[b]) for a in range(n) for b in range(n) if stored[a, b] and x[a] == U < x[b]}):
+                if (U in at_start or V in at_start) and U in x and V in x:
+                    improve(U, V)
+        touched = at_start | changed
+        for U in sorted(set(x.tolist())):
+            while U in touched and (x == U).sum() > 1:
+                if not improve(U, unused.pop()):
+                    unused.append(min(set(range(n + 1)) - set(x.tolist()) - set(unused)))
+                    break
+        if not changed:
+            return x
+
+
+def reference_chains(
+    p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST
+) -> list[int]:
+    """Chains from each element in turn, literally, in exact arithmetic on costs rounded to fixed point."""
+    n, x, tolerance = p.n, labels.tolist(), Fraction(p.tolerance) * (1 if p.background is None else 64)
+    far = np.zeros((n, n))  # the background of all pairs
+    if p.background is not None:
+        p.background.add_to(far)
+    cost: dict[int, dict[int, float | Fraction]] = {a: {} for a in range(n)}
+    # A sum along a chain is at most that of its moves, each at most twice the magnitude; it has 61 bits.
+    unit = Fraction(2) ** (math.frexp(2.0 * longest * p.magnitude)[1] - 61)
+    for a, b, c in zip(*(z.tolist() for z in p.pairs()), strict=True):
+        cost[a][b] = cost[b][a] = c if math.isinf(c) else round(Fraction(c) / unit) * unit
+    unused = sorted(set(range(n + 1)) - set(x), reverse=True)
+    base = naive.Base(p, range(n))
+
+    def best_move(a: int) -> tuple[float | Fraction, int, int]:
+        """Its change of cost, its subset, or n + 1 for the empty set, which comes last on ties."""
+        sums: dict[int, float | Fraction] = {}
+        for b, c in cost[a].items():
+            sums[x[b]] = sums.get(x[b], Fraction(0)) + c
+        sums.setdefault(x[a], Fraction(0))
+        if p.background is not None:
+            more = {U: sum(Fraction(far[a, b]) for b in range(n) if x[b] == U) for U in sums}
+            sums = {U: c + more[U] for U, c in sums.items() if c < math.inf}
+        own = sums.pop(x[a], Fraction(0))
+        moves = [(c - own, U) for U, c in sums.items() if c != math.inf]
+        if base.any:
+            moves = [(c, U) for c, U in moves if base.link([a], [b for b in range(n) if x[b] == U])]
+        if not base.may_leave(a, x):
+            moves = []
+        elif x.count(x[a]) > 1:
+            moves.append((-own, n + 1))
+        delta, U = min(moves, default=(math.inf, n + 1))
+        return delta, a, U
+
+    queue = deque(range(n))
+    while queue:
+        a = queue.popleft()
+        height = max((abs(c) for c in cost[a].values() if c != math.inf), default=Fraction(0))
+        total = smallest = Fraction(0)
+        sequence: list[int] = []
+        kept, best = 0, (list(x), list(unused))
+        candidates = {a}
+        while candidates and len(sequence) - kept < patience and len(sequence) < longest:
+            delta, b, U = min(best_move(b) for b in candidates)
+            if total + delta > smallest + height:
+                break
+            total += delta
+            old = x[b]
+            x[b] = unused.pop() if n < U else U
+            if old not in x:
+                unused.append(old)
+            sequence.append(b)
+            passed = [b for b in sequence if len(cost[b]) <= hub]
+            candidates = {d for b in passed for d in cost[b] if len(cost[d]) <= hub} - set(sequence)
+            if total < smallest - tolerance:
+                smallest, kept, best = total, len(sequence), (list(x), list(unused))
+        x, unused = best
+        for b in sequence[:kept]:
+            queue.extend(d for d in (b, *sorted(cost[b])) if d not in queue)
+        if not queue and (p.background is not None or base.any):
+            queue.extend(a for a in range(n) if best_move(a)[0] < -tolerance)
+    return x
+
+
+def chained(p: gp.SetPartition, labels: np.ndarray, patience: int, hub: int = 99, longest: int = LONGEST) -> list[int]:
+    chains = Chains(*p.rows(), labels, p.magnitude, p.tolerance, patience, longest, hub, terms_of(p))
+    cost = p.evaluate_labels(labels)
+    after = chains.improve(cost, Stopping())
+    assert after == pytest.approx(p.evaluate(chains.labels), rel=1e-9, abs=1e-9 * p.magnitude)
+    return chains.labels.tolist()
