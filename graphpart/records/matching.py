@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -152,9 +153,8 @@ def match(
     settings = {"columns": {c.name: c.kind for c in columns}, "blocking": rules, "prior": share, "missing": missing}
     message = f"{result.message}; compared {chosen}; {len(rules)} blocking rules; prior {share:.3g}"
     scores = _scores(scored, names, u, v, weight)
-    found = extended(Matches, result, scores=scores, settings=settings)  # type: ignore[arg-type]
-    object.__setattr__(found, "message", message)
-    return found
+    result = replace(result, message=message)
+    return extended(Matches, result, scores=scores, settings=settings)  # type: ignore[arg-type]
 
 
 def _records(frame: Any, on: list[str], id: str | None, source: str | None) -> tuple[Any, Any, Any]:
