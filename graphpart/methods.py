@@ -75,6 +75,8 @@ class Method:
         known = sorted(list(inspect.signature(self.function).parameters)[1:])
         for name in options:
             if name not in known:
+                if self.problem == "crf" and name in SEVERAL:
+                    raise InvalidOption(f"method {self.name} takes no {name}: {K_BEST}")
                 raise unknown_argument(f"method {self.name}", name, known)
 
     @property
@@ -169,6 +171,10 @@ ELSEWHERE = dict.fromkeys(
     ("qpbo", "roof-duality"),
     "expected one that labels all variables; gp.crf.roof_duality(f) labels those for which roof duality has an answer",
 )
+K_BEST = "the k labelings of least energy are from gp.crf.m_best(f, k)"
+QUESTIONS = dict.fromkeys(("k-best", "m-best", "n-best"), K_BEST)  # that no single labeling answers
+QUESTIONS["marginals"] = "probabilities of labels are from gp.crf.marginals(f) or gp.crf.approximate_marginals(f)"
+SEVERAL = ("k", "m", "k_best", "m_best", "n_best", "n_solutions")  # names for the number of labelings
 
 
 def methods_for(problem: str) -> tuple[Method, ...]:
@@ -213,6 +219,6 @@ def find_name(name: str, known: Iterable[str], also: Mapping[str, Sequence[str]]
     plain = str(name).lower().replace("_", "-")
     if plain in names:
         return names[plain]
-    if plain in ELSEWHERE:
-        raise InvalidOption(f"{what} is {name!r}: {ELSEWHERE[plain]}")
+    if plain in ELSEWHERE or plain in QUESTIONS:
+        raise InvalidOption(f"{what} is {name!r}: {(ELSEWHERE | QUESTIONS)[plain]}")
     raise unknown(what, name, known, names)

@@ -105,7 +105,7 @@ def test_k_best_against_enumeration():
 def test_bad_input_is_one_line():
     X, y = sentences(4)
     wrong = [
-        (["the dog barks"], [["a", "n", "v"]], r"sequence 0 is the text 'the dog barks': expected a list of words, te"),
+        (["the dog barks"], [["a", "n", "v"]], r"sequence 0 is the text 'the dog barks': expected a list of words, su"),
         (X[0], y[0], "sequence 0 is the text '(a|the)': expected"),
         ([[{"w": None}]], [["n"]], "sequence 0, element 0: attribute 'w' is None: expected a number"),
         ([["a"], ["b", 3]], [["n"], ["n", "n"]], "sequence 1, element 1: 3: expected a dictionary of attributes"),

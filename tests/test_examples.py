@@ -264,3 +264,16 @@ def test_matches(capsys):
     study.main(["--quick"])
     printed = capsys.readouterr().out
     assert "clusters" in printed and "the 10 pairs in most doubt:\nrecord-" in printed
+
+
+def test_clusterings(tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pandas")
+    pytest.importorskip("splink")
+    tables = example("clusterings").study(quick=True, figures=tmp_path)
+    assert len(list(tmp_path.glob("clusterings_*.png"))) == len(tables) == 4
+    assert tables["records"][0]["match"] > 0.9
+    assert tables["points"][0]["from_embeddings"] > 0.95
+    (duplicates,) = tables["near-duplicates"]
+    assert duplicates["near_duplicates: widest"] < duplicates["components: widest"]
+    assert tables["consensus"][0]["consensus"] > tables["consensus"][0]["best run"]

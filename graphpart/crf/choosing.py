@@ -138,22 +138,23 @@ def auto(
     (0.0, 'optimal', 'proven optimal: 1 cyclic component by enumeration')
     """
     f = as_factor_graph(problem)
+    own, seal = f.owner, lambda _: fingerprint(f)
     start = better_start(f, initial, checkpoint)
     stopping = Stopping(time_limit, callback=callback)
     if f.is_acyclic:
         r = by_min_sum(f, stopping, "auto", start)
         how = "acyclic, by min-sum"
         r = replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
-        return saved(f, fingerprint, r, checkpoint)
+        return saved(own, seal, r, checkpoint)
     trivial_bound(f)  # which notices tables that forbid everything
-    if _is_linear(f.owner):
+    if _is_linear(own):
         found = _by_integer_program(f, stopping, start)
         if found is not None and found.status == Status.OPTIMAL:
-            return saved(f, fingerprint, found, checkpoint)
+            return saved(own, seal, found, checkpoint)
         start = start if found is None else f.labels(found)
     solver = _Solver(f, stopping, np.random.default_rng(0 if seed is None else seed))
     if checkpoint is not None:
-        solver.saver = Saver(checkpoint, lambda labels, path: write_labels(labels, path, f))
+        solver.saver = Saver(checkpoint, lambda labels, path: write_labels(labels[: own.n], path, own))
     stopping.raise_bound(trivial_bound(f))
     stopping.record(f.evaluate_labels(_best_unary(f) if start is None else start))
     solver.solve(start)
@@ -166,7 +167,7 @@ def auto(
         bound = max(trivial_bound(f), solver.bound)
     info = {"components": dict(solver.done)}
     r = finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
-    return saved(f, fingerprint, r, checkpoint)
+    return saved(own, seal, r, checkpoint)
 
 
 def _is_linear(own: FactorGraph) -> bool:

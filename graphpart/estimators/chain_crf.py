@@ -83,7 +83,7 @@ class ChainCRF(RandomFieldEstimator):
     (True, (10, 2))
     """
 
-    _noun, _each = "sequence", "dictionaries, words or an array"
+    _noun, _each = "sequence", "a list of words or of dictionaries, or an array"
     _vocabulary: Vocabulary | None
 
     def __init__(

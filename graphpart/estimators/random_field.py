@@ -46,7 +46,7 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _samples(self, X: Any) -> list[Any]:
         if isinstance(X, str | bytes | dict) or hasattr(X, "tocsr") or not isinstance(X, Iterable):
-            raise InvalidProblem(f"X is {type(X).__name__}: expected a list of {self._noun}s, {self._each} each")
+            raise InvalidProblem(f"X is {type(X).__name__}: expected a list of {self._noun}s, each {self._each}")
         return list(X)
 
     def _structures(self, samples: list[Any], learn: bool = False) -> list[Structure] | Packed:

@@ -64,8 +64,8 @@ class Vocabulary:
             if isinstance(sample, str | bytes) or not isinstance(sample, Iterable):
                 found = f"the text {sample[:20]!r}" if isinstance(sample, str | bytes) else type(sample).__name__
                 raise InvalidProblem(
-                    f"{noun} {k} is {found}: expected a list of words, text.split(), of characters, list(text), or of "
-                    "dictionaries"
+                    f"{noun} {k} is {found}: expected a list of words, such as text.split(), or of dictionaries; a "
+                    f"single {noun} is given as [{noun}]"
                 )
             begin = len(ends)
             for item in sample:

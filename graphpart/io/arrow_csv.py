@@ -17,6 +17,7 @@ from graphpart.files.text import INTEGER, identifier
 __all__ = ["plain_columns"]
 
 LEAST = 1 << 16  # bytes of a table for which pyarrow is imported
+AFTER_ZERO = np.frombuffer(b".,\r\n", np.uint8)
 BLOCK = 1 << 24  # bytes that it reads at a time
 
 
@@ -42,26 +43,36 @@ def plain_columns(data: bytes, columns: list[str], ends: list[str], value: str, 
         from pyarrow import compute, csv
     except ImportError:
         return None
-    text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-    options = csv.ConvertOptions(
-        column_types={**dict.fromkeys(ends, text), value: pyarrow.float64()},
-        include_columns=[*ends, value],
-        null_values=[],
-    )
-    lines = csv.ReadOptions(column_names=columns, skip_rows=1, block_size=BLOCK)
-    try:
-        table = csv.read_csv(io.BytesIO(data), lines, convert_options=options)
-    except pyarrow.ArrowException:
+
+    def read(kind: Any) -> Any | None:
+        options = csv.ConvertOptions(
+            column_types={**dict.fromkeys(ends, kind), value: pyarrow.float64()},
+            include_columns=[*ends, value],
+            null_values=[],
+        )
+        lines = csv.ReadOptions(column_names=columns, skip_rows=1, block_size=BLOCK)
+        try:
+            return csv.read_csv(io.BytesIO(data), lines, convert_options=options)
+        except pyarrow.ArrowException:
+            return None
+
+    integers = read(pyarrow.int64()) if _plain_integers(data) else None
+    if integers is not None:
+        u, v, values = (integers.column(name).to_numpy() for name in (*ends, value))
+        if not len(values) or not _fit(values, probability).all() or (u == v).any():
+            return None
+        return {ends[0]: u, ends[1]: v, value: values}
+    table = read(pyarrow.dictionary(pyarrow.int32(), pyarrow.string()))
+    if table is None:
         return None
     sides = [table.column(name).unify_dictionaries().combine_chunks() for name in ends]
     values = table.column(value).to_numpy()
-    fit = (values >= 0) & (values <= 1) if probability else ~np.isnan(values)
     codes = [side.indices.to_numpy() for side in sides]
     texts = [side.dictionary for side in sides]
     bad = [
         compute.any(compute.match_substring_regex(x, "^( |$)")).as_py() for x in texts
     ]  # Python's reader skips spaces
-    if not len(values) or not fit.all() or any(bad):
+    if not len(values) or not _fit(values, probability).all() or any(bad):
         return None
     same = compute.index_in(texts[1], texts[0]).fill_null(-1).to_numpy()
     if (codes[0] == same[codes[1]]).any():  # an element with itself
@@ -78,3 +89,22 @@ def plain_columns(data: bytes, columns: list[str], ends: list[str], value: str, 
         for array, x in zip(names, texts, strict=True):
             array[:] = list(map(identifier, x.to_pylist()))
     return {ends[0]: names[0][codes[0]], ends[1]: names[1][codes[1]], value: values}
+
+
+def _fit(values: Any, probability: bool) -> Any:
+    """Which values are as expected."""
+    return (values >= 0) & (values <= 1) if probability else ~np.isnan(values)
+
+
+def _plain_integers(data: bytes) -> bool:
+    """Whether no field below the header begins or ends with a space, or is a number with a sign + or zeros in front.
+
+    Then what pyarrow reads as integers are those that `INTEGER` matches.
+    """
+    text = np.frombuffer(data, np.uint8)[max(data.find(b"\n"), 0) :]
+    ends = np.flatnonzero((text == ord(",")) | (text == ord("\n")) | (text == ord("\r")))
+    if not len(ends) or ((text == ord(" ")) | (text == ord("+")) | (text == ord("\t"))).any():
+        return False
+    first, second, third = (text[np.minimum(ends + k, len(text) - 1)] for k in (1, 2, 3))
+    zeros = (first == ord("0")) & ~np.isin(second, AFTER_ZERO)
+    return not (zeros | ((first == ord("-")) & (second == ord("0")) & (third != ord(".")))).any()

@@ -266,9 +266,8 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
         stream.write(("\n".join(lines) + "\n").encode())
     for one in automata:
         rows = [f"{s} {x} {t} {int(cost)}" for s, x, t, cost in one.transitions]
-        head = " ".join(
-            map(str, [len(one.scope), *one.scope, -1, "wregular", one.states, 1, 0, 0, 1, one.states - 1, 0])
-        )
-        stream.write(f"{head} {len(rows)} {' '.join(rows)}\n".encode())
+        listed, ends = " ".join(map(str, one.scope)), f"1 0 0 1 {one.states - 1} 0"
+        line = f"{len(one.scope)} {listed} -1 wregular {one.states} {ends} {len(rows)} {' '.join(rows)}"
+        stream.write(f"{line}\n".encode())
     if extra:
         stream.write(f"0 {int(constant)} 0\n".encode())

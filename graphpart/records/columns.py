@@ -125,9 +125,11 @@ def training_rules(columns: list[Column]) -> list[tuple[str, ...]]:
 
     Pairs that agree in an address, for instance, are often of different persons of one family.
     """
-    texts = [(f'"{column.name}{KEY}"',) for column in columns if column.kind == "text"]
+    texts: list[tuple[str, ...]] = [(f'"{column.name}{KEY}"',) for column in columns if column.kind == "text"]
     if texts:
-        others = [(f'"{column.name}"',) for column in columns if column.kind in ("date", "code", "number", "name")]
+        others: list[tuple[str, ...]] = [
+            (f'"{column.name}"',) for column in columns if column.kind in ("date", "code", "number", "name")
+        ]
         return [*texts, *others][:SESSIONS] if len(columns) > 1 else texts
     dates = [(f'"{column.name}"',) for column in columns if column.kind == "date"]
     names = [f'"{column.name}"' for column in columns if column.kind == "name"]

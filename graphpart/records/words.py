@@ -8,8 +8,8 @@ words apart in the lower ones: a sum of such numbers has the sum of the weights 
 
 from __future__ import annotations
 
-import itertools
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ LONGEST = 20  # words of a text that are compared: those that weigh most
 LEVELS = (0.9, 0.75, 0.6, 0.45, 0.3, 0.15)  # similarities that are told apart
 
 
-def with_words(table: Any, name: str, most: int) -> bool:
-    """Add the words of a column to a table; whether two records share a rare one.
+def with_words(table: Any, name: str, most: int) -> None:
+    """Add the words of a column to a table.
 
     Words are rare if so few records have them that no more than `most` pairs of records share a word.
     """
@@ -43,18 +43,17 @@ def with_words(table: Any, name: str, most: int) -> bool:
     order = np.lexsort((-weight[code], count[code] < 2, record))
     code, record = code[order], record[order]
     starts = np.searchsorted(record, np.arange(len(texts) + 1))
-    first = np.array([code[a] if a < b else -1 for a, b in itertools.pairwise(starts)])
+    first = np.array([code[a] if a < b else -1 for a, b in pairwise(starts)])
     heavy = np.lexsort((-weight[code], record))
     heavy = heavy[np.arange(len(heavy)) - starts[record] < LONGEST]
     norm = np.sqrt(np.bincount(record[heavy], weight[code[heavy]], len(texts)))
     ends = np.searchsorted(record[heavy], np.arange(len(texts) + 1))
-    lists = [number[code[heavy[a:b]]].tolist() for a, b in itertools.pairwise(ends)]
+    lists = [number[code[heavy[a:b]]].tolist() for a, b in pairwise(ends)]
     shared = (count >= 2) & (count <= rare)
     table[name + WORDS] = [row or None for row in lists]
     table[name + NORM] = np.where(norm > 0, norm, np.nan)
     table[name + KEY] = [None if k < 0 else k for k in first.tolist()]
-    table[name + RARE] = [code[a:b][shared[code[a:b]]].tolist() or None for a, b in itertools.pairwise(starts)]
-    return bool(shared.any())
+    table[name + RARE] = [code[a:b][shared[code[a:b]]].tolist() or None for a, b in pairwise(starts)]
 
 
 def words_comparison(name: str) -> Any:

@@ -86,7 +86,8 @@ def partition_page(
         if (grid := grid_of(p.nodes, *_pairs_of_grid(p), None if origin is None else origin.shape)) is not None:
             came.append(image_chart(*grid, labels, "cluster", "element", remarks))
         elif p.n > SMALL and len(sizes) > 1:
-            came.append(map_chart(chosen, shown, sizes, totals, remarks))
+            names = [short(p.nodes[i]) for i in first[chosen].tolist()]
+            came.append(map_chart(chosen, shown, sizes, names, totals, remarks))
         came += ["search", _graph(totals)] if searched else []
         came += [_clusters(p, labels, shown, sizes, order, totals, doubts, remarks), sizes_chart(sizes)]
         page.parts.append(("What came out", came))

@@ -63,3 +63,14 @@ def test_the_best_labels_are_written_while_it_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(choosing, "write_labels", watched)
     r = gp.solve(frustrated(), time_limit=0.3, checkpoint=tmp_path / "best.labels")
     assert written and written == sorted(written, reverse=True) and r.cost <= written[-1]
+
+
+@pytest.mark.parametrize("method", ["auto", "search"])
+def test_checkpoints_have_no_auxiliary_variables(tmp_path, method):
+    rng = np.random.default_rng(0)
+    f = gp.crf.potts((4, 5), rng.normal(size=(4, 5, 3)), 0.3)
+    f.add_count(range(20), labels=1, least=3, most=9)
+    r = gp.solve(f, method, seed=0, checkpoint=tmp_path / "best.labels")
+    assert (gp.read_labels(tmp_path / "best.labels", f) == r.labels).all() and r.to_array().shape == (4, 5)
+    again = gp.solve(f, method, seed=0, checkpoint=tmp_path / "best.labels")
+    assert again.cost <= r.cost

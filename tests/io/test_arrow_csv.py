@@ -80,3 +80,14 @@ def test_what_is_not_plain_is_read_all_the_same(monkeypatch, line):
     p, q, _ = both(monkeypatch, text, left="id1", right="id2", probability="score")
     assert list(p.nodes) == list(q.nodes)
     assert all((a == b).all() for a, b in zip(p.pairs(), q.pairs(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("row", "plain"),
+    [("1,2,0.5", True), ("0,-3,-0.5", True), ("01,2,0.5", False), ("1,0x2,1", False), ("1, 2,1", False),
+     ("+1,2,1", False), ("1,-0,1", False)],
+)  # fmt: skip
+def test_integers_that_pyarrow_would_read_otherwise(row, plain):
+    from graphpart.io.arrow_csv import _plain_integers
+
+    assert bool(_plain_integers(f"a,b,c\n{row}\n".encode())) is plain

@@ -83,3 +83,33 @@ def test_mistakes(people, tmp_path, capsys):
     (tmp_path / "empty.csv").write_text("")
     assert main(["match", str(tmp_path / "empty.csv"), "--on", "a"]) == 1
     assert "expected a CSV table with a header" in capsys.readouterr().err
+
+
+def test_files_as_sources(tmp_path, capsys):
+    columns, _ = gp.generate.person_records(120, seed=3)
+    frame = pd.DataFrame(columns)
+    paths = [str(tmp_path / f"{k}.csv") for k in range(2)]
+    for k, path in enumerate(paths):
+        frame[k::2].to_csv(path, index=False)
+    out = tmp_path / "clusters.csv"
+    assert main(["match", *paths, "--on", "given,surname,birth,street", "--source", "FILE", "-o", str(out)]) == 0
+    capsys.readouterr()
+    clusters = pd.read_csv(out)
+    first = clusters["element"] < 60
+    assert len(clusters) == 120 and clusters["size"].max() == 2
+    assert not clusters[first]["cluster"].duplicated().any() and not clusters[~first]["cluster"].duplicated().any()
+
+
+def test_texts_by_words():
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{k}" for k in range(400)])
+    truth = np.repeat(np.arange(80), 2)
+    texts = []
+    for k in range(80):
+        mine = [*rng.choice(words, 5, replace=False), f"model{k}"]
+        texts += [" ".join(rng.permutation([*mine, "common", other])) for other in ("red", "blue")]
+    frame = pd.DataFrame({"text": texts, "price": [f"{10 + k}.5" for k in truth], "shop": ["a", "b"] * 80})
+    assert kind_of(frame["text"]) == "text" and kind_of(frame["price"]) == "number"
+    r = gp.records.match(frame, ["text", "price"], source="shop")
+    assert gp.metrics.compare(truth, r.labels).joins_f1 > 0.9
+    assert ("text__rare",) in r.settings["blocking"]

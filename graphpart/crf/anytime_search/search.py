@@ -170,4 +170,4 @@ def search(
 def _write(f: FactorGraph, labels: Labels, path: str) -> None:
     from graphpart.files.labels import write_labels
 
-    write_labels(labels, path, f)
+    write_labels(labels[: f.owner.n], path, f.owner)

@@ -73,14 +73,9 @@ class Gap:
         cost = self.cost * (1 if self.kind == "hard" else distance * distance if self.kind == "quad" else distance)
         return None if self.limit is not None and cost >= self.limit else cost
 
-    def settled(self, low: Fraction, high: Fraction) -> bool:
-        """Whether all numbers between these two cost the same."""
-        if self.but is not None and low <= self.but <= high and low < high:
-            return False
-        if low == high or (low >= self.least and high <= self.most):
-            return True
-        nearest = high if high < self.least else low if low > self.most else None
-        return nearest is not None and (self.kind == "hard" or self(nearest) is None)
+    def flat_beyond(self, number: Fraction) -> bool:
+        """Whether numbers that are further outside than this one cost the same."""
+        return self.cost is None or self.kind == "hard" or self(number) is None
 
 
 def linear(circuit: Circuit, inputs: Sequence[int], weights: Sequence[Sequence[Fraction]], gap: Gap) -> None:
@@ -105,6 +100,14 @@ def linear(circuit: Circuit, inputs: Sequence[int], weights: Sequence[Sequence[F
     price = Fraction(0) if gap.cost is None else gap.cost
     _, unit = whole([price, price * scale, price * scale * scale])
     settled: dict[tuple[int, int], State] = {}
+    least = int(gap.least / scale) if isinstance(gap.least, Fraction) else gap.least
+    most = int(gap.most / scale) if isinstance(gap.most, Fraction) else gap.most
+    but = math.nan if gap.but is None else int(gap.but / scale)
+
+    def name(number: int) -> str:
+        """A state for all numbers of this cost."""
+        cost = value(number)
+        return "" if cost is None else str(cost)
 
     def step(i: int, state: State, label: int) -> Iterable[tuple[State, int]]:
         if isinstance(state, str):
@@ -112,13 +115,17 @@ def linear(circuit: Circuit, inputs: Sequence[int], weights: Sequence[Sequence[F
         assert isinstance(state, int)
         number = state + table[i][label]
         key = (i, number)
-        if key not in settled:
+        found = settled.get(key)
+        if found is None:
             a, b = number + low[i + 1], number + high[i + 1]
-            settled[key] = number
-            if gap.settled(a * scale, b * scale):
-                cost = value(a)
-                settled[key] = "" if cost is None else str(cost)
-        found = settled[key]
+            found = number
+            if (
+                a == b
+                or (least <= a and b <= most and not a <= but <= b)
+                or ((b < least or a > most) and gap.flat_beyond((b if b < least else a) * scale))
+            ):
+                found = name(a)
+            settled[key] = found
         return () if found == "" else ((found, 0),)
 
     def final(state: State) -> int | None:

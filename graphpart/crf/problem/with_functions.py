@@ -173,7 +173,7 @@ class WithFunctions(FactorTables):
         low, high = _bounds(least, most, "count")
         some = {labels} if isinstance(labels, int | np.integer) else set(labels)
         largest = max(circuit.domains, default=1)
-        for label in some:
+        for label in some if where else ():
             if not isinstance(label, int | np.integer) or not 0 <= label < largest:
                 raise InvalidProblem(f"count of label {label!r}: expected 0 to {largest - 1}")
         self._linear(circuit, where, chosen(circuit, range(len(where)), some), Gap(low, high, _price(cost)))

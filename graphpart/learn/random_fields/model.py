@@ -175,7 +175,7 @@ class ConditionalRandomField:
     @interruptible
     def fit(
         self,
-        structures: Iterable[Any],
+        structures: Iterable[Any] | Packed,
         labels: Iterable[Any],
         *,
         time_limit: float | None = None,
@@ -289,7 +289,7 @@ class ConditionalRandomField:
         data = self._pack([structure])
         return factor_graph(self._template, data, *self._template.scores(data, self.theta_))
 
-    def predict(self, structures: Iterable[Any], *, time_limit: float | None = None) -> list[NDArray[Any]]:
+    def predict(self, structures: Iterable[Any] | Packed, *, time_limit: float | None = None) -> list[NDArray[Any]]:
         """The most probable labels of each structure, as `solver` finds them.
 
         Parameters
@@ -339,7 +339,7 @@ class ConditionalRandomField:
             return exact_marginals(f, **options)
         return approximate_marginals(f, method=method, **options)
 
-    def predict_marginals(self, structures: Iterable[Any], *, method: str = "auto") -> list[Array]:
+    def predict_marginals(self, structures: Iterable[Any] | Packed, *, method: str = "auto") -> list[Array]:
         """Probabilities of the labels of each variable, shape (n, labels) for each structure.
 
         Parameters
@@ -363,7 +363,7 @@ class ConditionalRandomField:
             warn(f"loopy messages have not converged on {len(open_ones)} {self._noun}s, the first is {open_ones[0]}")
         return out
 
-    def predict_k_best(self, structures: Iterable[Any], k: int = 10) -> list[RankedLabels]:
+    def predict_k_best(self, structures: Iterable[Any] | Packed, k: int = 10) -> list[RankedLabels]:
         """The k most probable labelings of each structure, with scores and probabilities; the first one is the best.
 
         Parameters
@@ -395,13 +395,13 @@ class ConditionalRandomField:
             out.append(RankedLabels(self.classes_[best.labels], scores, np.exp(scores - log_partition(f))))
         return out
 
-    def log_likelihood(self, structures: Iterable[Any], labels: Iterable[Any]) -> float:
+    def log_likelihood(self, structures: Iterable[Any] | Packed, labels: Iterable[Any]) -> float:
         """The sum of ``log P(y | x)`` over structures, computed exactly: for forests and graphs of small width."""
         data, y = self._labelled(structures, labels)
         objective = Likelihood(self._template, data, y, 1.0)
         return 0.5 * float(self.theta_ @ self.theta_) - objective(self.theta_)[0]
 
-    def score(self, structures: Iterable[Any], labels: Iterable[Any]) -> float:
+    def score(self, structures: Iterable[Any] | Packed, labels: Iterable[Any]) -> float:
         """The share of labels that :meth:`predict` finds correctly."""
         given, answers = self._pack(structures), list(labels)
         data, y = self._labelled(given, answers)
@@ -410,12 +410,12 @@ class ConditionalRandomField:
             return math.nan
         return float(np.mean(encode(predicted, self.classes_, unknown=-1) == y))
 
-    def _labelled(self, structures: Iterable[Any], labels: Iterable[Any]) -> tuple[Packed, NDArray[np.int32]]:
+    def _labelled(self, structures: Iterable[Any] | Packed, labels: Iterable[Any]) -> tuple[Packed, NDArray[np.int32]]:
         data, answers = self._pack(structures), list(labels)
         find_classes(answers, np.diff(data.start), self._noun)
         return data, encode(answers, self.classes_, noun=self._noun)
 
-    def _pack(self, structures: Iterable[Any]) -> Packed:
+    def _pack(self, structures: Iterable[Any] | Packed) -> Packed:
         template = self._fitted()
         data = pack(structures, template.columns, template.pair_columns, self._noun)
         if template.pair_columns and data.pair_features is None:

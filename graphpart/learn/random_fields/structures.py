@@ -6,7 +6,7 @@ arrays, also for many short sequences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -132,7 +132,9 @@ def grid(features: ArrayLike, pair_features: ArrayLike | None = None) -> Structu
     if values.ndim == 2:
         values = values[:, :, None]
     if values.ndim != 3:
-        raise InvalidProblem(f"features have shape {values.shape}: expected (height, width, attributes)")
+        raise InvalidProblem(
+            f"features have shape {values.shape}: expected (height, width, attributes), or (height, width)"
+        )
     height, width, count = values.shape
     at = np.arange(height * width, dtype=np.int32).reshape(height, width)
     across = np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], axis=1)
@@ -207,10 +209,11 @@ class Packed:
     def __len__(self) -> int:
         return len(self.start) - 1
 
+    def __iter__(self) -> Iterator[Structure]:
+        return (self[k] for k in range(len(self)))
+
     def __getitem__(self, k: int) -> Structure:
         """Structure k."""
-        if not 0 <= k < len(self):
-            raise IndexError(k)
         a, b = self.start[k : k + 2].tolist()
         first, last = self.pair_start[k : k + 2].tolist()
         rows = None if self.pair_features is None else self.pair_features[first:last]

@@ -15,10 +15,10 @@ second bound, on moves that were forbidden when the element was looked at. It ta
 element has moved that may have opened a subset.
 
 Where subsets have to be connected (kernels/connected.pxd), elements move to subsets that a base pair links to them, or
-to the empty set. Only a base pair makes a candidate of the neighbour of an element that moves: along all pairs, chains
-took twice the time for costs lower by 0.1 to 0.4%. Whether its own subset stays connected is looked at when a candidate
-comes first. If not, its move is forbidden until another move may have freed it. At the end, elements whose best move
-would have helped, but was forbidden when a chain started there, are looked at once more.
+to the empty set. Only a base pair makes a candidate of the neighbour of an element that moves. Whether its own subset
+stays connected is looked at when a candidate comes first. If not, its move is forbidden until another move may have
+freed it. At the end, elements whose best move would have helped, but was forbidden when a chain started there, are
+looked at once more.
 
 Where one element forbids a subset to another one, the two may change places: a chain of ejections lets the element move
 there, and the other one leave to be alone; this is the next to move in the same way. That is how alternating paths

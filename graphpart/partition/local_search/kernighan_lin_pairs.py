@@ -118,8 +118,9 @@ def kernighan_lin_pairs(
 
     Notes
     -----
-    Groups and limits are obeyed. Where there are as many clusters as there may be, an element only moves to a subset
-    that a stored pair links to it; :func:`~graphpart.partition.search` also tries the others.
+    Groups and limits are obeyed, and subsets that have to be connected stay so. Where there are as many clusters as
+    there may be, an element only moves to a subset that a stored pair links to it; :func:`~graphpart.partition.search`
+    also tries the others.
 
     A round over pairs takes O(m log n) time for each neighbour of a subset in the worst case. If most subsets have few
     neighbours, it takes about O(m log n) in all; on dense problems, O(n^2). A chain takes O(d^2) time if elements have

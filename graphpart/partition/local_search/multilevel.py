@@ -17,7 +17,8 @@ random order, so that each finds other sets. The method ends after PATIENCE iter
 no move of one element lowers the cost.
 
 To take a background into account, the method only keeps sums of weights for each subset, on each level; for groups,
-also the number of members of each in each subset. On each level, all moves obey groups and limits.
+also the number of members of each in each subset. On each level, all moves obey groups and limits,
+and keep subsets connected where they have to be.
 """
 
 from __future__ import annotations

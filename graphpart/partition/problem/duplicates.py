@@ -46,10 +46,13 @@ def once(names: Sequence[Hashable], u: NDArray[Any], v: NDArray[Any], values: An
             found = np.full(len(low), -np.inf)
             np.maximum.at(found, place, values)
         return low, high, found
-    _, first = np.unique(keys, return_index=True)
-    again = np.ones(len(keys), bool)
-    again[first] = False
-    row = int(np.argmax(again))
+    listed = np.asarray(low, np.int64) * len(names) + high  # ascending, as the sorted pairs are
+    repeated = listed[np.asarray(count) > 1]
+    at = np.minimum(np.searchsorted(repeated, keys), len(repeated) - 1)
+    rows = np.flatnonzero(repeated[at] == keys)
+    again = np.ones(len(rows), bool)
+    again[np.unique(keys[rows], return_index=True)[1]] = False
+    row = int(rows[np.argmax(again)])
     before = int(np.flatnonzero(keys == keys[row])[0])
     a, b = names[int(u[row])], names[int(v[row])]
     order = "" if u[row] == u[before] else ", the other way round,"

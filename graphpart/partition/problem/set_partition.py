@@ -38,7 +38,6 @@ from graphpart.partition.problem.pair_costs import DENSE_FROM, Labels
 
 if TYPE_CHECKING:
     import networkx as nx
-from graphpart.partition.problem.staying import reasons
 
 __all__ = ["SetPartition", "as_problem"]
 LOOK = 5_000_000  # pairs whose costs are looked at for a representation
@@ -625,6 +624,8 @@ class SetPartition(FromOthers):
 
     def _reasons(self, old: NDArray[np.int64], labels: Labels) -> NDArray[Any]:
         """Why the cluster of each element changed; see `staying.reasons`."""
+        from graphpart.partition.problem.staying import reasons
+
         return reasons(self, old, labels)
 
     def to_dense(self) -> SetPartition:
