@@ -1,6 +1,6 @@
 """Learning beside its peers, as ratios in one run: logistic regression, a matrix of costs, conditional random fields.
 
-    python benchmarks/learn.py [--only logistic matrix chains grid] [--pairs 1000000] [--elements 5000]
+    python benchmarks/learn.py [--only logistic matrix chains words grid] [--pairs 1000000] [--elements 5000]
                                [--sequences 2000] [--side 500] [--rounds 5]
 
 Times are wall-clock; the processor seconds beside them tell how busy the machine was with something else.
@@ -123,6 +123,60 @@ def chains(count, rounds):
               f"({busy / other_busy:.3f} x processor; target: at most 1)")  # fmt: skip
 
 
+def tagged(count):
+    """Sentences of invented words with tags: attributes of each word and its neighbours, and the tags."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(12, size=4000)
+    words = ["".join(rng.choice(list("abcdefghijklmnoprstuvw"), rng.integers(2, 9))) + "sdgye"[k % 5] for k in kinds]
+    follow = rng.dirichlet(np.full(12, 0.5), size=12)
+    members = [np.flatnonzero(kinds == k) for k in range(12)]
+    chances = [1.0 / (1 + own) / (1.0 / (1 + own)).sum() for own in members]
+    X, y = [], []
+    for _ in range(count):
+        tag, sentence, tags = int(rng.integers(12)), [], []
+        for _ in range(rng.integers(8, 30)):
+            tag = int(rng.choice(12, p=follow[tag]))
+            sentence.append(words[rng.choice(members[tag], p=chances[tag])])
+            tags.append(f"T{tag if rng.random() < 0.95 else rng.integers(12)}")
+        items = [
+            {"bias": 1.0, "word": w, "last3": w[-3:], "last2": w[-2:], "first2": w[:2], "first3": w[:3],
+             "long": len(w) > 6}
+            for w in sentence
+        ]  # fmt: skip
+        for a, b, u, v in zip(items[1:], items[:-1], sentence[1:], sentence[:-1], strict=True):
+            a["before"], a["ending before"], b["after"], b["ending after"] = v, v[-2:], u, u[-2:]
+        X.append(items)
+        y.append(tags)
+    return X, y
+
+
+def words(count, rounds):
+    """Fit a tagger of words by ChainCRF and sklearn-crfsuite: the same attributes, the same prior, all from texts."""
+    import scipy.sparse  # noqa: F401  # imports are nobody's time to learn
+    from sklearn_crfsuite import CRF
+
+    X, y = tagged(count)
+    plan = [("ChainCRF", gp.estimators.ChainCRF(intercept=False), {})]
+    plan += [("sklearn-crfsuite, defaults", None, {})]
+    plan += [("sklearn-crfsuite, tight", None, {"epsilon": 1e-6, "delta": 1e-9, "max_iterations": 1000})]
+    times = {name: [] for name, _, _ in plan}
+    values = {}
+    for _ in range(rounds):  # in turn, so that other work on the machine slows all of them
+        for name, model, options in plan:
+            peer = model or CRF(c1=0.0, c2=0.5, all_possible_states=True, all_possible_transitions=True, **options)
+            start = time.perf_counter(), time.process_time()
+            peer.fit(X, y)
+            times[name].append((time.perf_counter() - start[0], time.process_time() - start[1]))
+            values[name] = model.model_.objective_ if model else peer.training_log_.iterations[-1]["loss"]
+    best, own = (np.min(times["ChainCRF"], axis=0), values["ChainCRF"])
+    print(f"{sum(map(len, X))} words, {len(plan[0][1].feature_names_)} attributes, 12 labels")
+    for name, _, _ in plan:
+        wall, busy = np.min(times[name], axis=0)
+        print(f"{name:<40} {wall:8.3f} s ({busy:.3f} s processor), objective {values[name]:.6f}, relative difference "
+              f"{(values[name] - own) / own:.1e}; ChainCRF takes {best[0] / wall:.3f} x its time "
+              f"({best[1] / busy:.3f} x processor; target: at most 1)")  # fmt: skip
+
+
 def pixels(side, rounds):
     """Pseudolikelihood on a grid of pixels with 10 attributes: one shared parameter of pairs, and 10 of them."""
     rng = np.random.default_rng(0)
@@ -138,7 +192,7 @@ def pixels(side, rounds):
 def main():
     """Run all, or some."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    names = ("logistic", "matrix", "chains", "grid")
+    names = ("logistic", "matrix", "chains", "words", "grid")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--pairs", type=int, default=1_000_000)
     parser.add_argument("--elements", type=int, default=5000)
@@ -152,6 +206,8 @@ def main():
         matrix(args.elements, args.rounds)
     if "chains" in args.only:
         chains(args.sequences, args.rounds)
+    if "words" in args.only:
+        words(args.sequences, args.rounds)
     if "grid" in args.only:
         pixels(args.side, args.rounds)
 

@@ -59,7 +59,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 0,
     "plot_gallery": "True",
     "write_computation_times": False,
-    "copyfile_regex": r".*\.(csv|png)",
+    "copyfile_regex": r".*\.(csv|png|txt)",
 }
 
 bibtex_bibfiles = ["references.bib"]

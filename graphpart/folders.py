@@ -33,7 +33,7 @@ RESULTS = "results.jsonl"
 CHUNK = 1 << 20
 BROKEN = "broken"  # the status of a file that has no result
 COLUMNS = (  # of a record
-    "file", "elements", "pairs", "n", "method", "cost", "objective", "lower_bound", "gap", "status", "subsets",
+    "file", "elements", "pairs", "method", "cost", "objective", "lower_bound", "gap", "status", "subsets",
     "seconds", "message",
 )  # fmt: skip
 
@@ -50,7 +50,8 @@ class SolvedFile:
     error : Exception or None
         Why there is no result.
     record : dict
-        File, sizes, method, cost, bound, gap, status and more: a row of a table, with the same columns for each file.
+        File, sizes, method, cost, bound, gap, status and more: a row of a table, with the same columns for each file,
+        in the order of the columns that ``graphpart solve FOLDER --csv`` writes.
         The status of a broken file is ``broken``, and its message is that of the error.
     skipped : bool
         Whether the result was there before, in the folder `output`.
@@ -158,7 +159,7 @@ def _solved(
             if shown is not None:
                 shown.start(file)
             if old is not None:
-                yield SolvedFile(file, None, None, old, True)
+                yield SolvedFile(file, None, None, {name: old.get(name) for name in COLUMNS}, True)
             else:
                 solved = next(results)
                 if solved.result is not None and records is not None and where is not None:
@@ -191,8 +192,8 @@ def _solve_one(
         raise
     except (GraphPartError, OSError, MemoryError) as error:
         return SolvedFile(file, None, _plain(error), broken_record(file, error))
-    record = {"file": file, "elements": problem.n, "pairs": problem.m} | record_of(file, result)
-    return SolvedFile(file, result, None, record)
+    record = {"elements": problem.n, "pairs": problem.m} | record_of(file, result)
+    return SolvedFile(file, result, None, {name: record[name] for name in COLUMNS})
 
 
 def _both(stop: Callable[[float, float], bool], callback: Any) -> Callable[[float, float], bool]:

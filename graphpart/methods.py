@@ -75,6 +75,8 @@ class Method:
         known = sorted(list(inspect.signature(self.function).parameters)[1:])
         for name in options:
             if name not in known:
+                if self.problem == "crf" and name in SEVERAL:
+                    raise InvalidOption(f"method {self.name} takes no {name}: {K_BEST}")
                 raise unknown_argument(f"method {self.name}", name, known)
 
     @property
@@ -97,34 +99,34 @@ ENUMERATED_BITS = 22  # brute force goes through at most 2**22 labelings of a fa
 METHODS: tuple[Method, ...] = (
     Method("auto", "partition", "graphpart.partition.default:auto",
            "local search, and a proof where one is within reach", frozenset({"initial", "target", "seed"}),
-           limits=True),
+           limits=True, connected=True),
     Method("greedy-joining", "partition", "graphpart.partition.local_search.greedy_joining:greedy_joining",
            "join the two subsets with the most negative cost between them, while there are any", LOCAL,
-           limits=True, also=("gaec",)),
+           limits=True, connected=True, also=("gaec",)),
     Method("greedy-moving", "partition", "graphpart.partition.local_search.greedy_moving:greedy_moving",
            "apply the best move of one element, while it lowers the cost", LOCAL,
-           limits=True, also=("boem",)),
+           limits=True, connected=True, also=("boem",)),
     Method("kernighan-lin", "partition", "graphpart.partition.local_search.kernighan_lin:kernighan_lin",
-           "sequences of moves, cut back to their best prefix", LOCAL, limits=True),
+           "sequences of moves, cut back to their best prefix", LOCAL, limits=True, connected=True),
     Method("exact", "partition", "graphpart.partition.proving:exact",
            "branch and cut, with bounds that prove themselves", frozenset({"initial", "target"}), exact=True,
-           limits=True, also=("branch-and-cut",)),
+           limits=True, connected=True, also=("branch-and-cut",)),
     Method("kernighan-lin-pairs", "partition",
            "graphpart.partition.local_search.kernighan_lin_pairs:kernighan_lin_pairs",
            "chains of moves; sequences of switches between two subsets, joins and splits", LOCAL,
-           limits=True, also=("klj", "kernighan-lin-joins")),
+           limits=True, connected=True, also=("klj", "kernighan-lin-joins")),
     Method("multilevel", "partition", "graphpart.partition.local_search.multilevel:multilevel",
            "moves of elements, then of sets of them, level by level, as Louvain and Leiden do", LOCAL | {"seed"},
-           limits=True, also=("louvain", "leiden")),
+           limits=True, connected=True, also=("louvain", "leiden")),
     Method("mutex-watershed", "partition", "graphpart.partition.local_search.mutexes:mutex_watershed",
            "the strongest pairs first: those that attract join, those that repel exclude that",
            also=("mws",)),
     Method("search", "partition", "graphpart.partition.anytime_search.search:search",
            "simulated annealing, recombination and populations, for as long as there is time", LOCAL | {"seed"},
-           anytime=True, limits=True),
+           anytime=True, limits=True, connected=True),
     Method("ilp", "partition", "graphpart.partition.exact_solvers.ilp:ilp",
            "integer program with triangle inequalities, through PuLP", frozenset({"initial"}), exact=True, largest=100,
-           limits=True, also=("mip", "integer-program")),
+           limits=True, connected=True, also=("mip", "integer-program")),
     Method("brute-force", "partition", "graphpart.partition.enumeration.brute_force:brute_force",
            "enumeration with pruning", exact=True, largest=ENUMERATED_ELEMENTS, limits=True, connected=True,
            also=("enumeration",)),
@@ -169,6 +171,10 @@ ELSEWHERE = dict.fromkeys(
     ("qpbo", "roof-duality"),
     "expected one that labels all variables; gp.crf.roof_duality(f) labels those for which roof duality has an answer",
 )
+K_BEST = "the k labelings of least energy are from gp.crf.m_best(f, k)"
+QUESTIONS = dict.fromkeys(("k-best", "m-best", "n-best"), K_BEST)  # that no single labeling answers
+QUESTIONS["marginals"] = "probabilities of labels are from gp.crf.marginals(f) or gp.crf.approximate_marginals(f)"
+SEVERAL = ("k", "m", "k_best", "m_best", "n_best", "n_solutions")  # names for the number of labelings
 
 
 def methods_for(problem: str) -> tuple[Method, ...]:
@@ -213,6 +219,6 @@ def find_name(name: str, known: Iterable[str], also: Mapping[str, Sequence[str]]
     plain = str(name).lower().replace("_", "-")
     if plain in names:
         return names[plain]
-    if plain in ELSEWHERE:
-        raise InvalidOption(f"{what} is {name!r}: {ELSEWHERE[plain]}")
+    if plain in ELSEWHERE or plain in QUESTIONS:
+        raise InvalidOption(f"{what} is {name!r}: {(ELSEWHERE | QUESTIONS)[plain]}")
     raise unknown(what, name, known, names)

@@ -239,8 +239,12 @@ class PartitionResult(Result):
         Returns
         -------
         DataFrame
-            With the columns `element`, `before` (the number of the cluster in the old result) and `after` (that in this
-            one). A number is -1 if an element is in one of the results only.
+            With the columns `element`, `before` (the number of the cluster in the old result), `after` (that in this
+            one) and `reason`. A number is -1 if an element is in one of the results only. Clusters of both results that
+            share elements change together, and have one reason: "required", if the old clusters violate a requirement
+            of the problem; else "new elements", if one is among them; else "lower cost", "same cost" or "higher cost"
+            of the new clusters: these changes do not follow from what is required. "further search" stands for these
+            three where unlisted pairs cost something, and "not known" for all where the result has lost its problem.
 
         Raises
         ------
@@ -253,8 +257,8 @@ class PartitionResult(Result):
         >>> p = gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [-1.0, -1.0], nodes=["ann", "bob", "cid", "dan"])
         >>> r = gp.solve(p)
         >>> gp.solve(p.require(apart=[("ann", "bob")]), initial=r).changes(r)
-          element  before  after
-        0     bob       0      2
+          element  before  after    reason
+        0     bob       0      2  required
         """
         nodes: Any = list(self.nodes)
         after: Any = self.labels.astype(np.int64)
@@ -268,13 +272,18 @@ class PartitionResult(Result):
             after = np.concatenate([after, np.full(len(was), -1)])
         mine, place = np.unique(after, return_inverse=True)
         theirs, old_place = np.unique(before, return_inverse=True)
+        reasons = np.full(len(nodes), "not known", object)
+        if self.problem is not None:
+            n = len(self.nodes)
+            codes = np.where(before[:n] < 0, -1, old_place[:n])
+            reasons[:n] = self.problem._reasons(codes, place[:n].astype(np.int32) - int(after.min(initial=0) < 0))
+        reasons[after < 0] = "gone"
         counterpart = np.append(theirs, -2)[
             matched(place, np.where((before < 0) | (after < 0), -1, old_place), len(mine), len(theirs))
         ]
         moved = np.flatnonzero((counterpart[place] != before) | (after < 0))
-        return frame_of(
-            {"element": [nodes[i] for i in moved.tolist()], "before": before[moved], "after": after[moved]}, library
-        )
+        columns = {"before": before[moved], "after": after[moved], "reason": reasons[moved].tolist()}
+        return frame_of({"element": [nodes[i] for i in moved.tolist()], **columns}, library)
 
     def to_series(self) -> Any:
         """A pandas Series of the cluster of each element, indexed by element: ``df["id"].map(result.to_series())``."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from graphpart.display import plural
 from graphpart.errors import WEIGHTS, InvalidOption, InvalidProblem
 from graphpart.methods import find_method, methods_for
@@ -74,8 +76,8 @@ def solve(
         Show seconds and cost while it runs, on a terminal or in a notebook.
     **options
         Further options of the method. For a networkx graph also `groups`, `group_cost`, `max_size` and `n_clusters`,
-        as in :class:`SetPartition`. ``auto`` takes one more for set partition problems: `checkpoint`, a labels file
-        that it keeps up to date, and resumes from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
+        as in :class:`SetPartition`. ``auto`` and ``search`` take one more: `checkpoint`, a labels file that they keep
+        up to date, and resume from if it exists. ``help(gp.partition.auto)`` and ``help(gp.crf.auto)``
         have all of them.
 
     Returns
@@ -189,9 +191,25 @@ def run(
     if isinstance(old, PartitionResult) and found.problem == "partition":
         from graphpart.partition.extending.old import old_labels, stable
 
+        if "initial" in found.options:
+            result = _near(problem, options["initial"], result)
         labels, numbers, _ = old_labels(problem, old)
         result = replace(result, labels=frozen(stable(result.labels, labels, numbers, False)))
     return result
+
+
+def _near(p: SetPartition, start: Any, result: Result) -> Result:
+    """The result with what its start has in place of what costs the same."""
+    from graphpart.partition.problem.staying import near
+
+    labels = near(p, start, result.labels)
+    cost = p.evaluate_labels(labels)
+    if not np.any(labels != result.labels):
+        return result
+    history = tuple(entry for entry in result.history if entry[1] > cost)
+    history += ((result.history[-1][0] if result.history else result.seconds, cost),)
+    bound = min(result.lower_bound, cost)
+    return replace(result, labels=labels, cost=cost, objective=p.objective(cost), history=history, lower_bound=bound)
 
 
 def problem_kind(problem: Any) -> str:

@@ -164,7 +164,8 @@ def reference_chains(
                 unused.append(old)
             sequence.append(b)
             passed = [b for b in sequence if len(cost[b]) <= hub]
-            candidates = {d for b in passed for d in cost[b] if len(cost[d]) <= hub} - set(sequence)
+            near = {d for b in passed for d in (base.near.get(b, ()) if base.any else cost[b])}
+            candidates = {d for d in near if len(cost[d]) <= hub} - set(sequence)
             if total < smallest - tolerance:
                 smallest, kept, best = total, len(sequence), (list(x), list(unused))
         x, unused = best

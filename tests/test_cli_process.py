@@ -203,7 +203,7 @@ def test_tables_and_progress_on_a_terminal(triangles, tmp_path):
 def test_a_line_per_second_on_a_terminal(tmp_path):
     path = tmp_path / "noisy.npz"
     gp.write(gp.generate.planted_partition(120, 12, 3.0).problem, path)
-    status, text = on_terminal([*GRAPHPART, "solve", path, "--method", "exact", "--time-limit", 2])
+    status, text = on_terminal([*GRAPHPART, "solve", path, "--method", "exact", "--time-limit", 3])
     assert status == 0
     assert re.search(r"[\r\n]\d s  cost -\S+  lower bound -\S+  gap \S+%  \d+ nodes, \d+ rounds, \d+ cuts", text)
 

@@ -36,7 +36,7 @@ def expected(estimator):
     [
         CorrelationClustering(method="kernighan-lin"),
         CorrelationClustering(n_neighbors=5, method="kernighan-lin"),
-        LearnedPartition(method="kernighan-lin"),
+        LearnedPartition(sigma=0.1, method="kernighan-lin"),  # which is learned soon
         LearnedPartition(
             ["squared-difference", "cosine"], loss="logistic", max_pairs=50, threshold=0.0, method="kernighan-lin"
         ),

@@ -21,7 +21,7 @@ HEAVY = (
 )
 LATER = (  # rooms of partition/problem that only some constructors, or only some problems, need
     *("duplicates", "embeddings", "far_pairs", "frames", "grids", "groups", "limits", "matrices", "moves", "neighbors"),
-    *("networks", "origin", "requirements", "starts", "thresholds"),
+    *("networks", "origin", "requirements", "starts", "staying", "thresholds"),
 )
 INSTANCE = "u,v,cost\na,b,-1\nb,c,2\n"
 

@@ -80,7 +80,7 @@ def test_results_doubts_comparisons_and_certificates_are_tables(kernel):
     assert "least sure" in words(result) and "elements" in words(result) and "r30, r31" in words(result)
     assert result["text/plain"].startswith("<PartitionResult: ")
     doubts = words(kernel.value("gp.partition.doubts(small, r)"))
-    assert all(word in doubts for word in ("change", "score", "chance", "join"))
+    assert all(word in doubts for word in ("decision", "score", "chance", "joined"))
     assert "adjusted rand index" in words(kernel.value("gp.metrics.compare(r.labels, r)"))
     assert "Certificate: lower bound" in words(kernel.value("gp.partition.lower_bound(small)"))
     assert "SetPartition" in words(kernel.value("small"))

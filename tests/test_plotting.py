@@ -103,7 +103,7 @@ def test_each_size_is_drawn(n, partition):
     discs = [c for c in ax.collections if isinstance(c, matplotlib.collections.EllipseCollection)]
     assert bool(discs) == (partition and n > 60)
     if discs:  # one for each cluster, as far as there are not too many
-        assert len(discs[0].get_offsets()) == min(r.n_clusters, 400)
+        assert len(discs[0].get_offsets()) == min(r.n_clusters, 36)
     matplotlib.pyplot.close("all")
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
+import re
+import subprocess
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,10 @@ from docutils.parsers.rst import Directive, directives
 from sphinx.application import Sphinx
 
 from graphpart.cli import build_parser
+
+TALL = 25  # rows from which on a table has a height of its own
+PERCENT = re.compile(r"[-+]?\d+(\.\d+)?%")
+PLAIN = re.compile(r"[-+]?\d+(\.\d+)?(e-?\d+)?")
 
 
 class CommandLine(Directive):
@@ -86,8 +93,48 @@ class Figures(Directive):
                 raise self.error(f"{source} has no column {missing[0]!r}: expected one of {', '.join(header)}")
             at = [header.index(name) for name in wanted]
             header, body = wanted, [[row[k] for k in at] for row in body]
-        numeric = all(number(cell) for row in body for cell in row[1:])
-        return [table(header, body, "figures" if numeric else None)]
+        columns = [uniform(name, [row[k] for row in body]) for k, name in enumerate(header)]
+        body = [list(row) for row in zip(*columns, strict=True)]
+        made: nodes.Node = table(header, body)
+        shown = [nodes.container("", made, classes=["tall"]) if len(body) > TALL else made]
+        if written := last_commit(source):
+            text = nodes.paragraph("", "", *inline(written), classes=["written"])
+            shown.append(text)
+        return shown
+
+
+def last_commit(path: Path) -> str:
+    """When a file was written last, and with which commit; empty where this is not known."""
+    call = ["git", "log", "-1", "--format=%h %as", "--", path.name]
+    try:
+        found = subprocess.run(call, cwd=path.parent, capture_output=True, text=True, check=True).stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f"Written {found[1]}, commit `{found[0]}`." if found else ""
+
+
+def uniform(name: str, cells: list[str]) -> list[str]:
+    """Numbers of one column with the same digits: percentages with equally many decimals, seconds with three digits."""
+    filled = [cell for cell in cells if cell not in ("", "-")]
+    if filled and all(PERCENT.fullmatch(cell) for cell in filled):
+        places = max(len(cell.rstrip("%").partition(".")[2]) for cell in filled)
+        sign = "+" if any(cell.startswith("+") for cell in filled) else ""
+        return [cell if cell in ("", "-") else f"{float(cell[:-1]):{sign}.{places}f}%" for cell in cells]
+    places = {len(cell.partition(".")[2]) for cell in filled}
+    if not all(PLAIN.fullmatch(cell) for cell in filled) or len(places) <= 1:
+        return cells
+    digits = 3 if "second" in name else 8
+    return [digits_of(float(cell), digits) if cell in filled else cell for cell in cells]
+
+
+def digits_of(value: float, digits: int) -> str:
+    """A number with so many digits that count, and no exponent; a whole number as it is if there are more."""
+    if not value:
+        return "0"
+    if value == round(value) and digits > 3:
+        return f"{value:.0f}"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(places, 6)}f}"
 
 
 def number(text: str) -> bool:
@@ -100,9 +147,10 @@ def number(text: str) -> bool:
     return True
 
 
-def table(header: list[str], body: list[list[str]], kind: str | None) -> nodes.table:
-    """A table in docutils' terms."""
-    made: Any = nodes.table(classes=[kind] if kind else [])
+def table(header: list[str], body: list[list[str]]) -> nodes.table:
+    """A table in docutils' terms; columns of numbers have a class."""
+    made: Any = nodes.table()
+    numeric = [k > 0 and all(number(row[k]) or row[k] == "-" for row in body) for k in range(len(header))]
     group = nodes.tgroup(cols=len(header))
     made += group
     for _ in header:
@@ -112,8 +160,8 @@ def table(header: list[str], body: list[list[str]], kind: str | None) -> nodes.t
     for part, rows in ((head, [header]), (rest, body)):
         for row in rows:
             line = nodes.row()
-            for cell in row:
-                line += nodes.entry("", nodes.paragraph("", "", *inline(cell)))
+            for cell, right in zip(row, numeric, strict=True):
+                line += nodes.entry("", nodes.paragraph("", "", *inline(cell)), classes=["number"] if right else [])
             part += line
     return made
 

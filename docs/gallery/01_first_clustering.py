@@ -74,11 +74,12 @@ print(result.summary())
 # %%
 # Which decisions are least certain?
 # ----------------------------------
-# The *doubt* of a pair is the amount by which the cost would rise if the pair
-# were decided otherwise, here in bits.
+# The *doubt* of a decision is the amount by which the cost would rise if it
+# were made otherwise, here in bits. The frame also has the columns of the
+# table above, in the row of the pair that speaks most for the change.
 
 doubts = gp.partition.doubts(problem, result)
-doubts.to_frame("pairs")[["left", "right", "joined", "doubt"]].head(5)
+doubts.to_frame()[["decision", "score", "doubt", "chance"]].head(5)
 
 # %%
 # Back to the table

@@ -76,7 +76,8 @@ from graphpart.cli.manifest import Manifests
 from graphpart.errors import GraphPartWarning, InvalidOption
 from graphpart.files.certificates import check_name
 from graphpart.folders import BROKEN, Records, broken_record, digest_of, in_processes, instances_in, record_of
-from graphpart.plotting import check_picture, save_history
+from graphpart.plotting.figures import check_picture
+from graphpart.plotting.histories import save_history
 from graphpart.result import Result, Status
 from graphpart.solve import solve as solved
 

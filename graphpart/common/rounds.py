@@ -49,9 +49,14 @@ class Saver:
         self.saved: Labels | None = None
         self.when = -np.inf
 
+    @property
+    def due(self) -> bool:
+        """Whether nothing was written for a second."""
+        return time.monotonic() >= self.when + SAVE
+
     def save(self, labels: Labels, now: bool = False) -> None:
         """Write these labels, unless they were written last, or, if it need not be `now`, less than a second ago."""
-        if labels is not self.saved and (now or time.monotonic() >= self.when + SAVE):
+        if labels is not self.saved and (now or self.due):
             self.write(labels, self.path)
             self.saved, self.when = labels, time.monotonic()
 

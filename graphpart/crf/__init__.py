@@ -23,6 +23,7 @@ from graphpart.crf.confidence.doubts import LabelDoubts, doubts
 from graphpart.crf.evidence import solve_given
 from graphpart.crf.exact_solvers.brute_force import brute_force
 from graphpart.crf.exact_solvers.ilp import ilp
+from graphpart.crf.exact_solvers.integer_programs import IntegerProgram, from_milp, from_pulp, to_milp, to_pulp
 from graphpart.crf.exact_solvers.min_sum import Marginals, Messages, min_sum
 from graphpart.crf.graph_cuts.expansion import expansion
 from graphpart.crf.graph_cuts.graph_cut import graph_cut
@@ -36,6 +37,7 @@ __all__ = [
     "Certificate",
     "EliminationOrder",
     "FactorGraph",
+    "IntegerProgram",
     "LabelDoubts",
     "LabelingReduction",
     "Labelings",
@@ -51,6 +53,8 @@ __all__ = [
     "elimination_order",
     "exact",
     "expansion",
+    "from_milp",
+    "from_pulp",
     "graph_cut",
     "icm",
     "ilp",
@@ -68,6 +72,8 @@ __all__ = [
     "samples",
     "search",
     "solve_given",
+    "to_milp",
+    "to_pulp",
 ]
 
 potts = FactorGraph.potts

@@ -1,5 +1,7 @@
 """What `solve` does with a factor graph: what is exact where its structure allows it, else bound, moves and search.
 
+If there are linear functions of many variables and else unary factors, an integer program gets half of the time.
+
 Factors over the same variables are merged first. Then leaves are eliminated by min-sum: that solves acyclic components,
 and strips the trees off the others without loss, their messages becoming unary costs. Each connected component of the
 rest is minimised by what fits it, tried in this order:
@@ -20,6 +22,7 @@ then follow by tracking back.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,13 +32,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.common.finishing import MESSAGES
+from graphpart.common.rounds import Saver
 from graphpart.common.steps import round_up
 from graphpart.crf.branch_and_bound.contestant import Branching, BranchingParameters
 from graphpart.crf.bucket_elimination.elimination import eliminated, lowered
 from graphpart.crf.bucket_elimination.order import find_order
-from graphpart.crf.certificates.certificate import common_step
+from graphpart.crf.certificates.certificate import common_step, fingerprint
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
+from graphpart.crf.exact_solvers.ilp import solve_rows
 from graphpart.crf.exact_solvers.min_sum import by_min_sum
 from graphpart.crf.graph_cuts.graph_cut import minimum_cut
 from graphpart.crf.hard_component import HardComponent
@@ -44,9 +49,11 @@ from graphpart.crf.outcomes import Known, Node, Open, Reduced, Whole
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import merge, rows_of, split
 from graphpart.crf.problem.labeling import Found, finish, places, trivial_bound
-from graphpart.crf.problem.labels import start_of
+from graphpart.crf.problem.labels import better_start
 from graphpart.crf.reduction.persistency import QUICK_STEPS, STEPS, LabelingReduction, reduced
 from graphpart.errors import InfeasibleProblem, InvalidProblem
+from graphpart.files.checkpoint import saved
+from graphpart.files.labels import write_labels
 from graphpart.machine import memory
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -71,6 +78,7 @@ MAPPED = 0.2  # in this share of the time that is left for a component,
 MAPPED_GAP = 0.05  # if message passing has left at most this share of its gap,
 WORTH = 0.9  # which is of use if at most this share of the entries of all tables is left
 BEGINNING = 0.3  # share of the time of a component before it is seen whether mappings reduce it
+LINEAR = 0.5  # share of the time for an integer program, where there are linear functions and unary factors
 NOMINAL = 20.0  # seconds that stand for those that are left, if there is no time limit
 
 Labels = NDArray[np.int32]
@@ -83,6 +91,7 @@ def auto(
     initial: Any = None,
     seed: int | None = None,
     time_limit: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     callback: Callable[[float, float], object] | None = None,
 ) -> LabelingResult:
     """Minimise the energy by what fits the factor graph; `message` says what was done.
@@ -97,7 +106,11 @@ def auto(
         For restarts of local search; default 0.
     time_limit : float, optional
         Seconds, all of which are used unless optimality is proven. Without it, as many iterations of each part as take
-        some 20 seconds together at most; their numbers depend on no clock.
+        some 20 seconds together at most; their numbers depend on no clock. Only an integer program ends by the clock,
+        after 10 seconds.
+    checkpoint : str or path-like, optional
+        A file of labels. The best labels are written to it about once a second, and at the end. If it exists, the run
+        starts from it, unless `initial` is better. ``checkpoint.bound`` beside it has the best lower bound of all runs.
     callback : callable, optional
         ``callback(seconds, cost)``; a true return value ends the run.
 
@@ -112,6 +125,8 @@ def auto(
         If every labeling is forbidden, as far as this was noticed.
     InvalidPartition
         If the initial labeling does not fit the problem.
+    FormatError
+        If the checkpoint cannot be read, or has other variables.
 
     Examples
     --------
@@ -123,13 +138,23 @@ def auto(
     (0.0, 'optimal', 'proven optimal: 1 cyclic component by enumeration')
     """
     f = as_factor_graph(problem)
-    start = None if initial is None else start_of(f, initial)
+    own, seal = f.owner, lambda _: fingerprint(f)
+    start = better_start(f, initial, checkpoint)
     stopping = Stopping(time_limit, callback=callback)
     if f.is_acyclic:
         r = by_min_sum(f, stopping, "auto", start)
         how = "acyclic, by min-sum"
-        return replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
+        r = replace(r, message=f"{r.message}: {how}" if r.status == Status.OPTIMAL else r.message)
+        return saved(own, seal, r, checkpoint)
+    trivial_bound(f)  # which notices tables that forbid everything
+    if _is_linear(own):
+        found = _by_integer_program(f, stopping, start)
+        if found is not None and found.status == Status.OPTIMAL:
+            return saved(own, seal, found, checkpoint)
+        start = start if found is None else f.labels(found)
     solver = _Solver(f, stopping, np.random.default_rng(0 if seed is None else seed))
+    if checkpoint is not None:
+        solver.saver = Saver(checkpoint, lambda labels, path: write_labels(labels[: own.n], path, own))
     stopping.raise_bound(trivial_bound(f))
     stopping.record(f.evaluate_labels(_best_unary(f) if start is None else start))
     solver.solve(start)
@@ -141,7 +166,30 @@ def auto(
         stopping.check(math.inf)
         bound = max(trivial_bound(f), solver.bound)
     info = {"components": dict(solver.done)}
-    return finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
+    r = finish(f, labels, stopping, "auto", status, solver.message(), bound, info)
+    return saved(own, seal, r, checkpoint)
+
+
+def _is_linear(own: FactorGraph) -> bool:
+    """Whether it has functions that are inequalities, and else only unary factors and functions."""
+    return any(one.rows for one in own.functions) and int(np.diff(own.scope_start).max(initial=0)) <= 1
+
+
+def _by_integer_program(f: FactorGraph, stopping: Stopping, start: Labels | None) -> LabelingResult | None:
+    """What the integer program finds in half of the time; None if nothing."""
+    from graphpart import milp
+
+    seconds = LINEAR * (NOMINAL if stopping.remaining is None else stopping.remaining)
+    inner = stopping.child(seconds)
+    labels = f.labels(np.zeros(f.owner.n, np.int32)) if start is None else start
+    labels, bound, proven = solve_rows(f, labels, milp.pick_solver(), inner)
+    if f.evaluate_labels(labels) == math.inf:
+        return None
+    stopping.iterations += inner.iterations
+    stopping.raise_bound(bound)
+    status = Status.OPTIMAL if proven else Status.FEASIBLE
+    text = "proven optimal: linear functions, by an integer program"
+    return finish(f, labels, stopping, "auto", status, text if proven else None, lower_bound=bound)
 
 
 class _Solver:
@@ -165,6 +213,8 @@ class _Solver:
         self.done: Counter[str] = Counter()
         self.open: list[Open] = []
         self.proven = True
+        self.saver: Saver | None = None
+        self._saved = math.inf
         self._step: float | None = None
 
     def solve(self, start: Labels | None) -> None:
@@ -172,7 +222,12 @@ class _Solver:
         self.root = self.whole(self.f, start)
         self._tell()
         if self.open:
-            self.share()
+            try:
+                self.share()
+            finally:  # no thread goes on, however this ends
+                for one in self.open:
+                    if one.hard is not None:
+                        one.hard.close()
 
     @property
     def bound(self) -> float:
@@ -296,8 +351,12 @@ class _Solver:
 
     def _tell(self) -> None:
         """Let the run know the cost and the bound of the whole."""
-        self.stopping.record(self.root.cost)
+        cost = self.root.cost
+        self.stopping.record(cost)
         self.stopping.raise_bound(self.bound)
+        if self.saver is not None and cost < self._saved and self.saver.due:
+            self.saver.save(self.root.labels)
+            self._saved = cost
 
     @property
     def _limited(self) -> bool:

@@ -59,7 +59,6 @@ def solve(
     source: Any,
     *,
     columns: Sequence[str] | Columns = ("u", "v", "cost"),
-    known_arguments,
     method: str = "kernighan-lin",
     options: dict[str, Any] | None = None,
     bound: str | None = "cycle-packing",

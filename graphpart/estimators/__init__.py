@@ -2,8 +2,8 @@
 
 `CorrelationClustering` turns distances or similarities into costs by a threshold. `LearnedPartition` learns costs of
 pairs from elements of known classes, and partitions elements of any classes. Both find the number of subsets
-themselves. `ChainCRF` and `GridCRF` label sequences and pictures. `Segmenter` learns to join regions of pictures and
-volumes.
+themselves. `ChainCRF` labels sequences of words or of vectors (`vocabulary` gives attributes with names a column each),
+`GridCRF` labels pictures. `Segmenter` learns to join regions of pictures and volumes.
 """
 
 from graphpart.errors import MissingDependency

@@ -6,13 +6,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from graphpart.errors import InvalidProblem
 from graphpart.estimators.random_field import Array, RandomFieldEstimator
-from graphpart.learn.random_fields import Structure, chain
+from graphpart.estimators.vocabulary import Vocabulary, by_name
+from graphpart.learn.random_fields import Packed, RankedLabels, Structure, chain, chains
 
 
 class ChainCRF(RandomFieldEstimator):
     """A linear-chain conditional random field (Lafferty, McCallum & Pereira 2001).
+
+    A sequence is a list of elements, and an element is a dictionary of attributes, a text such as a word, several
+    texts, or a row of numbers; or else it is an array or a sparse matrix with a row for each element. In a
+    dictionary, ``"suffix": "ing"`` is the attribute ``suffix=ing`` of value 1, and ``"length": 7`` an attribute of
+    value 7. Labels are texts, numbers, or anything that can be sorted.
 
     Parameters
     ----------
@@ -23,7 +31,7 @@ class ChainCRF(RandomFieldEstimator):
         The parameters of neighbouring labels, see :class:`graphpart.learn.ConditionalRandomField`.
     training : {"likelihood", "pseudolikelihood", "max-margin"}
     intercept : bool
-        Whether each label has a score of its own.
+        Whether each label has a score of its own. sklearn-crfsuite has none.
     tol, max_iterations : optional
         See :class:`graphpart.learn.ConditionalRandomField`.
     time_limit : float, optional
@@ -39,6 +47,8 @@ class ChainCRF(RandomFieldEstimator):
     classes_ : ndarray
         Labels, sorted.
     coef_ : ndarray, shape (labels, features)
+    feature_names_ : list
+        The attribute of each column of `coef_`, if sequences are given by attributes with names.
     intercept_ : ndarray, shape (labels,)
     transitions_ : ndarray, shape (labels, labels)
         The score of each label (row) followed by each label (column).
@@ -46,8 +56,24 @@ class ChainCRF(RandomFieldEstimator):
         With `objective_`, `history_`, `status_`, `save`, and more.
     n_features_in_, n_iter_ : int
 
+    Notes
+    -----
+    The probability of labels is the exponential of a score, divided by Z. The score is the sum over elements of
+    `intercept_` and of `coef_` times the attributes, and over neighbours of `transitions_`. Every label has a
+    coefficient for every attribute, as with ``all_possible_states=True, all_possible_transitions=True`` in
+    sklearn-crfsuite.
+
     Examples
     --------
+    >>> X = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "cat", "barks"]]
+    >>> y = [["article", "noun", "verb"]] * 3
+    >>> crf = ChainCRF(sigma=3.0).fit(X, y)
+    >>> crf.predict([["a", "dog", "sleeps"]])[0].tolist()
+    ['article', 'noun', 'verb']
+    >>> labels, scores, probabilities = crf.predict_k_best([["a", "dog"]], 2)[0]
+    >>> labels.tolist()
+    [['article', 'noun'], ['noun', 'verb']]
+
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> y = [np.repeat(rng.permutation(["sun", "rain"]), 5) for _ in range(40)]
@@ -57,7 +83,8 @@ class ChainCRF(RandomFieldEstimator):
     (True, (10, 2))
     """
 
-    _noun = "sequence"
+    _noun, _each = "sequence", "a list of words or of dictionaries, or an array"
+    _vocabulary: Vocabulary | None
 
     def __init__(
         self,
@@ -85,6 +112,27 @@ class ChainCRF(RandomFieldEstimator):
     def _structure(self, sample: Any) -> Structure:
         return chain(sample)
 
+    def _structures(self, samples: list[Any], learn: bool = False) -> list[Structure] | Packed:
+        named = any(map(by_name, samples))
+        if learn:
+            self._vocabulary = Vocabulary() if named else None
+        if self._vocabulary is not None:
+            return chains(*self._vocabulary.rows(samples, self._noun, learn))
+        if named:
+            raise InvalidProblem(
+                f"X has attributes with names, but fit was given arrays: expected {self.n_features_in_} numbers for "
+                "each element"
+            )
+        return super()._structures(samples)
+
+    @property
+    def feature_names_(self) -> list[Any]:
+        """The attribute of each column of `coef_`, if sequences are given by attributes with names."""
+        check_is_fitted(self)
+        if self._vocabulary is None:
+            raise AttributeError("fit was given arrays, whose columns have no names")
+        return list(self._vocabulary.column)
+
     @property
     def coef_(self) -> Array:
         """Scores of labels by attribute, shape (labels, features)."""
@@ -106,7 +154,8 @@ class ChainCRF(RandomFieldEstimator):
 
         Parameters
         ----------
-        X : list of array_like, shape (length, features)
+        X : list of sequences
+            In the form that `fit` was given. Attributes that did not occur there are ignored.
 
         Returns
         -------
@@ -114,12 +163,37 @@ class ChainCRF(RandomFieldEstimator):
         """
         return self._predict(X)
 
+    def predict_k_best(self, X: Any, k: int = 10) -> list[RankedLabels]:
+        """The k most probable labelings of each sequence, the best one first.
+
+        Parameters
+        ----------
+        X : list of sequences
+        k : int
+            A sequence has fewer labelings if it is short.
+
+        Returns
+        -------
+        list of RankedLabels
+            For each sequence a tuple of three arrays: `labels`, shape (k, length); `scores`, shape (k,); and their
+            `probabilities` given the sequence, shape (k,), which are ``exp(score) / Z``.
+
+        See Also
+        --------
+        graphpart.crf.m_best : the same for any factor graph of small width
+
+        Notes
+        -----
+        Exact. O(length labels^2 + k length labels) for each sequence.
+        """
+        return self._predict_k_best(X, k)
+
     def predict_marginals(self, X: Any) -> list[Array]:
         """The exact probability of each label of each element.
 
         Parameters
         ----------
-        X : list of array_like, shape (length, features)
+        X : list of sequences
 
         Returns
         -------

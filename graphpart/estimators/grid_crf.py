@@ -63,7 +63,7 @@ class GridCRF(RandomFieldEstimator):
     ((12, 12), True)
     """
 
-    _noun = "picture"
+    _noun, _each = "picture", "an array"
 
     def __init__(
         self,
@@ -93,6 +93,10 @@ class GridCRF(RandomFieldEstimator):
         self.progress = progress
 
     def _structure(self, sample: Any) -> Structure:
+        if np.ndim(sample) == 1:
+            raise InvalidProblem(
+                f"it has shape {np.shape(sample)}: expected (height, width); one picture is given as [X]"
+            )
         kind = self.pair_features
         if callable(kind):
             return grid(sample, kind(sample))

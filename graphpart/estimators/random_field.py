@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphpart.errors import InvalidProblem
 from graphpart.estimators.seeds import seed
-from graphpart.learn.random_fields import ConditionalRandomField, Structure
+from graphpart.learn.random_fields import ConditionalRandomField, Packed, RankedLabels, Structure
 
 Array = NDArray[np.float64]
 
@@ -22,7 +21,7 @@ Array = NDArray[np.float64]
 class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that makes structures of samples, learns a model, and returns labels in the shape of the samples."""
 
-    _noun = "sample"
+    _noun, _each = "sample", "an array"
     model_: ConditionalRandomField
 
     @abstractmethod
@@ -45,11 +44,15 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
             **options,
         )
 
-    def _structures(self, X: Any) -> list[Structure]:
-        if isinstance(X, str | bytes | dict) or not isinstance(X, Iterable):
-            raise InvalidProblem(f"X is {type(X).__name__}: expected a list of {self._noun}s, an array each")
+    def _samples(self, X: Any) -> list[Any]:
+        if isinstance(X, str | bytes | dict) or hasattr(X, "tocsr") or not isinstance(X, Iterable):
+            raise InvalidProblem(f"X is {type(X).__name__}: expected a list of {self._noun}s, each {self._each}")
+        return list(X)
+
+    def _structures(self, samples: list[Any], learn: bool = False) -> list[Structure] | Packed:
+        """The structures of samples, by which we may `learn` what their attributes are."""
         out = []
-        for k, sample in enumerate(X):
+        for k, sample in enumerate(samples):
             try:
                 out.append(self._structure(sample))
             except InvalidProblem as error:
@@ -71,10 +74,10 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
         y : list of array_like
             A label for each element of each sample: integers, texts, anything that can be sorted.
         """
-        samples = list(X) if isinstance(X, Iterable) and not isinstance(X, str | bytes | dict) else X
-        structures = self._structures(samples)
-        if not structures:
+        samples = self._samples(X)
+        if not samples:
             raise InvalidProblem(f"X is empty: expected at least one {self._noun}")
+        structures = self._structures(samples, learn=True)
         model = self._model(seed(self.random_state))
         model._noun = self._noun
         model.fit(structures, self._labels(y, samples), time_limit=self.time_limit, progress=self.progress)
@@ -84,20 +87,22 @@ class RandomFieldEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _predict(self, X: Any) -> list[NDArray[Any]]:
         check_is_fitted(self)
-        return self.model_.predict(self._structures(X), time_limit=self.time_limit)
+        return self.model_.predict(self._structures(self._samples(X)), time_limit=self.time_limit)
+
+    def _predict_k_best(self, X: Any, k: int) -> list[RankedLabels]:
+        check_is_fitted(self)
+        return self.model_.predict_k_best(self._structures(self._samples(X)), k)
 
     def _predict_marginals(self, X: Any) -> list[Array]:
         check_is_fitted(self)
-        return self.model_.predict_marginals(self._structures(X))
+        return self.model_.predict_marginals(self._structures(self._samples(X)))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of labels, of all samples together, that :meth:`predict` finds correctly."""
         check_is_fitted(self)
-        samples = list(X)
-        structures = self._structures(samples)
-        if not any(s.n for s in structures):
-            return math.nan
-        return self.model_.score(structures, self._labels(y, samples))
+        samples = self._samples(X)
+        share: float = self.model_.score(self._structures(samples), self._labels(y, samples))
+        return share
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

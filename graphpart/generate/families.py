@@ -22,6 +22,7 @@ from graphpart.generate.factor_grid import factor_grid
 from graphpart.generate.factor_tree import factor_tree
 from graphpart.generate.grid import grid
 from graphpart.generate.instance import FactorInstance, Instance
+from graphpart.generate.lifted import lifted_grid, lifted_random
 from graphpart.generate.machine_parts import machine_parts
 from graphpart.generate.max_cut import max_cut
 from graphpart.generate.modularity import modularity
@@ -115,6 +116,8 @@ def _descriptions(doc: str) -> dict[str, str]:
 FAMILIES: tuple[Family, ...] = (
     Family("planted-partition", planted_partition),
     Family("grid", grid),
+    Family("lifted-grid", lifted_grid),
+    Family("lifted-random", lifted_random),
     Family("volume", volume),
     Family("sparse-random", sparse_random),
     Family("uniform-integers", uniform_integers),

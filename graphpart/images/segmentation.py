@@ -25,7 +25,8 @@ from graphpart.images.flooding import flooded
 from graphpart.images.graph import RegionGraph, region_graph
 from graphpart.images.photographs import boundaries, is_photograph
 from graphpart.partition.problem import SetPartition
-from graphpart.plotting import picture, plot_segments
+from graphpart.plotting.figures import picture
+from graphpart.plotting.pictures import plot_segments
 from graphpart.result import PartitionResult
 from graphpart.solve import run
 

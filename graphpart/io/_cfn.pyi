@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ class Tokens:
 
 class Functions:
     names: list[str | None]
+    calls: list[tuple[str, list[int], list[Any], int]]
     shared: list[tuple[int, str, int]]
     decimals: int
     def __init__(

@@ -20,6 +20,7 @@ from graphpart.kernels.growing cimport reserve
 cdef enum:
     LONGEST = 1 << 16      # bytes of a word, beyond which a file is no text of ours
     SHOWN = 40             # bytes of a word that a message shows
+    NESTED = 20            # brackets within each other
     AGAIN = -1             # the block ends before the word does
 
 END, OPEN, CLOSE, WORD = 0, 1, 2, 3
@@ -230,6 +231,8 @@ cdef class Functions:
     names : list of (str or None)
     shared : list of (int, str, int)
         A function without costs of its own, the name of the one whose costs it has, and the line that says so.
+    calls : list of (str, list of int, list, int)
+        A global cost function: its name, its scope, its parameters as words and lists, and its line.
     decimals : int
         The largest number of digits behind the point of a cost.
     """
@@ -239,7 +242,7 @@ cdef class Functions:
     cdef dict index
     cdef list labels
     cdef const int32_t[::1] domains
-    cdef readonly list names, shared
+    cdef readonly list names, shared, calls
     cdef readonly int decimals
     cdef double most
     cdef int64_t[::1] seen         # of each variable: the last function that has it in its scope, from 1
@@ -252,7 +255,7 @@ cdef class Functions:
     def __init__(self, Tokens tokens, tagged, dict index, domains, list labels, most):
         self.tokens, self.tagged, self.index, self.labels = tokens, tagged, index, labels
         self.domains = domains
-        self.names, self.shared, self.most = [], [], most
+        self.names, self.shared, self.calls, self.most = [], [], [], most
         self.seen = np.zeros(len(domains), np.int64)
         self.start_function()
 
@@ -275,12 +278,12 @@ cdef class Functions:
         """Read all of them."""
         cdef Tokens t = self.tokens
         while t.advance() != _CLOSE:
-            self.one()
-            self.m += 1
-            self.start_function()
+            if self.one():
+                self.m += 1
+                self.start_function()
 
     cdef int one(self) except -1:
-        """One function, whose name or first brace is the token at hand."""
+        """One function, whose name or first brace is the token at hand; 0 if it has no table."""
         cdef Tokens t = self.tokens
         cdef double default = 0.0
         cdef bint sparse
@@ -312,7 +315,12 @@ cdef class Functions:
         if self.tagged:
             if t.says(b"type", 4):
                 t.expect(_WORD, "the name of a global cost function")
-                raise self.no_table(t.text(), t.line)
+                name, line = t.text(), t.line
+                t.advance()
+                if not t.says(b"params", 6):
+                    raise t.wrong("params, the parameters of a global cost function")
+                t.expect(_OPEN, "{ and the parameters of a global cost function")
+                return self.call(name, line)
             if not t.says(b"costs", 5):
                 raise t.wrong("costs" if sparse else "costs or defaultcost")
             t.advance()
@@ -325,7 +333,33 @@ cdef class Functions:
         else:
             self.dense(entries)
         t.expect(_CLOSE, "} as the end of the function")
+        return 1
+
+    cdef int call(self, name, line) except -1:
+        """A global cost function, from its parameters on; it becomes no function here."""
+        cdef Py_ssize_t i
+        cdef Tokens t = self.tokens
+        scope = []
+        for i in range(self.scope_start[self.m], self.members):
+            scope.append(self.scope[i])
+            self.seen[self.scope[i]] = 0
+        self.calls.append((name, scope, self.tree(0), line))
+        t.expect(_CLOSE, "} as the end of the function")
+        self.members = self.scope_start[self.m]
+        self.names.pop()
         return 0
+
+    cdef list tree(self, int depth):
+        """What is within a bracket: words, and lists of the same."""
+        cdef Tokens t = self.tokens
+        found = []
+        if depth > NESTED:
+            raise t.wrong(f"at most {NESTED} brackets within each other")
+        while t.advance() != _CLOSE:
+            if t.kind == _END:
+                raise t.wrong("] or } as the end of the parameters")
+            found.append(self.tree(depth + 1) if t.kind == _OPEN else t.text())
+        return found
 
     cdef int member(self) except -1:
         """The next variable of a scope, by its name or its index."""
@@ -491,15 +525,11 @@ cdef class Functions:
             raise t.wrong("[ and tuples after a default cost")
         line = t.line
         if t.advance() == _OPEN and not self.tagged:
-            raise self.no_table(name, line)
+            return self.call(name, line)
         if t.kind != _CLOSE:
             raise t.wrong("} as the end of the function, after the name of one that has the same costs")
         self.shared.append((self.m, name, line))
-        return 0
-
-    cdef object no_table(self, name, line):
-        shown = ascii(name[:SHOWN])
-        return FormatError(self.tokens.name, line, f"found the global cost function {shown}: expected costs in a table")
+        return 1
 
     def arrays(self):
         """Starts of scopes, scopes, starts of tables, and tables, as new arrays."""

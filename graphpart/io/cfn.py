@@ -13,8 +13,10 @@ follows ``//`` are comments; the order of the fields is fixed. Without the key `
 variable has a name, and a list of names of its labels or their number, -k for the numbers 0, ..., k - 1; one without a
 name is ``x`` with its index, or just its index if no variable has a name.
 Costs are decimal numbers without exponent: one for each tuple, the last variable running fastest; with a default cost,
-listed tuples of names or numbers of labels, each with its cost; or the name of another function with the same. Global
-cost functions, which have a ``type``, are not read.
+listed tuples of names or numbers of labels, each with its cost; or the name of another function with the same.
+
+Global cost functions have a ``type`` and ``params`` (`global_functions`): ``{scope: [x, y, z], type: wsum, params:
+{metric: hard, cost: 100, comparator: <=, to: 5}}``. They become functions of many variables.
 
 A table entry becomes ``inf`` if it reaches the bound together with the least costs of all other functions, so that
 every labeling with this entry is forbidden. toulbar2 does the same. If no cost is negative, this holds for all entries
@@ -24,22 +26,31 @@ all of their digits; toulbar2 drops digits that the bound does not have.
 
 from __future__ import annotations
 
+import io
+import math
 import re
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.errors import InvalidProblem
+from graphpart.files.source import Source
 from graphpart.files.stream import LARGEST_COUNT
 from graphpart.files.text import numbers
 from graphpart.io._cfn import CLOSE, END, OPEN, WORD, Functions, Tokens, forbid
+from graphpart.io.automata import for_format, with_automata
+from graphpart.io.global_functions import Call, add_global, negated
+from graphpart.io.global_parameters import FORMS, Nested, unknown
 from graphpart.machine import memory
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
-    from graphpart.files.source import Source
+    from graphpart.crf.problem.functions import Function
 
 START = re.compile(rb'(?:\s|#[^\n]*\n|//[^\n]*\n)*[{\[]\s*"?problem"?[\s:]*[{\[]')
 BOUND = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
@@ -47,6 +58,11 @@ NAME = re.compile(r"[^0-9+.\-\s/#\[\]{}\",:<>=][^\s/#\[\]{}\",:]*")
 EXACT = 15  # digits behind the point, up to which sums of costs are compared with the bound as whole numbers
 PRECISION = 2000  # digits of sums of costs between 1e-324 and 1e308, and of a bound of up to 1000 digits
 ROWS = 1 << 16  # costs written at a time
+FREE = ("wregular", "sgrammar", "sgrammardp", "max", "smaxdp")  # functions that have costs below 0, or may have
+HARD = (
+    "MST", "cfnconstraint", "clique", "knapsack", "knapsackp", "knapsackv", "salldiffkp", "smstdp",
+    "wdiverse", "whdiverse", "wtdiverse",
+)  # fmt: skip
 
 Costs = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -84,8 +100,64 @@ def read(source: Source) -> FactorGraph:
     if sense < 0:
         tables = 0.0 - tables
         bound = -bound
-    _forbid(np.diff(start), table_start, tables, bound, functions.decimals)
-    return FactorGraph.from_csr(np.array(domains, np.int32), start, scope, tables, names, sense=sense)
+    f = FactorGraph.from_arrays(domains, [], names, sense=sense)
+    calls = _calls(source, functions.calls, domains, labels, index)
+    _add_calls(source, f, [call for call in calls if call.keyword in FREE], sense)
+    bound -= Decimal(math.fsum(_least(function) for function in f.functions))
+    limit = _forbid(np.diff(start), table_start, tables, bound, functions.decimals)
+    _add_calls(source, f, [replace(call, limit=limit) for call in calls if call.keyword not in FREE], sense)
+    whole = FactorGraph.from_csr(f.domains, start, scope, tables, names, constant=f.constant, sense=sense)
+    for members, table in f.factors():
+        whole.add_factor(members, table)
+    for function in f.functions:
+        whole.add_function(function)
+    return whole
+
+
+def _calls(
+    source: Source,
+    found: list[tuple[str, list[int], list[Any], int]],
+    domains: list[int],
+    labels: list[dict[str, int] | None],
+    index: dict[str, int],
+) -> list[Call]:
+    """The global cost functions with their parameters."""
+
+    def inner(text: str) -> FactorGraph:
+        return read(Source(io.BytesIO(text.encode()), f"{source.name}, the problem in a function"))
+
+    calls = []
+    for keyword, scope, tree, line in found:
+        if keyword not in FORMS:
+            raise source.error(line, unknown(keyword))
+        sizes, names = [domains[v] for v in scope], [labels[v] for v in scope]
+        try:
+            parameters = Nested(tree, keyword, scope, sizes, names, index, inner)
+            calls.append(Call(keyword, scope, parameters.read(), line))
+        except InvalidProblem as error:
+            raise source.error(line, f"{keyword}: {error}") from None
+    return calls
+
+
+def _add_calls(source: Source, f: FactorGraph, calls: list[Call], sense: int) -> None:
+    """Add global cost functions to a factor graph."""
+    for call in calls:
+        try:
+            if sense > 0 or call.keyword in HARD:
+                add_global(f, call)
+            elif call.keyword == "wregular":
+                add_global(f, negated(call))
+            else:
+                allowed = ", ".join(("wregular", *HARD))
+                raise InvalidProblem(f"its costs cannot be maximised: expected one of {allowed} in such a problem")
+        except InvalidProblem as error:
+            raise source.error(call.line, f"{call.keyword}: {error}") from None
+
+
+def _least(function: Function) -> float:
+    """A bound below the function."""
+    parts = [*(one.costs for one in function.auxiliaries), *(table for _, table in function.tables)]
+    return math.fsum([function.constant, *(float(part.min(initial=math.inf)) for part in parts)])
 
 
 def _open(tokens: Tokens, expected: str) -> None:
@@ -215,10 +287,13 @@ def _share(
     return new_start, tables[at]
 
 
-def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Decimal, decimals: int) -> None:
-    """Make entries infinite that reach the bound even with the least costs of all other functions."""
+def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Decimal, decimals: int) -> Fraction:
+    """Make entries infinite that reach the bound even with the least costs of all other functions.
+
+    Returns the cost with which a further function does so.
+    """
     if not len(tables):
-        return
+        return Fraction(bound)  # exactly
     digits = max(decimals, -int(bound.as_tuple().exponent))
     least = np.minimum.reduceat(tables, table_start[:-1])
     scale = 10 ** min(digits, EXACT)
@@ -231,6 +306,7 @@ def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Deci
     limits = least + float(room)
     limits[arity == 0] = np.inf  # a constant forbids nothing
     forbid(tables, table_start, limits, float(scale))
+    return Fraction(Fraction(room), scale)
 
 
 # ------------------------------------------------------------------------------------------------------------ writing
@@ -238,11 +314,14 @@ def _forbid(arity: Positions, table_start: Positions, tables: Costs, bound: Deci
 
 def write(problem: FactorGraph, stream: BinaryIO) -> None:
     """Write a problem; a forbidden entry gets a cost with which every labeling reaches the bound."""
+    problem, automata = with_automata(problem) or (for_format(problem, "cfn"), [])
     sign, tables = 1 if problem.sense > 0 else -1, problem.tables
     parts = [tables[a:b] for a, b in pairwise(problem.table_start.tolist())]
     with localcontext(prec=PRECISION):
-        bound, forbidding = _bounds(parts, Decimal(str(problem.constant)))
-        shown = f"{'<' if sign > 0 else '>'}{sign * bound:.{_digits(problem)}f}"
+        steps = [np.array([cost for *_, cost in automaton.transitions]) for automaton in automata]
+        highest = [np.array([0.0, automaton.highest]) for automaton in automata]
+        bound, forbidding = _bounds([*parts, *highest], Decimal(str(problem.constant)))
+        shown = f"{'<' if sign > 0 else '>'}{sign * bound:.{_digits(problem, *highest, *steps)}f}"
         infinite = f"{sign * forbidding:f}"
     names, domains = list(problem.variables), problem.domains.tolist()
     if all(isinstance(name, str) and NAME.fullmatch(name) for name in names):
@@ -260,6 +339,13 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
             words = _words(sign * part[at : at + ROWS], infinite)
             stream.write((", ".join(words) + (", " if at + ROWS < len(part) else "")).encode())
         stream.write(b"]}")
+        separator = ",\n"
+    for k, automaton in enumerate(automata):
+        costs = _words(sign * steps[k], infinite)
+        rows = [f"[{s}, {x}, {t}, {c}]" for (s, x, t, _), c in zip(automaton.transitions, costs, strict=True)]
+        states = f'"nb_states": {automaton.states}, "starts": [[0, 0]], "ends": [[{automaton.states - 1}, 0]]'
+        listed = f'"scope": {automaton.scope}, "type": "wregular", "params": {{{states}, "transitions": '
+        stream.write(f'{separator}"w{k}": {{{listed}[{", ".join(rows)}]}}}}'.encode())
         separator = ",\n"
     if problem.constant:
         (word,) = _words(np.array([sign * problem.constant]), infinite)
@@ -279,9 +365,9 @@ def _bounds(parts: list[Costs], constant: Decimal) -> tuple[Decimal, Decimal]:
     return bound, (bound - constant - least).to_integral_value(ROUND_CEILING) + rounding
 
 
-def _digits(problem: FactorGraph) -> int:
+def _digits(problem: FactorGraph, *more: Costs) -> int:
     """The least number of digits behind the point that all costs have, at most `EXACT`."""
-    costs = np.append(problem.tables[np.isfinite(problem.tables)], problem.constant)
+    costs = np.concatenate([problem.tables[np.isfinite(problem.tables)], [problem.constant], *more])
     with np.errstate(over="ignore", invalid="ignore"):
         exact = (p for p in range(EXACT) if (np.rint(costs * 10.0**p) / 10.0**p == costs).all())
         return next(exact, EXACT)

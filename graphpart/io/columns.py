@@ -77,14 +77,12 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
         others = [name for name in table.columns if name not in (left, right, value)]
         table.place(value)
         ends = []
-        for name in (left, right):
-            if name is None:
-                if not others:
-                    line = None if isinstance(table, ParquetColumns) else 1
-                    raise source.error(line, f"no column is left beside {value!r}: expected two of identifiers")
-                name = others.pop(0)
-            table.place(name)
-            ends.append(name)
+        for end in (left, right):
+            if end is None and not others:
+                line = None if isinstance(table, ParquetColumns) else 1
+                raise source.error(line, f"no column is left beside {value!r}: expected two of identifiers")
+            ends.append(others.pop(0) if end is None else end)
+            table.place(ends[-1])
         frame: Any
         if isinstance(table, ParquetColumns):
             frame = table.table([*ends, value])

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem, known_arguments, unknown
 from graphpart.files.source import PathOrStream, Source, bare_name, opened, replacing
+from graphpart.io.automata import for_format
 from graphpart.io.columns import read_pairs
 from graphpart.io.parquet import COLUMNS, MAGIC
 from graphpart.partition.problem import as_problem
@@ -259,5 +260,7 @@ def write(problem: Any, path: PathOrStream, format: str | None = None) -> None:
     writer = known.write
     if writer is None:
         raise InvalidOption(f"format {known.name} is only read, not written")
+    if kind == "crf" and problem.functions and known.name not in ("cfn", "json", "wcsp"):
+        problem = for_format(problem, known.name)
     with replacing(path) as stream:
         writer(problem, stream)

@@ -3,19 +3,21 @@
     name n largest-domain m top; the domains of n variables; then for each function its arity and variables, from 0, a
     default cost, a number of tuples, and for each tuple its labels and cost.
 
+A negative arity says that other functions use the table, too: these have the number of the shared table, from 1,
+negated, in place of the number of tuples.
+
 The sum of the costs is to be minimised, and a cost of at least `top` forbids (de Givry et al.). Hence costs are those
 in the file, and forbidden entries become ``inf``. If a tuple occurs twice, the later one counts.
 
-Global cost functions have a keyword instead of tuples. One of them is read: ``k v1 ... vk -1 clique 1``, then for each
-variable a number of labels and these labels, in a line of its own. At most one of the variables may have one of its
-listed labels. This is read as a factor for each pair of variables, which forbids that both have one of their listed
-labels. Shared functions are not read.
+Global cost functions have -1 as default cost, then a keyword and parameters (`global_functions`): ``4 0 1 2 3 -1 wsum
+hard 100 <= 5``. They become functions of many variables.
 """
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -23,15 +25,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.errors import FormatError, InvalidProblem
+from graphpart.files.source import Source
 from graphpart.files.stream import NumberStream, table_sizes
 from graphpart.files.text import numbers
 from graphpart.io._records import fill_tables, listed_functions
+from graphpart.io.automata import for_format, with_automata
+from graphpart.io.global_functions import Call, add_global
+from graphpart.io.global_parameters import FORMS, Listed, unknown
 
 if TYPE_CHECKING:
     from graphpart.crf.problem import FactorGraph
-    from graphpart.files.source import Source
 
 HEADER = "name n largest-domain m top"
+SPECIAL = re.compile(rb"[A-Za-z<>=]|-\d")  # what only global and shared functions have
+WORD = re.compile(rb"\S+")
 LARGEST_COST = 2**53  # whole costs below are exact
 
 
@@ -46,19 +53,10 @@ def read(source: Source) -> FactorGraph:
     from graphpart.crf.problem import FactorGraph
 
     n, largest, m, top = _header(source)
-    blocks, cliques = _set_cliques_apart(source)
-    if len(cliques) > m:
-        raise source.error(cliques[m][0], f"found more than {m} functions: expected the end of the file")
-    m -= len(cliques)
-    try:
-        stream = NumberStream(source, "domains, then functions: arity, variables, default cost, tuples", blocks=blocks)
-    except FormatError as error:
-        keyword = re.match(r"found '([a-z]\w*)'", error.problem)
-        if keyword is None:
-            raise
-        raise source.error(
-            error.line, f"found the global cost function {keyword[1]!r}: expected functions listed by their tuples"
-        ) from None
+    apart = _Apart(source, n, m, top)
+    m = apart.count
+    form = "domains, then functions: arity, variables, default cost, tuples"
+    stream = NumberStream(source, form, blocks=[apart.content])
     domains = stream.wholes(n, f"the domains of {n} variables", 1, largest)
     starts, bad = listed_functions(stream.values, stream.at, m, n)
     if bad >= 0:
@@ -83,59 +81,140 @@ def read(source: Source) -> FactorGraph:
     bad = fill_tables(stream.values, starts, domains, table_start, tables, top)
     if bad >= 0:
         raise stream.error(bad, "a label of its variable's domain, or a finite cost of at least 0")
-    pairs, forbidding = [], []
-    for line, text in cliques:
-        for a, b, table in _pairs_of_clique(source, line, text, domains):
-            pairs.append((a, b))
-            forbidding.append(table.ravel())
-    scope = np.concatenate([scope, np.array(pairs, np.int32).ravel()])
-    start = np.concatenate([start, start[-1] + 2 * np.arange(1, len(pairs) + 1)])
-    return FactorGraph.from_csr(domains, start, scope, np.concatenate([tables, *forbidding]))
+    start, scope, tables = _with_shared(source, apart.shares, domains, start, scope, table_start, tables)
+    problem = FactorGraph.from_csr(domains, start, scope, tables)
+    for call in apart.calls:
+        try:
+            add_global(problem, call)
+        except InvalidProblem as error:
+            raise source.error(call.line, f"{call.keyword}: {error}") from None
+    return problem
 
 
-def _set_cliques_apart(source: Source) -> tuple[Iterable[bytes], list[tuple[int, bytes]]]:
-    """The file without the lines of cliques, empty in their place, and these lines with their numbers."""
-    before = source.line
-    content = source.read()
-    if b"clique" not in content:
-        return [content], []
-    lines = content.split(b"\n")
-    cliques = [(before + i, line) for i, line in enumerate(lines) if b"clique" in line]
-    for number, _ in cliques:
-        lines[number - before] = b""
-    return [b"\n".join(lines)], cliques
+def _with_shared(
+    source: Source,
+    shares: list[tuple[list[int], int, int]],
+    domains: NDArray[np.int32],
+    start: NDArray[np.int64],
+    scope: NDArray[np.int32],
+    table_start: NDArray[np.int64],
+    tables: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Starts of scopes, scopes and tables, with the functions that have the tables of others."""
+    if not shares:
+        return start, scope, tables
+    parts = [tables]
+    for members, owner, line in shares:
+        shape = domains[scope[start[owner] : start[owner + 1]]].tolist()
+        if not all(0 <= v < len(domains) for v in members) or domains[members].tolist() != shape:
+            problem = f"found the scope {members} for a shared table of shape {tuple(shape)}: expected such variables"
+            raise source.error(line, problem)
+        parts.append(tables[table_start[owner] : table_start[owner + 1]])
+    lengths = np.cumsum([len(members) for members, _, _ in shares])
+    more = np.array([v for members, _, _ in shares for v in members], np.int32)
+    return np.concatenate([start, start[-1] + lengths]), np.concatenate([scope, more]), np.concatenate(parts)
 
 
-def _pairs_of_clique(
-    source: Source, line: int, text: bytes, domains: NDArray[np.int32]
-) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
-    """A clique as pairwise factors."""
-    form = "k v1 ... vk -1 clique 1, then for each variable a number of labels and these labels"
-    head, _, tail = text.partition(b"clique")
-    try:
-        k, *scope = (int(word) for word in head.split())
-        bound, *rest = (int(word) for word in tail.split())
-        if len(scope) != k + 1 or scope.pop() != -1 or len(set(scope)) != k or min(scope, default=0) < 0:
-            raise ValueError
-        listed = []
-        for v in scope:
-            count, *rest = rest
-            labels, rest = rest[:count], rest[count:]
-            if len(labels) != count or not all(0 <= label < domains[v] for label in labels):
-                raise ValueError
-            listed.append(labels)
-        if rest:
-            raise ValueError
-    except (ValueError, IndexError):
-        shown = ascii(text[:40].decode("utf-8", "backslashreplace"))
-        raise source.error(line, f"found {shown}: expected {form}") from None
-    if bound != 1:
-        raise source.error(line, f"found a clique with at most {bound} of its labels: expected at most 1")
-    for i in range(k):
-        for j in range(i):
-            table = np.zeros((domains[scope[j]], domains[scope[i]]))
-            table[np.ix_(listed[j], listed[i])] = np.inf
-            yield scope[j], scope[i], table
+class _Apart:
+    """The file without what is not a function of its own listed by tuples: global and shared cost functions.
+
+    Spaces take the place of the former, so that lines keep their numbers.
+
+    Attributes
+    ----------
+    content : bytes
+    calls : list of Call
+    shares : list of (scope, index of the function that has the table, line)
+    count : int
+        Functions that are left.
+    """
+
+    def __init__(self, source: Source, n: int, m: int, top: float) -> None:
+        self._source, self._line = source, source.line
+        self.content = source.read()
+        self.calls: list[Call] = []
+        self.shares: list[tuple[list[int], int, int]] = []
+        self.count = m
+        if SPECIAL.search(self.content):
+            self._spans = [match.span() for match in WORD.finditer(self.content)]
+            self._changed = bytearray(self.content)
+            self._limit = Fraction(int(top))
+            self._walk(n)
+            self.content = bytes(self._changed)
+
+    def _word(self, i: int) -> str:
+        if i >= len(self._spans):
+            raise self._source.error(None, "the file ends: expected the parameters of a function")
+        a, b = self._spans[i]
+        return self.content[a:b].decode("utf-8", "backslashreplace")
+
+    def _at(self, i: int) -> int:
+        """The line of a word."""
+        return self._line + self.content.count(b"\n", 0, self._spans[i][0])
+
+    def _walk(self, n: int) -> None:
+        """Function by function; what is no number is left for the parser of numbers to complain about."""
+        shared: list[int] = []
+        listed, i = 0, n
+        try:
+            sizes = [int(self._word(v)) for v in range(n)]
+            while i < len(self._spans):
+                arity = int(self._word(i))
+                if len(self._spans) <= i + abs(arity) + 2:
+                    return
+                scope = [int(self._word(i + 1 + j)) for j in range(abs(arity))]
+                after = i + 1 + len(scope)
+                keyword = self._word(after + 1)
+                if self._word(after) == "-1" and not keyword.removeprefix("-").isdigit():
+                    end = self._call(keyword, scope, sizes, i, after + 2)
+                elif (tuples := int(keyword)) < 0:
+                    end = after + 2
+                    if not 1 <= -tuples <= len(shared):
+                        what = f"found the table of shared function {-tuples}: expected 1 to {len(shared)}"
+                        raise self._source.error(self._at(after + 1), what)
+                    self.shares.append((scope, shared[-tuples - 1], self._at(i)))
+                else:
+                    if arity < 0:
+                        shared.append(listed)
+                        self._blank(self._spans[i][0], self._spans[i][0] + 1)
+                    i = after + 2 + tuples * (len(scope) + 1)
+                    listed += 1
+                    continue
+                self._blank(self._spans[i][0], self._spans[end - 1][1])
+                if self.count <= listed:
+                    what = f"found more than {len(self.calls) + len(self.shares) + listed - 1} functions"
+                    raise self._source.error(self._at(i), f"{what}: expected the end of the file")
+                self.count -= 1
+                i = end
+        except FormatError:
+            raise
+        except ValueError:
+            return
+
+    def _blank(self, a: int, b: int) -> None:
+        for i in range(a, b):
+            if self._changed[i] != 10:
+                self._changed[i] = 32
+
+    def _inner(self, text: str) -> FactorGraph:
+        """A problem within a function."""
+        return read(Source(io.BytesIO(text.encode()), f"{self._source.name}, the problem in a function"))
+
+    def _call(self, keyword: str, scope: list[int], sizes: list[int], first: int, at: int) -> int:
+        """Read a global cost function; returns the place after it."""
+        line = self._at(at - 1)
+        if len(set(scope)) != len(scope) or not all(0 <= v < len(sizes) for v in scope):
+            shown = str(scope[:8])
+            raise self._source.error(self._at(first), f"found the scope {shown}: expected each variable once")
+        if keyword not in FORMS:
+            raise self._source.error(line, unknown(keyword))
+        parameters = Listed(self._word, at, keyword, scope, [sizes[v] for v in scope], self._inner)
+        try:
+            values = parameters.read()
+        except InvalidProblem as error:
+            raise self._source.error(line, f"{keyword}: {error}") from None
+        self.calls.append(Call(keyword, scope, values, line, self._limit))
+        return parameters.at
 
 
 def _header(source: Source) -> tuple[int, int, int, float]:
@@ -157,6 +236,9 @@ def _header(source: Source) -> tuple[int, int, int, float]:
 
 def write(problem: FactorGraph, stream: BinaryIO) -> None:
     """Write a problem whose costs are integers of at least 0, up to a constant for each factor."""
+    problem, automata = with_automata(problem) or (for_format(problem, "wcsp"), [])
+    if any(cost != int(cost) for automaton in automata for *_, cost in automaton.transitions):
+        raise InvalidProblem("format wcsp holds whole costs of at least 0: expected such costs of functions")
     tables, table_start = problem.tables, problem.table_start.tolist()
     finite = tables[np.isfinite(tables)]
     constant = problem.constant
@@ -165,12 +247,13 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
     if constant < 0 or constant != int(constant):
         raise InvalidProblem(f"format wcsp holds whole costs of at least 0, but the constant is {constant}")
     highest = [float(t[np.isfinite(t)].max(initial=0.0)) for t in (tables[a:b] for a, b in pairwise(table_start))]
-    top = int(constant + sum(highest)) + 1
+    top = int(constant + sum(highest) + sum(automaton.highest for automaton in automata)) + 1
     if top > LARGEST_COST:
         raise InvalidProblem(f"format wcsp: costs add up to {top}: expected less than 2**53")
     domains = problem.domains.tolist()
     extra = constant != 0
-    stream.write(f"graphpart {problem.n} {max(domains, default=1)} {problem.m + extra} {top}\n".encode())
+    count = problem.m + len(automata) + extra
+    stream.write(f"graphpart {problem.n} {max(domains, default=1)} {count} {top}\n".encode())
     stream.write((" ".join(map(str, domains)) + "\n").encode())
     for f in range(problem.m):
         scope, table = problem.factor(f)
@@ -181,5 +264,10 @@ def write(problem: FactorGraph, stream: BinaryIO) -> None:
         rows = np.column_stack([tuples, values[tuple(tuples.T)]]).astype(np.int64).tolist()
         lines = [" ".join(map(str, numbers(np.array(row)))) for row in (head, *rows)]
         stream.write(("\n".join(lines) + "\n").encode())
+    for one in automata:
+        rows = [f"{s} {x} {t} {int(cost)}" for s, x, t, cost in one.transitions]
+        listed, ends = " ".join(map(str, one.scope)), f"1 0 0 1 {one.states - 1} 0"
+        line = f"{len(one.scope)} {listed} -1 wregular {one.states} {ends} {len(rows)} {' '.join(rows)}"
+        stream.write(f"{line}\n".encode())
     if extra:
         stream.write(f"0 {int(constant)} 0\n".encode())

@@ -5,6 +5,10 @@
 # For the second, all of them are flooded from at once, in turn, one element at a time. The floods mostly meet within a
 # few steps; where they do not, the one on the smaller side is the first to end. A kernel without base pairs pays one
 # branch.
+#
+# An element that may not leave is barred until a change of its subset may have freed it. When another element x leaves,
+# that is an element on which x alone has hung. When x enters, it is an element that all paths between two base
+# neighbours of x pass, so it is on those paths on which floods from the neighbours meet.
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -118,3 +122,21 @@ cdef inline bint may_leave(Base* s, element_t a, const element_t* label) noexcep
         if s.front[root] == 0 and parts > 1:
             return False
     return True
+
+
+cdef inline void mark_freed(Base* s, element_t x, const element_t* label, element_t left) noexcept nogil:
+    """Element x has left a subset for its own. Mark as seen all elements of both that this may have freed."""
+    cdef element_t hung = -1
+    cdef offset_t k
+    cdef Py_ssize_t links = 0
+    may_leave(s, x, label)
+    for k in range(s.starts[x], s.starts[x + 1]):
+        if not s.lifted[k] and label[s.neighbours[k]] == left:
+            hung = s.neighbours[k]
+            links += 1
+    if links == 1:
+        s.seen[hung] = s.flood
+
+
+cdef inline bint is_freed(const Base* s, element_t a) noexcept nogil:
+    return s.seen[a] == s.flood

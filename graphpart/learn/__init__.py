@@ -8,7 +8,7 @@ from graphpart.learn.kernel_kmeans import kernel_kmeans
 from graphpart.learn.logistic import LogisticRegression
 from graphpart.learn.max_margin import MaxMarginPartition
 from graphpart.learn.model_files import load_model
-from graphpart.learn.random_fields import ConditionalRandomField, Structure, chain, grid
+from graphpart.learn.random_fields import ConditionalRandomField, RankedLabels, Structure, chain, grid
 from graphpart.learn.thresholds import cross_validate_threshold, threshold_path
 from graphpart.learn.unary import unary_costs
 
@@ -16,6 +16,7 @@ __all__ = [
     "ConditionalRandomField",
     "LogisticRegression",
     "MaxMarginPartition",
+    "RankedLabels",
     "Structure",
     "chain",
     "cross_validate_threshold",

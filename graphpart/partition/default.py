@@ -100,7 +100,7 @@ def auto(
     >>> r.partition, r.cost, r.message
     ([{0}, {1, 2}, {3, 4}], -4.0, 'proven optimal (2 components: 1 by negative costs, 1 by brute force)')
     """
-    given = as_problem(problem, background=True, groups=True, limits=True)
+    given = as_problem(problem, background=True, groups=True, limits=True, connected=True)
     stopping = Stopping(time_limit, None, target, callback)
     check_seed_and_threads(seed, None)
     if given.limits is not None:
@@ -158,7 +158,7 @@ def _improved(p: SetPartition, labels: Labels, constant: float, stopping: Stoppi
 def _advice(result: PartitionResult, races: Races, time_limit: float | None) -> str:
     """How far the bound is away, what the time went into, and what would help."""
     share = (result.cost - result.lower_bound) / abs(result.cost) if result.cost else math.inf
-    away = f"the bound is {percent(share, 2)} below" if math.isfinite(share) else "the bound says little"
+    away = f"the bound is {percent(share)} below" if math.isfinite(share) else "the bound says little"
     searching, proving = races.seconds()
     more = 10 * max(1.0, PATIENCE if time_limit is None else time_limit)
     return (

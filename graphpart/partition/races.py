@@ -231,6 +231,9 @@ class Races:
         is_open = sizes > 1
         if p.matrix is None:
             u, v, cost = p.pairs()
+            if p.lifted is not None:  # of lifted pairs, some are between components, and are cut
+                inside = component[u] == component[v]
+                u, v, cost = u[inside], v[inside], cost[inside]
             negative = np.bincount(component[u], np.minimum(cost, 0.0), len(sizes))
             within = self._labels[u] == self._labels[v]
             paid = np.bincount(component[u[within]], cost[within], len(sizes))

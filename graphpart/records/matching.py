@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -152,9 +153,8 @@ def match(
     settings = {"columns": {c.name: c.kind for c in columns}, "blocking": rules, "prior": share, "missing": missing}
     message = f"{result.message}; compared {chosen}; {len(rules)} blocking rules; prior {share:.3g}"
     scores = _scores(scored, names, u, v, weight)
-    found = extended(Matches, result, scores=scores, settings=settings)  # type: ignore[arg-type]
-    object.__setattr__(found, "message", message)
-    return found
+    result = replace(result, message=message)
+    return extended(Matches, result, scores=scores, settings=settings)  # type: ignore[arg-type]
 
 
 def _records(frame: Any, on: list[str], id: str | None, source: str | None) -> tuple[Any, Any, Any]:
@@ -284,8 +284,8 @@ def _prior_of_sources(weight: Floats, u: Any, v: Any, sources: Any) -> float:
         if abs(new - share) < 1e-6 * share:
             break
         share = new
-    odds = share / (1 - share) / float(size.mean())
-    return odds / (1 + odds)
+    prior = share / (1 - share) / float(size.mean())
+    return prior / (1 + prior)
 
 
 def _problem(names: Any, u: Any, v: Any, costs: Floats, missing: float, sources: Any) -> SetPartition:

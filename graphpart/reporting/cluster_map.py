@@ -18,9 +18,10 @@ from graphpart.reporting.pictures import ATTRACT, REPEL, figure_for
 __all__ = ["chosen_clusters", "map_chart"]
 
 Integers = NDArray[np.int64]
-CLUSTERS = 400  # on the map
-DOUBTFUL = 150  # of them, those that take part in the most doubtful decisions
-LINES = 1000
+CLUSTERS = 72  # on the map: more are not told apart
+DOUBTFUL = 48  # of them, those that take part in the most doubtful decisions
+LINES = 300
+LETTERS = 16  # of a name
 WIDEST = 6.0  # pixels
 
 
@@ -34,7 +35,9 @@ def chosen_clusters(sizes: Integers, doubtful: Integers) -> Integers:
     return np.sort(np.concatenate([unsure, largest]))
 
 
-def map_chart(chosen: Integers, shown: Integers, sizes: Integers, totals: PairTotals, remarks: list[str]) -> Chart:
+def map_chart(
+    chosen: Integers, shown: Integers, sizes: Integers, names: list[str], totals: PairTotals, remarks: list[str]
+) -> Chart:
     """The map.
 
     Parameters
@@ -43,6 +46,8 @@ def map_chart(chosen: Integers, shown: Integers, sizes: Integers, totals: PairTo
         Codes of clusters.
     shown, sizes : ndarray of int64, shape (k,)
         The label and the number of members of each cluster.
+    names : list of str
+        Of a member of each of the chosen clusters.
     totals : PairTotals
         With sums between the chosen clusters.
     remarks : list of str
@@ -53,7 +58,8 @@ def map_chart(chosen: Integers, shown: Integers, sizes: Integers, totals: PairTo
         kept = np.sort(np.lexsort((-np.abs(cost[a, b]), -attract[a, b]))[:LINES])
         a, b = a[kept], b[kept]
     radius = np.maximum(np.sqrt(sizes[chosen] / sizes.max()), 0.06)
-    x, y = parts_in_rows(radius, a, b)
+    single = np.bincount(np.concatenate([a, b]), minlength=len(chosen)) == 0
+    x, y = parts_in_rows(radius + 0.5 + 0.5 * single, a, b)  # with room for a name
     drawn = figure_for(x, y, 1.7, 2.4, float(radius.max(initial=0.0)))
     between = cost[a, b]
     largest = float(np.abs(between).max(initial=0.0)) or 1.0
@@ -69,7 +75,12 @@ def map_chart(chosen: Integers, shown: Integers, sizes: Integers, totals: PairTo
     labels = shown[chosen]
     points = source(
         "clusters", x=x, y=y, radius=radius, label=labels.astype(np.int32), size=sizes[chosen].astype(np.int32),
-        colour=[COLOURS[k % len(COLOURS)] for k in labels.tolist()],
+        colour=[COLOURS[k % len(COLOURS)] for k in labels.tolist()], member=[name[:LETTERS] for name in names],
+        below=y + radius,
+    )  # fmt: skip
+    drawn.text(
+        "x", "below", text="member", source=points, text_align="center", text_baseline="top", text_font_size="11px",
+        name="names",
     )  # fmt: skip
     drawn.circle("x", "y", radius="radius", source=points, color="colour", line_width=0, alpha=0.9, name="clusters")
     ring = source("ring", x=[], y=[])
@@ -82,7 +93,8 @@ def map_chart(chosen: Integers, shown: Integers, sizes: Integers, totals: PairTo
             f"The map has {number(len(chosen))} of {plural(len(sizes), 'cluster')}: the largest and the least sure."
         )
     caption = (
-        "Each point is a cluster, as large as it has members; press it to see its elements. Lines are sums of the "
-        f"costs of the pairs between two clusters: blue if some of these pairs attract, red if all repel.{some}"
+        "Each point is a cluster, as large as it has members, with the name of its first element; press it to see its "
+        "elements. Lines are sums of the costs of the pairs between two clusters: blue if some of these pairs attract, "
+        f"red if all repel.{some}"
     )
     return Chart("map", "Map of clusters", caption, drawn, {"kind": "map"}, wide=True)

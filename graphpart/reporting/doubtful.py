@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from graphpart.display import number, plural
-from graphpart.errors import InvalidOption
+from graphpart.partition.confidence.decisions import in_words
 from graphpart.partition.confidence.doubts import Doubts
 from graphpart.partition.problem import SetPartition
-from graphpart.partition.problem.frames import table_of
+from graphpart.partition.problem.frames import Table as PairTable
+from graphpart.partition.problem.given_rows import GivenRows
+from graphpart.partition.problem.origin import Origin
 from graphpart.reporting.page import Table, column
 from graphpart.reporting.payload import short
 
@@ -23,49 +25,35 @@ WATERFALL = ("bf_", "mw_", "bits_")  # beginnings of names of columns: Bayes fac
 
 
 class PairRows:
-    """The columns of a frame of pairs, found by the two elements of a row.
+    """The columns of the frame of pairs that are shown.
 
     Parameters
     ----------
-    frame : data frame
+    table : Table
         With a row for each pair.
-    origin : Origin or None
+    origin : Origin
         Names the columns of the two elements.
     """
 
-    def __init__(self, frame: Any, origin: Any) -> None:
-        if origin is None or origin.left is None:
-            raise InvalidOption(
-                "pairs is given, but the problem is not made from a frame: expected one from SetPartition.from_frame"
-            )
-        self._frame = frame
-        columns = table_of(frame).columns
-        for name in (origin.left, origin.right):
-            if name not in columns:
-                raise InvalidOption(f"pairs has no column {name!r}: expected the frame that the problem is made from")
-        others = [c for c in columns if c not in (origin.left, origin.right, origin.column)]
+    def __init__(self, table: PairTable, origin: Origin) -> None:
+        self._table, self._origin = table, origin
+        others = [c for c in table.columns if c not in (origin.left, origin.right, origin.column)]
         self.waterfall = [c for c in others if str(c).startswith(WATERFALL)]
         self.columns = [c for c in others if c not in self.waterfall][:COLUMNS]
-        left, right = (np.asarray(frame[name]).tolist() for name in (origin.left, origin.right))
-        self._row: dict[tuple[Hashable, Hashable], int] = {}
-        for k, (a, b) in enumerate(zip(left, right, strict=True)):
-            self._row.setdefault((a, b), k)
-            self._row.setdefault((b, a), k)
+        self.find([])
 
-    def values(self, name: Any, pairs: list[tuple[Hashable, Hashable]]) -> list[Any]:
-        """The values of a column in the rows of these pairs; None where there is no row."""
-        values = np.asarray(self._frame[name])
-        found = [self._row.get(pair) for pair in pairs]
-        return [None if k is None else values[k] for k in found]
+    def find(self, pairs: list[tuple[Hashable, Hashable]]) -> GivenRows:
+        """The rows of some pairs."""
+        return GivenRows(self._table, self._origin.left, self._origin.right, pairs)
 
-    def bits(self, pairs: list[tuple[Hashable, Hashable]]) -> list[list[tuple[str, float]]]:
+    def bits(self, rows: GivenRows) -> list[list[tuple[str, float]]]:
         """For each pair what each comparison adds to the evidence, in bits."""
-        found: list[list[tuple[str, float]]] = [[] for _ in pairs]
+        found: list[list[tuple[str, float]]] = [[] for _ in rows.rows]
         for name in self.waterfall:
             text = str(name)
             factor = text.startswith("bf_")
-            for k, value in enumerate(self.values(name, pairs)):
-                if value is not None and np.isfinite(value) and (value > 0 or not factor):
+            for k, value in enumerate(rows.values(name).tolist()):
+                if isinstance(value, int | float) and np.isfinite(value) and (value > 0 or not factor):
                     found[k].append((text.partition("_")[2], float(np.log2(value) if factor else value)))
         return found
 
@@ -77,8 +65,7 @@ def decisions_table(p: SetPartition, doubts: Doubts, rows: PairRows | None) -> T
     left, right = ([index(name) for name in head[side].tolist()] for side in ("left", "right"))
     clusters = list(zip(head["cluster"].tolist(), head["other"].tolist(), strict=True))
     pairs = list(zip(head["left"].tolist(), head["right"].tolist(), strict=True))
-    kinds = zip(head["change"].tolist(), head["scope"].tolist(), strict=True)
-    texts = [_words(*kind, *both, *pair) for kind, both, pair in zip(kinds, clusters, pairs, strict=True)]
+    texts = [short(text) for text in in_words(head)]
     targets = [[[k for k in both if k >= 0], [i, j]] for both, i, j in zip(clusters, left, right, strict=True)]
     shown = [
         column("change", head["change"].tolist(), "text"),
@@ -93,9 +80,10 @@ def decisions_table(p: SetPartition, doubts: Doubts, rows: PairRows | None) -> T
     else:
         shown.append(column("cost of the pair", head["cost"].tolist()))
     if rows is not None:
-        shown += [_plain(str(name), rows.values(name, pairs)) for name in rows.columns]
+        given = rows.find(pairs)
+        shown += [_plain(str(name), given.values(name).tolist()) for name in rows.columns]
         if rows.waterfall:
-            shown[1]["bits"] = rows.bits(pairs)
+            shown[1]["bits"] = rows.bits(given)
     shown += [column("pairs", head["pairs"].tolist()), column("method", head["method"].tolist(), "text")]
     chance = (
         " The chance is that of the change, if it is this or that: each bit of cost halves the odds."
@@ -113,17 +101,6 @@ def decisions_table(p: SetPartition, doubts: Doubts, rows: PairRows | None) -> T
         f"least possible; with more search, those by local search may turn out lower.{gain}"
     )
     return Table("decisions", "Decisions", caption, shown)
-
-
-def _words(change: str, scope: str, own: int, other: int, left: Hashable, right: Hashable) -> str:
-    """A change in words."""
-    a, b = short(left)[:40], short(right)[:40]
-    if scope == "pair":
-        return f"{a} and {b} {'together' if change == 'join' else 'apart'}"
-    if scope == "element":
-        ways = {"split": f"{a} leaves cluster {own}", "join": f"{a} joins cluster {other}"}
-        return ways.get(change, f"{a} moves from cluster {own} to {other}")
-    return f"clusters {own} and {other} joined" if change == "join" else f"cluster {own} split, {a} from {b}"
 
 
 def _plain(name: str, values: list[Any]) -> dict[str, Any]:

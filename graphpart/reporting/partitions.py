@@ -86,7 +86,8 @@ def partition_page(
         if (grid := grid_of(p.nodes, *_pairs_of_grid(p), None if origin is None else origin.shape)) is not None:
             came.append(image_chart(*grid, labels, "cluster", "element", remarks))
         elif p.n > SMALL and len(sizes) > 1:
-            came.append(map_chart(chosen, shown, sizes, totals, remarks))
+            names = [short(p.nodes[i]) for i in first[chosen].tolist()]
+            came.append(map_chart(chosen, shown, sizes, names, totals, remarks))
         came += ["search", _graph(totals)] if searched else []
         came += [_clusters(p, labels, shown, sizes, order, totals, doubts, remarks), sizes_chart(sizes)]
         page.parts.append(("What came out", came))
@@ -172,7 +173,7 @@ def _graph(totals: PairTotals) -> Any:
         "it."
     )
     links = none, none, np.zeros(0), none
-    kinds = KINDS
+    kinds: tuple[str, ...] = KINDS
     if len(totals.kinds) > len(KINDS):
         kinds += LIFTED_KINDS
         caption += " Lifted pairs are drawn thin and pale: they have a cost, but do not connect."
@@ -256,7 +257,8 @@ def _pairs(totals: PairTotals, order: Integers, remarks: list[str]) -> dict[str,
     count = int(totals.kinds.sum())
     if len(u) > PAIRS:
         rank = np.lexsort((-np.abs(cost), kind % len(KINDS) < 2))  # those against the partition come first
-        u, v, cost, kind = (array[rank[:PAIRS]] for array in (u, v, cost, kind))
+        rank = rank[:PAIRS]
+        u, v, cost, kind = u[rank], v[rank], cost[rank], kind[rank]
     if len(u) < count:
         remarks.append(
             f"The page has {number(len(u))} of {plural(count, 'pair')} with a cost other than 0: those against the "

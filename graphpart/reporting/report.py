@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from graphpart.display import number
 from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
 from graphpart.partition.problem import as_problem
+from graphpart.partition.problem.frames import table_of
 from graphpart.reporting.charts import check_report
 from graphpart.reporting.doubtful import PairRows
 from graphpart.reporting.page import Picture
@@ -60,9 +61,10 @@ def report(
     time_limit : float, optional
         Seconds for the search for doubts. Default: no limit for partitions.
     pairs : data frame, optional
-        The frame of :meth:`SetPartition.from_frame`, to show its other columns beside each decision. Columns whose
-        names begin with ``bf_`` (Bayes factors, as Splink writes) or ``mw_`` or ``bits_`` (weights in bits) are
-        drawn as a waterfall: what each comparison adds to the evidence.
+        The frame whose other columns are shown beside each decision; default: that of
+        :meth:`SetPartition.from_frame`, if the problem was made by it. Columns whose names begin with ``bf_`` (Bayes
+        factors, as Splink writes) or ``mw_`` or ``bits_`` (weights in bits) are drawn as a waterfall: what each
+        comparison adds to the evidence.
 
     Raises
     ------
@@ -101,8 +103,12 @@ def report(
     if is_partition:
         problem = as_problem(problem, background=True, groups=True, limits=True, connected=True)
         origin = problem.origin
-    if pairs is not None:
-        rows = PairRows(pairs, origin)
+    if pairs is not None and (origin is None or origin.left is None):
+        raise InvalidOption(
+            "pairs is given, but the problem is not made from a frame: expected one from SetPartition.from_frame"
+        )
+    if origin is not None and (pairs is not None or origin.table is not None):
+        rows = PairRows(origin.table if pairs is None else table_of(pairs), origin)
     _check_costs(problem, result)
     if title is None:
         name = "" if hasattr(path, "write") or os.fspath(path) == "-" else os.path.basename(os.fspath(path))  # type: ignore[arg-type]

@@ -1,8 +1,6 @@
 """Sentences about how good a result is, which claim no more than is proven.
 
-"At most 0.4% above the best possible" compares the cost with the best possible cost, which is unknown, but lies between
-the lower bound and the cost. The percentage is the largest ratio over this range, rounded upwards. The `gap` of a
-result, in contrast, is relative to its own cost.
+The headline, the facts and the message of a result have one number: the gap, relative to the cost, in three digits.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ import math
 from graphpart.display import number, percent, plural
 from graphpart.result import Result, Status
 
-__all__ = ["above_best", "facts_of", "verdict"]
+__all__ = ["facts_of", "gap_of", "verdict"]
 
 ENDED = {
     Status.OPTIMAL: "it was proven optimal",
@@ -50,32 +48,14 @@ def verdict(result: Result, solutions: str) -> tuple[str, str]:
             "--certificate of graphpart solve, looks for one.",
         )
     sentence = f"It costs {cost}. No {solutions} costs less than {bound}: this is proven."
-    return f"At most {above_best(result)} above the best possible", sentence
+    return f"Not proven optimal: {gap_of(result)}", sentence
 
 
-def above_best(result: Result) -> str:
-    """The largest possible difference between a cost and the best one; relative to the latter if both have one sign.
-
-    The best cost is between bound and cost, and ``(cost - best) / |best|`` is largest at the bound.
-    """
-    difference = result.cost - result.lower_bound
-    if result.lower_bound <= 0 <= result.cost:  # the best possible may be 0
-        return number(float(f"{_upwards(difference):.3g}"))
-    return percent(_upwards(100 * difference / abs(result.lower_bound)) / 100)
-
-
-def _upwards(value: float) -> float:
-    """Two digits, rounded upwards.
-
-    Examples
-    --------
-    >>> _upwards(0.3501), _upwards(12.0), _upwards(0.0)
-    (0.36, 12.0, 0.0)
-    """
-    if value <= 0:
-        return 0.0
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return max(math.ceil(value / unit * (1 - 1e-12)) * unit, value * (1 - 1e-12))
+def gap_of(result: Result) -> str:
+    """The gap in words; a difference of costs if the cost is 0."""
+    if math.isfinite(result.gap):
+        return f"the gap is {percent(result.gap)}"
+    return f"the bound is {number(float(f'{result.cost - result.lower_bound:.3g}'))} below"
 
 
 def facts_of(result: Result, counts: dict[str, int]) -> list[tuple[str, str]]:

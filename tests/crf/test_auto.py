@@ -248,3 +248,30 @@ def test_a_run_that_was_stopped_looks_at_no_more_components(monkeypatch):
     monkeypatch.setattr(AUTO, "_entries", lambda one: sizes.append(one) or kernel(one))
     r = auto(f, time_limit=0)
     assert r.status == gp.Status.TIME_LIMIT and len(sizes) <= 2 * k
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_what_runs_in_other_threads_is_ended_on_every_way_out(monkeypatch, fails):
+    begun, closed = [], []
+
+    class Watched(HARD.HardComponent):
+        def run(self, stopping):
+            begun.append(self)
+            if fails:
+                raise KeyError("mine")
+            super().run(stopping)
+
+        def close(self):
+            closed.append(self)
+            super().close()
+
+    monkeypatch.setattr(AUTO, "HardComponent", Watched)
+    rng = np.random.default_rng(1)
+    pairs = np.stack(np.triu_indices(80, 1), 1)[rng.random(80 * 79 // 2) < 0.3]
+    f = gp.FactorGraph.from_arrays([4] * 80, [(pairs, rng.normal(size=(len(pairs), 4, 4)))])
+    if fails:
+        with pytest.raises(KeyError, match="mine"):
+            auto(f, time_limit=0.5)
+    else:
+        auto(f, time_limit=0.5)
+    assert begun and set(begun) <= set(closed)

@@ -83,6 +83,10 @@ def test_images_in_and_labels_of_their_shape_out():
     assert np.mean(r.to_array() != truth) < 0.05 < np.mean(seen != truth)
     assert f.evaluate(seen) > r.cost == f.evaluate(r.to_array())
     assert gp.solve(f, "icm", initial=seen).cost <= f.evaluate(seen)
+    best = gp.crf.m_best(gp.crf.potts((3, 4), rng.normal(size=(3, 4, 2))), 2)
+    assert best.to_array().shape == (2, 3, 4) and (best.to_array()[1].ravel() == best.labels[1]).all()
+    with pytest.raises(gp.InvalidOption, match="the variables are not the cells of a grid"):
+        gp.crf.m_best(gp.crf.potts([(0, 1)]), 1).to_array()
     again = pickle.loads(pickle.dumps(f))
     assert again.shape == truth.shape and (again.to_array(r) == r.to_array()).all()
     volume = gp.solve(gp.crf.potts((3, 4, 5), rng.normal(size=(3, 4, 5))))
@@ -124,3 +128,16 @@ COSTS = np.zeros((4, 5, 3))
 def test_errors_say_what_was_expected(make, text):
     with pytest.raises(gp.InvalidProblem, match=text):
         make()
+
+
+def test_the_way_to_several_labelings_and_to_probabilities_is_told():
+    f = gp.crf.potts((2, 2))
+    for options in ({"k": 3}, {"n_best": 3}):
+        with pytest.raises(gp.InvalidOption, match=r"takes no \w+: the k labelings .* gp.crf.m_best\(f, k\)"):
+            gp.solve(f, **options)
+    with pytest.raises(gp.InvalidOption, match=r"method is 'm_best': the k labelings .* gp.crf.m_best\(f, k\)"):
+        gp.solve(f, "m_best")
+    with pytest.raises(gp.InvalidOption, match=r"probabilities of labels are from gp.crf.marginals\(f\)"):
+        gp.solve(f, "marginals")
+    with pytest.raises(gp.InvalidOption, match=r"need a table of more .*; approximate_marginals takes any width"):
+        gp.crf.marginals(gp.crf.potts((40, 40), labels=5))

@@ -15,6 +15,8 @@ from graphpart.generate.instance import distinct_integers, standard_normal, symm
 SMALL = {
     "planted-partition": {"n": 20, "subsets": 3},
     "grid": {"height": 12, "width": 9, "regions": 4},
+    "lifted-grid": {"height": 6, "width": 5, "depth": 3, "regions": 2},
+    "lifted-random": {"height": 7, "width": 6, "radius": 2.5},
     "volume": {"regions": 60, "bodies": 4},
     "sparse-random": {"n": 60, "m": 100},
     "uniform-integers": {"n": 15},
@@ -61,6 +63,8 @@ def test_same_seed_same_instance(family):
 CHECKSUMS = {
     "planted-partition": ({"n": 150, "subsets": 3}, "2870efc93ee1c74e"),
     "grid": ({"height": 60, "width": 50, "regions": 9}, "a632ccaa26dc7da8"),
+    "lifted-grid": ({"height": 20, "width": 15, "depth": 4, "regions": 6}, "1c118550101ff585"),
+    "lifted-random": ({"height": 30, "width": 20}, "53b4c6544a57e48d"),
     "volume": ({"regions": 2000, "bodies": 30}, "79f843c580f8558f"),
     "sparse-random": ({"n": 600, "m": 9000}, "b475188a67a39b44"),
     "uniform-integers": ({"n": 15}, "25ec93e70da8c693"),
@@ -254,6 +258,28 @@ def test_grid_long_range_edges_reach_all_offsets_alike():
     offsets, counts = np.unique(np.stack([di[far], dj[far]]), axis=1, return_counts=True)
     assert offsets.shape[1] == (7 * 7 - 3 * 3) // 2
     assert counts.min() > 0.85 * counts.mean()
+
+
+def test_lifted_random_lists_all_pairs_within_the_radius():
+    for shape, radius in (((5, 6, 1), 2.5), ((3, 4, 3), 2.0), ((1, 4, 1), 9.0)):
+        p, _ = gp.generate.lifted_random(*shape, radius=radius, seed=3)
+        size = (shape[2], shape[0], shape[1])
+        place = np.stack(np.unravel_index(np.arange(p.n), size), 1)
+        apart = ((place[:, None] - place) ** 2).sum(axis=2)
+        a, b = np.nonzero(np.triu((apart > 0) & (apart <= radius**2)))
+        assert list(zip(p.u.tolist(), p.v.tolist(), strict=True)) == list(zip(a.tolist(), b.tolist(), strict=True))
+        assert p.lifted.tolist() == (apart[a, b] > 1).tolist()
+
+
+def test_lifted_grids_plant_connected_regions():
+    for shape in ((9, 7, 1), (4, 5, 3), (0, 3, 1)):
+        p, truth = gp.generate.lifted_grid(*shape, regions=3, lifted=1.0, reach=3, sigma=0.0, lifted_sigma=0.0, seed=2)
+        p.check_feasible(truth)
+        assert p.n == np.prod(shape) and p.lifted.sum() == p.n
+        u, v, cost = p.pairs()
+        assert (cost[truth[u] == truth[v]] == -1).all() and set(cost) <= {-1.0, 1.0}
+    with pytest.raises(gp.InvalidOption, match="lifted asks for 4 edges: expected at most 0"):
+        gp.generate.lifted_grid(2, 2, lifted=1.0)
 
 
 def test_grid_regions_are_those_of_nearest_points():

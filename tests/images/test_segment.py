@@ -115,7 +115,8 @@ def test_mistakes(arguments, message):
 def test_plot_and_report(volume, tmp_path):
     pytest.importorskip("matplotlib")
     pytest.importorskip("bokeh")
-    from graphpart.plotting import picture, plot_segments
+    from graphpart.plotting import plot_segments
+    from graphpart.plotting.figures import picture
 
     s = gp.images.segment(volume[0])
     ax = s.plot(ax=picture().add_subplot(), slice=3, axis=2)

@@ -282,7 +282,8 @@ MISTAKES = [
     (START + "f: {scope: [2]}", 3, "found '2': expected the index of a variable, from 0 to 1"),
     (START + "f: {scope: [-1]}", 3, "found '-1': expected the index of a variable"),
     (START + "f: {scope: [x x]}", 3, "found 'x': expected each variable once in a scope"),
-    (START + "f: {scope: [x], type: salldiff, params: {}}", 3, "found the global cost function 'salldiff': expected"),
+    (START + "f: {scope: [x], type: salldif, params: {}}}}", 3, "found the global cost function 'salldif': expected"),
+    (START + "f: {scope: [x], type: salldiff, params: {}}}}", 3, "salldiff: parameters without metric: expected"),
     (START + "f: {scope: [x], table: []}", 3, "found 'table': expected costs or defaultcost"),
     (START + "f: {scope: [x], costs: [1 2]}", 3, "found 2 costs: expected 3, one for each tuple"),
     (START + "f: {scope: [x], costs: [1 2 3 4]}", 3, "found more than 3 costs: expected one for each tuple"),
@@ -312,7 +313,7 @@ MISTAKES = [
     (START + "f\x00: 5", 3, "found 'f\\x00': expected printable text"),
     (START.encode() + b"f: {scope: [\xff]}", 3, r"found '\\xff': expected UTF-8 text"),
     (START + "f" * 70000, 3, "a word of more than 65536 bytes: expected a text file"),
-    ("[[p <9] [2 3] [[[0] salldiff [1 2]]]]", 1, "found the global cost function 'salldiff': expected"),
+    ("[[p <9] [2 3] [[[0] salldiff [1 2]]]]", 1, "salldiff: metric '1': expected var or dec"),
 ]  # fmt: skip
 
 

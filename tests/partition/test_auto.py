@@ -70,7 +70,8 @@ def test_many_components_take_one_pass():
     assert r.seconds < 10
 
 
-def test_large_components_are_left_open_with_a_valid_bound():
+def test_large_components_are_left_open_with_a_valid_bound(monkeypatch):
+    monkeypatch.setattr(default, "PATIENCE", 1.0)
     p = gp.SetPartition.from_matrix(blocks(random_signs(100), random_signs(8, 1)))
     r = auto(p)
     assert r.status == gp.Status.LOCAL_OPTIMUM and r.seconds < 15

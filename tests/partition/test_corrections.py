@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,7 +77,7 @@ def test_a_corrected_problem_is_solved_from_the_old_result():
     s = gp.solve(q, initial=r)
     assert "the start violated what is required and was repaired: 2 elements moved" in s.message
     frame = s.changes(r)
-    assert set(frame.columns) == {"element", "before", "after"}
+    assert set(frame.columns) == {"element", "before", "after", "reason"} and set(frame["reason"]) == {"required"}
     unmoved = ~np.isin(names, frame["element"].tolist())
     assert (s.labels[unmoved] == r.labels[unmoved]).all() and 2 <= len(frame) <= 3
     assert s.n_clusters == len(s.partition) == len(set(s.labels.tolist()))
@@ -87,7 +89,12 @@ def test_changes_of_other_elements():
     p = gp.SetPartition.from_pairs(4, [(0, 1), (2, 3)], [-1.0, -1.0], nodes=list("abcd"))
     q = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2)], [-1.0, -1.0], nodes=list("baef"))
     frame = gp.solve(q).changes(gp.solve(p))
-    assert frame.to_dict("list") == {"element": ["e", "f", "c", "d"], "before": [-1, -1, 1, 1], "after": [0, 1, -1, -1]}
+    assert frame.to_dict("list") == {
+        "element": ["e", "f", "c", "d"],
+        "before": [-1, -1, 1, 1],
+        "after": [0, 1, -1, -1],
+        "reason": ["new elements", "new elements", "gone", "gone"],
+    }
 
 
 def test_a_start_that_cannot_be_repaired_is_one_line():
@@ -151,3 +158,39 @@ def test_number_of_clusters_of_large_starts():
     p = gp.SetPartition.from_pairs(n, [(0, 1)], [-1.0], n_clusters=(n // 2, None))
     labels = start_of(p, np.zeros(n, int))
     assert labels.max() + 1 == n // 2
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_result_stays_near_its_start_where_that_costs_nothing(seed):
+    rng = np.random.default_rng(seed)
+    n = 9
+    pairs = np.array([pair for pair in itertools.combinations(range(n), 2) if rng.random() < 0.5])
+    p = gp.SetPartition.from_pairs(n, pairs, rng.integers(-1, 2, len(pairs)).astype(float))  # many ties
+    best = gp.partition.brute_force(p)
+    r = gp.solve(p, "exact")
+    assert gp.solve(p, initial=r).changes(r).empty  # nothing is better
+    a, b = (int(k) for k in rng.choice(n, 2, replace=False))
+    q = p.require(**{"apart" if r.labels[a] == r.labels[b] else "together": [(a, b)]})
+    s = gp.solve(q, "exact", initial=r)
+    assert s.cost == q.evaluate_labels(s.labels) == gp.partition.brute_force(q).cost and r.cost == best.cost
+    assert s.lower_bound <= s.cost and s.history[-1][1] == s.cost
+    assert [cost for _, cost in s.history] == sorted((cost for _, cost in s.history), reverse=True)
+    frame = s.changes(r)
+    # What does not follow from the requirement would have lowered the cost of the optimum.
+    assert set(frame["reason"]) <= {"required"}
+
+
+def test_changes_that_do_not_follow_from_what_is_required():
+    pairs = [(0, 1), (1, 2), (3, 4), (4, 5), (6, 7)]
+    p = gp.SetPartition.from_pairs(8, pairs, [-2.0, -3.0, -1.0, -4.0, -1.0])
+    old = gp.solve(p)
+    old = replace(old, labels=np.array([0, 0, 0, 1, 2, 2, 3, 3], np.int32), cost=-10.0)
+    s = gp.solve(p.require(apart=[(0, 1)]), initial=old)
+    assert s.changes(old).to_dict("list") == {
+        "element": [0, 3],
+        "before": [0, 1],
+        "after": [4, 2],
+        "reason": ["required", "lower cost"],
+    }
+    lost = pickle.loads(pickle.dumps(s))
+    assert set(lost.changes(old)["reason"]) == {"not known"}

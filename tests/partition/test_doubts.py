@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -349,3 +350,47 @@ def test_pairs_asked_for_where_groups_pay(price: float) -> None:
             assert doubt == pytest.approx(gp.partition.brute_force(q).cost - r.cost)
         except gp.InfeasibleProblem:
             assert doubt == math.inf
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dict"])
+def test_tables_have_the_columns_and_the_pairs_that_were_given(library: str) -> None:
+    rng = np.random.default_rng(4)
+    names = [f"rec-{k}" for k in rng.permutation(40).tolist()]
+    u, v = np.triu_indices(40, 1)
+    kept = rng.random(len(u)) < 0.2
+    u, v = u[kept], v[kept]
+    turned = rng.random(len(u)) < 0.5
+    u, v = np.where(turned, v, u), np.where(turned, u, v)
+    given = {
+        "id_a": [names[k] for k in u.tolist()],
+        "id_b": [names[k] for k in v.tolist()],
+        "score": rng.uniform(0.05, 0.95, len(u)).round(3),
+        "source": [f"s{k % 3}" for k in range(len(u))],
+        "method": np.arange(len(u)),
+    }
+    frame: Any = given
+    if library != "dict":
+        module = pytest.importorskip(library)
+        frame = module.table(given) if library == "pyarrow" else module.DataFrame(given)
+    p = gp.SetPartition.from_frame(frame, "id_a", "id_b", probability="score")
+    d = doubts(p, gp.solve(p))
+    rows = set(zip(*(np.asarray(column).tolist() for column in given.values()), strict=True))
+    for table in ("decisions", "pairs"):
+        found = d.to_frame(table, "dict")
+        shown = list(zip(*(found[name].tolist() for name in given), strict=True))
+        assert set(shown) <= rows and len(shown) == getattr(d, table).rows
+        assert (found["method_of_doubts"] == getattr(d, table)["method"]).all() and "left" not in found
+    assert len(shown) == len(rows)
+    assert d.to_frame(library="dict")["decision"][0] in d._repr_html_()
+    copy = pickle.loads(pickle.dumps(p))  # without the frame, scores come from costs
+    alone = doubts(copy, gp.solve(copy)).to_frame(library="dict")
+    assert np.allclose(alone["score"], d.to_frame(library="dict")["score"]) and "source" not in alone
+
+
+def test_pairs_that_are_in_no_row() -> None:
+    given = {"a": [1, 5, 5], "b": [2, 1, 9], "similarity": [0.5, 0.25, 2.0], "text": ["x", "y", None]}
+    p = gp.SetPartition.from_frame(given, "a", "b", similarity="similarity", threshold=1.0)
+    found = doubts(p, gp.solve(p), [(9, 1), (9, 5)]).to_frame("pairs", "dict")
+    rows = dict(zip(zip(found["a"].tolist(), found["b"].tolist(), strict=True), found["text"].tolist(), strict=True))
+    assert rows == {(1, 9): None, (5, 9): None}
+    assert sorted(found["similarity"].tolist()) == [1.0, 2.0]

@@ -46,7 +46,7 @@ from graphpart.crf.anytime_search.portfolio import Portfolio
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.labeling import finish, trivial_bound
-from graphpart.crf.problem.labels import start_of
+from graphpart.crf.problem.labels import better_start
 from graphpart.crf.reduction.persistency import STEPS, reduced
 from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
@@ -127,7 +127,7 @@ def search(
     stopping = Stopping(time_limit, max_iterations, target, callback)
     check_seed_and_threads(seed, threads)
     f = as_factor_graph(problem)
-    start = _better_start(f, initial, checkpoint)
+    start = better_start(f, initial, checkpoint)
     known = np.inf if start is None else f.evaluate_labels(start)
     bound = trivial_bound(f)
     if start is not None:
@@ -167,17 +167,7 @@ def search(
     return finish(f, labels(), stopping, "search", status, lower_bound=bound)
 
 
-def _better_start(f: FactorGraph, initial: Any, checkpoint: str | os.PathLike[str] | None) -> Labels | None:
-    """The better one of the initial labeling and the checkpoint; either may be missing."""
-    given = [] if initial is None else [start_of(f, initial)]
-    if checkpoint is not None and os.path.exists(checkpoint):
-        from graphpart.files.labels import read_labels
-
-        given.append(f.labels(read_labels(os.fspath(checkpoint), f)))
-    return min(given, key=f.evaluate_labels, default=None)
-
-
 def _write(f: FactorGraph, labels: Labels, path: str) -> None:
     from graphpart.files.labels import write_labels
 
-    write_labels(labels, path, f)
+    write_labels(labels[: f.owner.n], path, f.owner)

@@ -1,6 +1,7 @@
 """Hybrid best-first search: depth first up to a number of conflicts, then on from the open node with the least bound.
 
-A node is a list of decisions, each of which says that a variable has a label, or does not have it. The open node with
+A node is a list of decisions about a variable: it has a label, or another one; or, where it has many labels, it has one
+of the lower half of them or one of the upper half. The open node with
 the least bound is searched depth first. After a number of conflicts, the unsearched parts of this node become open
 nodes. The number of conflicts is doubled or halved such that returning to open nodes takes a small share of the time
 (Allouche, de Givry, Katsirelos, Schiex & Zytnicki 2015). The least bound of all open nodes is a lower bound at any
@@ -27,7 +28,13 @@ cdef struct Node:           # an open one
     int64_t bound
     int64_t number
     int length
-    int32_t* path           # 2 * (place of the label) + (whether it is left out)
+    int32_t* path           # decisions: 4 * (place of the label) + kind
+
+cdef enum:
+    THIS, OTHER             # kinds: this label, or any other one,
+    LOWER, UPPER            # one up to this label, or one beyond it
+
+cdef int MANY = 10          # labels from which on they are halved
 
 
 cdef inline bint comes_first(void* context, const void* one, const void* other) noexcept nogil:
@@ -44,8 +51,8 @@ cdef struct Level:
     int64_t mark            # of the trail
     int64_t bound
     int length              # of the path
+    int rest                # the decision of the other branch
     int variable
-    int label
 
 
 cdef class Search:
@@ -227,24 +234,26 @@ cdef class Search:
         cdef Level* l
         for d in range(self.depth - 1, -1, -1):
             l = &self.levels[d]
-            self.open_path(l.length, <int>(2 * (self.s.first[l.variable] + l.label) + 1), max(bound, l.bound))
+            self.open_path(l.length, l.rest, max(bound, l.bound))
         self.depth = 0
 
     # --------------------------------------------------------------------------------------------------- one dive
 
-    cdef void decide(self, int i, int a, bint out) noexcept nogil:
+    cdef void decide(self, int decision) noexcept nogil:
         cdef Store* s = &self.s
+        cdef int i = self.variable_of(decision >> 2), a = <int>((decision >> 2) - s.first[i]), kind = decision & 3, b
         cdef int64_t k
-        if not is_live(s, i, a):
-            if not out:
-                s.conflict = True
+        if kind == OTHER:
+            if is_live(s, i, a):
+                remove(s, i, a)
             return
-        if out:
-            remove(s, i, a)
+        if kind == THIS and not is_live(s, i, a):
+            s.conflict = True
             return
         for k in range(s.count[i] - 1, -1, -1):
-            if s.live[s.first[i] + k] != a and not s.conflict:
-                remove(s, i, s.live[s.first[i] + k])
+            b = s.live[s.first[i] + k]
+            if not s.conflict and (b != a if kind == THIS else b > a if kind == LOWER else b <= a):
+                remove(s, i, b)
 
     cdef int variable_of(self, int64_t place) noexcept nogil:
         cdef int low = 0, high = self.s.n, middle
@@ -260,7 +269,7 @@ cdef class Search:
         cdef Store* s = &self.s
         cdef Outcome outcome
         cdef int64_t until_conflict = self.conflicts + self.limit
-        cdef int k, i, a
+        cdef int k, i, a, decision
         cdef Level* l
         undo(s, self.root)
         clear(s)
@@ -269,8 +278,7 @@ cdef class Search:
         if node.length:
             memcpy(self.path, node.path, node.length * sizeof(int32_t))
         for k in range(node.length):
-            i = self.variable_of(node.path[k] >> 1)
-            self.decide(i, <int>((node.path[k] >> 1) - s.first[i]), node.path[k] & 1)
+            self.decide(node.path[k])
             if s.conflict:
                 break
         outcome = propagate(s, stopping, self.cost)
@@ -290,12 +298,14 @@ cdef class Search:
                         s.failed = True
                         return STOPPED
                     l = &self.levels[self.depth]
-                    l.mark, l.bound, l.length, l.variable, l.label = s.trail_size, s.c0, self.path_length, i, a
+                    decision = self.branch(i, a)
+                    l.mark, l.bound, l.length, l.variable = s.trail_size, s.c0, self.path_length, i
+                    l.rest = decision ^ 1
                     self.depth += 1
-                    self.path[self.path_length] = <int32_t>(2 * (s.first[i] + a))
+                    self.path[self.path_length] = decision
                     self.path_length += 1
                     s.current = -1
-                    self.decide(i, a, False)
+                    self.decide(decision)
                     outcome = propagate(s, stopping, self.cost)
                     if outcome == STOPPED:
                         self.open_path(self.path_length, -1, max(node.bound, l.bound))
@@ -320,10 +330,10 @@ cdef class Search:
             if l.bound >= s.top:
                 outcome = CONFLICT
                 continue
-            self.path[self.path_length] = <int32_t>(2 * (s.first[l.variable] + l.label) + 1)
+            self.path[self.path_length] = l.rest
             self.path_length += 1
             s.current = -1
-            self.decide(l.variable, l.label, True)
+            self.decide(l.rest)
             outcome = propagate(s, stopping, self.cost)
             if outcome == STOPPED:
                 self.open_path(self.path_length, -1, max(node.bound, l.bound))
@@ -334,6 +344,30 @@ cdef class Search:
         elif self.replayed * 20 < self.nodes and self.limit > 1:
             self.limit //= 2
         return CONFLICT
+
+    cdef int branch(self, int i, int a) noexcept nogil:
+        """The decision that is tried first about a variable, of which label a is the most promising."""
+        cdef Store* s = &self.s
+        cdef int64_t k
+        cdef int low, high, middle, below, b
+        if s.count[i] <= MANY:
+            return <int>(4 * (s.first[i] + a) + THIS)
+        low, high = s.live[s.first[i]], s.live[s.first[i]]
+        for k in range(s.count[i]):
+            b = s.live[s.first[i] + k]
+            low, high = min(low, b), max(high, b)
+        while True:  # the median, by bisection
+            middle = (low + high) // 2
+            below = 0
+            for k in range(s.count[i]):
+                below += s.live[s.first[i] + k] <= middle
+            if low == high:
+                break
+            if 2 * below < s.count[i]:
+                low = middle + 1
+            else:
+                high = middle
+        return <int>(4 * (s.first[i] + middle) + (LOWER if a <= middle else UPPER))
 
     cdef int choose(self, int* label) noexcept nogil:
         """The variable to decide about, or -1 if all have one label."""

@@ -11,7 +11,8 @@
    worth their time at each node, or from the multipliers of the linear relaxation (Cooper, de Givry & Schiex 2007).
 4. A node is made consistent: costs move between factors and labels until the bound rises no more, labels that cost too
    much are left out, variables with two neighbours are eliminated (see `_consistency`). A node whose bound reaches the
-   best energy known is closed; else it is divided into two: a variable has a certain label, or another one.
+   best energy known is closed; else it is divided into two: a variable has a certain label, or another one; or, if it
+   has more than ten labels, one of the lower half of them, or of the upper half.
 5. The search goes depth first for a while, then on from the open node with the least bound (see `_search`).
 
 4 and 5 follow the solver toulbar2 in outline (Cooper, de Givry, Sanchez, Schiex, Zytnicki & Werner 2010; Hurley et al.

@@ -38,11 +38,26 @@ class Labelings:
         The energies, recomputed from the factor graph.
     nodes : sequence
         The names of the variables.
+    shape : tuple of int or None
+        Of the grid that the variables are the cells of.
     """
 
     labels: NDArray[np.int32] = field(repr=False)
     costs: NDArray[np.float64]
     nodes: Sequence[Hashable] = field(repr=False)
+    shape: tuple[int, ...] | None = field(default=None, repr=False)
+
+    def to_array(self) -> NDArray[np.int32]:
+        """The labelings as arrays of the shape of the grid, one after the other: shape (k, ...).
+
+        Raises
+        ------
+        InvalidOption
+            If the variables are not the cells of a grid.
+        """
+        if self.shape is None:
+            raise InvalidOption("the variables are not the cells of a grid: labels has a row for each labeling")
+        return self.labels.reshape(len(self), *self.shape)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -119,4 +134,5 @@ def m_best(
     labels = labels[:rows]
     costs = np.array([f.evaluate_labels(row) for row in labels])
     sequence = np.argsort(costs, kind="stable")
-    return Labelings(labels[sequence, : f.owner.n], costs[sequence], f.owner.variables)
+    owner = f.owner
+    return Labelings(labels[sequence, : owner.n], costs[sequence], owner.variables, owner.shape)

@@ -264,15 +264,17 @@ def _prepare(
     stopping = Stopping(time_limit)
     least_entries(f)
     found = order_of(f, order, seed, stopping, limit)
+    other = "; approximate_marginals takes any width" if what == "marginals" else ""
     if found.plan is None:
         raise InvalidOption(
             f"memory_limit is {text_of(limit)}: {what} along an order of width at least {found.width} need a table of "
-            "more than 2^62 entries"
+            f"more than 2^62 entries{other}"
         )
     needed = found.plan.bytes_both_ways if back else found.plan.bytes_to_keep
     if needed > limit:
         raise InvalidOption(
-            f"memory_limit is {text_of(limit)}: {what} along an order of width {found.width} need {text_of(needed)}"
+            f"memory_limit is {text_of(limit)}: {what} along an order of width {found.width} need "
+            f"{text_of(needed)}{other}"
         )
     if stopping.check(math.inf):
         raise ended(stopping, found.plan, what)

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.common.groups import first_of
+from graphpart.crf.exact_solvers.integer_programs import to_milp
+from graphpart.crf.exact_solvers.local_polytope import chosen_labels, program_of, values_of
 from graphpart.crf.local_search.icm import improve
 from graphpart.crf.problem import FactorGraph, as_factor_graph
 from graphpart.crf.problem.derive import rows_of, split
@@ -31,9 +32,9 @@ from graphpart.result import LabelingResult, Status
 from graphpart.stopping import Stopping, interruptible
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    pass
 
-__all__ = ["ilp", "relaxation", "solve_component"]
+__all__ = ["ilp", "relaxation", "solve_component", "solve_rows"]
 
 RESOLUTION = 1e-7  # relative to the largest cost: differences that solvers do not resolve
 
@@ -86,7 +87,8 @@ def ilp(
 
     Notes
     -----
-    Meant as a reference: exponential time at worst. The program has a variable for each label and each finite entry.
+    Meant as a reference: exponential time at worst. The program has a variable for each label and each finite entry,
+    and rows for functions of many variables that are inequalities; see :func:`to_milp`.
 
     Examples
     --------
@@ -106,6 +108,10 @@ def ilp(
     trivial_bound(f)
     labels = np.zeros(f.n, np.int32) if initial is None else start_of(f, initial)
     labels, _ = improve(f, labels, stopping.child())
+    if any(one.rows for one in f.owner.functions):
+        labels, bound, proven = solve_rows(f, labels, chosen, stopping)
+        status = Status.OPTIMAL if proven else Status.FEASIBLE
+        return finish(f, labels, stopping, "ilp", status, lower_bound=bound)
     simple = f.simplify()
     parts = sorted(split(simple, simple.components()), key=lambda one: len(one[1].tables))
     bounds, proven = [trivial_bound(part) for _, part in parts], True
@@ -132,19 +138,53 @@ def solve_component(
     from graphpart import milp
 
     best = f.evaluate_labels(labels)
-    bound = trivial_bound(f)
     if stopping.check(best):
-        return labels, bound, False
-    costs, matrix, rhs, base, entries = _program(f)
+        return labels, trivial_bound(f), False
+    costs, matrix, rhs, base, entries = program_of(f)
     integer = np.arange(len(costs)) < len(costs) - len(entries)
     program = milp.Program(costs, solver, integer)
     program.add_rows(matrix, rhs, equal=True)
-    resolution = RESOLUTION * float(np.abs(costs).max(initial=0.0))
+    start = values_of(f, labels, entries) if best < math.inf else None
+    return _solve(f, program, base, start, lambda values: chosen_labels(f, values), labels, stopping)
+
+
+def solve_rows(
+    f: FactorGraph, labels: NDArray[np.int32], solver: Any, stopping: Stopping
+) -> tuple[NDArray[np.int32], float, bool]:
+    """The same for a decomposed factor graph, with functions that are inequalities as rows."""
+    from graphpart import milp
+
+    best = f.evaluate_labels(labels)
+    if stopping.check(best):
+        return labels, trivial_bound(f), False
+    made = to_milp(f.owner)
+    program = milp.Program(made.c, solver, made.integrality == 1)
+    program.upper[:] = made.bounds
+    same = made.lower == made.upper
+    program.add_rows(made.A[same], made.upper[same], equal=True)
+    for side, sign in ((made.upper, 1.0), (made.lower, -1.0)):
+        some = ~same & np.isfinite(side)
+        if some.any():
+            program.add_rows(sign * made.A[some], sign * side[some])
+    return _solve(f, program, made.constant, None, lambda values: f.labels(made.labels(values)), labels, stopping)
+
+
+def _solve(
+    f: FactorGraph,
+    program: Any,
+    base: float,
+    start: Floats | None,
+    read: Callable[[Floats], NDArray[np.int32]],
+    labels: NDArray[np.int32],
+    stopping: Stopping,
+) -> tuple[NDArray[np.int32], float, bool]:
+    """Solve the relaxation, and if that does not do, the program."""
+    best, bound = f.evaluate_labels(labels), trivial_bound(f)
+    resolution = RESOLUTION * float(np.abs(program.costs).max(initial=0.0))
     for relaxed in (True, False):
         if stopping.check(best):
             break
-        start = _values(f, labels, entries) if best < math.inf and not relaxed else None
-        answer = program.solve(stopping, best, relaxed=relaxed, start=start)
+        answer = program.solve(stopping, best, relaxed=relaxed, start=None if relaxed else start)
         stopping.iterations += 1
         if answer.status == "infeasible":
             raise InfeasibleProblem("every labeling is forbidden: the integer program has no solution")
@@ -153,7 +193,7 @@ def solve_component(
         elif not relaxed:
             bound = max(bound, base + program.lift(answer.bound))
         if answer.values is not None:
-            found = _labels(f, answer.values)
+            found = read(answer.values)
             if (reached := f.evaluate_labels(found)) < best:
                 labels, best = found, reached
                 stopping.record(best)
@@ -174,7 +214,7 @@ def relaxation(
     """
     from graphpart import milp
 
-    costs, matrix, rhs, _, entries = _program(f)
+    costs, matrix, rhs, _, entries = program_of(f)
     program = milp.Program(costs, solver, np.arange(len(costs)) < len(costs) - len(entries))
     program.add_rows(matrix, rhs, equal=True)
     if sets:
@@ -192,97 +232,4 @@ def relaxation(
     _, scope = rows_of(f.scope_start, f.scope, several)
     count = f.n + int(f.domains[scope].sum())
     multipliers = program.multipliers
-    return _labels(f, answer.values), multipliers[f.n : count], multipliers[len(multipliers) - len(sets) :]
-
-
-def _program(f: FactorGraph) -> tuple[Floats, csr_array, Floats, float, NDArray[np.int64]]:
-    """(costs, rows, right-hand sides, constant, finite entries of factors with several variables).
-
-    The columns are the labels of all variables, then these entries. The smallest entry of each table is part of the
-    constant.
-    """
-    from scipy.sparse import csr_array
-
-    domains, scope_start, scope, table_start, tables = f._flat()
-    n_labels = int(domains.sum())
-    first = np.zeros(f.n + 1, np.int64)
-    np.cumsum(domains, out=first[1:])
-    arity = np.diff(scope_start)
-    sizes = np.diff(table_start)
-    factor = np.repeat(np.arange(f.m), sizes)
-    inside = np.arange(len(tables)) - table_start[factor]
-    least = np.minimum.reduceat(tables, table_start[:-1]) if f.m else np.zeros(0)
-    value = tables - least[factor]
-    unary = arity[factor] == 1
-    x_costs = np.bincount(
-        first[scope[scope_start[factor[unary]]]] + inside[unary],
-        weights=np.where(np.isfinite(value[unary]), value[unary], 0.0),
-        minlength=n_labels,
-    )
-    entries = np.flatnonzero(~unary & np.isfinite(value))
-    column = n_labels + np.arange(len(entries))
-    # Rows: one for each variable, one for each label at each place of a scope, one for each forbidden unary label.
-    proper = np.flatnonzero(np.repeat(arity > 1, arity))
-    row_of_place = np.full(len(scope), -1, np.int64)
-    row_of_place[proper] = f.n + np.cumsum(domains[scope[proper]]) - domains[scope[proper]]
-    m_rows = f.n + int(domains[scope[proper]].sum())
-    rows = [np.repeat(np.arange(f.n), domains)]
-    columns = [np.arange(n_labels)]
-    data = [np.ones(n_labels)]
-    stride = np.ones(len(entries), np.int64)
-    of = factor[entries]
-    for back in range(1, int(arity.max(initial=0)) + 1):  # places of the scopes, from the last to the first
-        there = arity[of] >= back
-        at = scope_start[of[there] + 1] - back
-        d = domains[scope[at]].astype(np.int64)
-        label = (inside[entries[there]] // stride[there]) % d
-        stride[there] *= d
-        rows.append(row_of_place[at] + label)
-        columns.append(column[there])
-        data.append(np.ones(len(at)))
-    for_label = np.repeat(row_of_place[proper], domains[scope[proper]]) + _counting(domains[scope[proper]])
-    rows.append(for_label)
-    columns.append(np.repeat(first[scope[proper]], domains[scope[proper]]) + _counting(domains[scope[proper]]))
-    data.append(-np.ones(len(for_label)))
-    forbidden = np.flatnonzero(unary & np.isinf(value))
-    rows.append(m_rows + np.arange(len(forbidden)))
-    columns.append(first[scope[scope_start[factor[forbidden]]]] + inside[forbidden])
-    data.append(np.ones(len(forbidden)))
-    shape = (m_rows + len(forbidden), n_labels + len(entries))
-    matrix = csr_array((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
-    rhs = np.zeros(shape[0])
-    rhs[: f.n] = 1.0
-    return np.concatenate([x_costs, value[entries]]), matrix, rhs, f.constant + float(least.sum()), entries
-
-
-def _counting(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """0, 1, ..., length - 1 for each of the lengths, one after the other."""
-    starts = np.cumsum(lengths) - lengths
-    counting: NDArray[np.int64] = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
-    return counting
-
-
-def _labels(f: FactorGraph, values: Floats) -> NDArray[np.int32]:
-    """The label of each variable with the largest indicator."""
-    first = np.cumsum(f.domains) - f.domains
-    largest = np.maximum.reduceat(values[: int(f.domains.sum())], first)
-    hit = np.flatnonzero(values[: int(f.domains.sum())] == np.repeat(largest, f.domains))
-    variable = np.repeat(np.arange(f.n), f.domains)[hit]
-    at = first_of(variable)
-    labels: NDArray[np.int32] = (hit[at] - first).astype(np.int32)
-    return labels
-
-
-def _values(f: FactorGraph, labels: NDArray[np.int32], entries: NDArray[np.int64]) -> Floats:
-    """The solution of the program that corresponds to labels."""
-    x = np.zeros(int(f.domains.sum()))
-    x[np.cumsum(f.domains) - f.domains + labels] = 1.0
-    selected = np.zeros(len(f.tables))
-    index = np.zeros(f.m, np.int64)
-    arity = np.diff(f.scope_start)
-    for place in range(int(arity.max(initial=0))):
-        there = np.flatnonzero(arity > place)
-        variable = f.scope[f.scope_start[there] + place]
-        index[there] = index[there] * f.domains[variable] + labels[variable]
-    selected[f.table_start[:-1] + index] = 1.0
-    return np.concatenate([x, selected[entries]])
+    return chosen_labels(f, answer.values), multipliers[f.n : count], multipliers[len(multipliers) - len(sets) :]

@@ -112,19 +112,18 @@ def from_ising(cls: type[Graph], graph: Any, field: Any, coupling: Any) -> Graph
     """See `FactorGraph.ising`."""
     if not hasattr(graph, "is_directed"):
         pairs, n, shape = pairs_of(graph, None)
-        b = real_array("field", 0.0 if isinstance(field, str) else field)
-        if b.shape not in {(), (n,), shape}:
-            raise InvalidProblem(f"field has shape {b.shape}: expected {shape or (n,)}, or one number")
-        b = np.broadcast_to(b.ravel() if b.ndim else b, (n,))
+        given = real_array("field", 0.0 if isinstance(field, str) else field)
+        if given.shape not in {(), (n,), shape}:
+            raise InvalidProblem(f"field has shape {given.shape}: expected {shape or (n,)}, or one number")
+        fields = np.broadcast_to(given.ravel() if given.ndim else given, (n,))
+        costs_of = rows_of_unary(np.column_stack([fields, -fields]), n, None)
         numbers = numbers_of_pairs("coupling", coupling, pairs, shape)
-        return from_arrays_of_pairs(
-            cls, rows_of_unary(np.column_stack([b, -b]), n, None), 2, n, pairs, numbers, 2.0 * DIFFER - 1.0, shape
-        )
+        return from_arrays_of_pairs(cls, costs_of, 2, n, pairs, numbers, 2.0 * DIFFER - 1.0, shape)
     index = {node: i for i, node in enumerate(graph)}
     costs = {}
     for node, value in _node_values(graph, field):
-        b = _number(f"field of node {node!r}", value)
-        costs[node] = np.array([b, -b])
+        strength = _number(f"field of node {node!r}", value)
+        costs[node] = np.array([strength, -strength])
     domains = _domains(graph, costs, 2)
 
     def tables() -> Iterator[tuple[int, int, NDArray[np.float64]]]:
@@ -188,7 +187,8 @@ def _assemble(
 
 def _check_undirected(graph: nx.Graph) -> None:
     if not hasattr(graph, "is_directed"):
-        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph")
+        more = "; of arrays, gp.crf.potts or FactorGraph.from_arrays" if isinstance(graph, np.ndarray) else ""
+        raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph{more}")
     if graph.is_directed():
         raise InvalidProblem("the graph is directed: expected an undirected one")
 

@@ -207,6 +207,7 @@ class FactorGraph(FromOthers, WithFunctions):
         return from_pairwise(cls, graph, unary, pairwise, domain)
 
     @classmethod
+    @known_arguments
     def potts(cls, graph: Any = None, unary: Any = "unary", weight: Any = "weight", *, labels: int = 2) -> FactorGraph:
         """The Potts model: a pair of neighbours costs its weight if its labels differ.
 
@@ -351,9 +352,10 @@ class FactorGraph(FromOthers, WithFunctions):
         """The factor graph as a new bipartite networkx graph.
 
         Variables have the attributes ``bipartite=0`` and `domain`; factor i is the node ``("factor", i)`` with
-        ``bipartite=1``, `scope` and `table`. ``FactorGraph(f.graph)`` is an equal factor graph.
+        ``bipartite=1``, `scope` and `table`. ``FactorGraph(f.graph)`` is an equal factor graph. Functions of many
+        variables are decomposed.
         """
-        return to_bipartite(self)
+        return to_bipartite(self.decomposed())
 
     def check_acyclic(self) -> None:
         """Raise CyclicGraph, naming a cycle, unless the factor graph is a forest."""

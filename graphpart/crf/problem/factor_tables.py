@@ -426,6 +426,14 @@ class FactorTables(Shown):
         cost = float(_structure.energy(*self._flat(), labels, self.constant, layout.width, layout.runs))
         return cost + math.fsum(one.complete(labels[list(one.scope)].tolist())[1] for one in self._functions)
 
+    def complete(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Labels of the decomposed factor graph, from labels of this one, -1 for none."""
+        known: list[int] = []
+        for one in self._functions:
+            own = labels[list(one.scope)].tolist()
+            known += one.complete(own)[0] if min(own) >= 0 else [-1] * len(one.auxiliaries)
+        return np.concatenate([labels, np.array(known, np.int32)]).astype(np.int32)
+
     def objective(self, cost: float) -> float:
         """A cost in the convention of the file or recipe that the problem came from: ``sense * cost + offset``."""
         return self.sense * cost + self.offset

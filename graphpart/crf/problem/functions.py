@@ -149,11 +149,11 @@ class Circuit:
 
     def auxiliary(self, parents: Sequence[int], values: NDArray[np.integer], size: int, costs: Floats | None) -> int:
         """Add an auxiliary variable; returns its number."""
-        values = np.ascontiguousarray(values, np.int32)
+        whole: Labels = np.ascontiguousarray(values, np.int32)
         if costs is None:
-            costs = np.zeros(values.shape)
-        self._take(values.size * size)
-        self.auxiliaries.append(Auxiliary(tuple(parents), size, values, costs))
+            costs = np.zeros(whole.shape)
+        self._take(whole.size * size)
+        self.auxiliaries.append(Auxiliary(tuple(parents), size, whole, costs))
         self.domains.append(size)
         return len(self.domains) - 1
 

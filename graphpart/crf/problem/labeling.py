@@ -20,6 +20,7 @@ __all__ = ["Found", "LabelVectors", "check_allowed", "finish", "least_entries", 
 
 STEP, EXACT = 2.0**-20, 2.0**32  # sums of multiples of the step are exact up to there
 SHOWN = 4  # variables of a function that a message names
+WHETHER = "auto or exact finds one, or proves that there is none"
 FIRST = 1000  # terms that are looked at first: mostly one of them is no multiple
 
 
@@ -43,8 +44,8 @@ def finish(
 ) -> LabelingResult:
     """A result for labels, with the cost recomputed; `status` is used unless the run was stopped early.
 
-    If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods, and the status
-    of a run that was not stopped is `not_found`.
+    If the labels are forbidden, the message starts with "no allowed labeling was found" for all methods. The status of
+    a run that was not stopped is `not_found` then, and the message says which methods know whether there is one.
     """
     shown = f.owner
     labels = labels[: shown.n]
@@ -54,7 +55,7 @@ def finish(
         lower_bound = cost
     if cost == math.inf and status in (Status.LOCAL_OPTIMUM, Status.FEASIBLE):
         status = Status.NOT_FOUND
-    text = message or MESSAGES[status]
+    text = message or (WHETHER if status == Status.NOT_FOUND else MESSAGES[status])
     if cost == math.inf:
         text = f"no allowed labeling was found: {first_forbidding(f, f.labels(labels))} forbids this one; {text}"
     return result_of(LabelingResult, shown, labels, cost, stopping, method, status, text, lower_bound, info)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -16,15 +17,16 @@ from graphpart.display.grids import grid_of
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidPartition, InvalidProblem
 from graphpart.result import Result
 
-__all__ = ["in_grid", "labels_of", "start_of"]
+__all__ = ["better_start", "in_grid", "labels_of", "start_of"]
 
 
 def labels_of(f: FactorTables, labeling: Any, partial: bool = False) -> NDArray[np.int32]:
     """Labels of a labeling in any of the forms that FactorGraph.labels describes; if `partial`, -1 for none.
 
-    For a decomposed factor graph the labeling is one of its owner, and the auxiliary variables get their labels.
+    For a decomposed factor graph the labeling is one of its owner, and the auxiliary variables get their labels. An
+    array with labels of these, too, is taken as it is.
     """
-    if f._owner is not None:
+    if f._owner is not None and not (isinstance(labeling, np.ndarray) and labeling.shape == (f.n,)):
         return f._owner.complete(labels_of(f._owner, labeling, partial))
     if isinstance(labeling, Result):
         if labeling.nodes is f.variables or labeling.nodes == f.variables:
@@ -80,7 +82,7 @@ def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
     labels of the others. The cost of a label is the sum of its unary factors and of the factors whose other variables
     all have labels. Of labels of equal cost, it gets the smallest.
     """
-    if f._owner is not None:
+    if f._owner is not None and not (isinstance(initial, np.ndarray) and initial.shape == (f.n,)):
         return f._owner.complete(start_of(f._owner, initial))
     labels = labels_of(f, initial, partial=True)
     if not f.n or labels.min() >= 0:
@@ -102,6 +104,16 @@ def start_of(f: FactorTables, initial: Any) -> NDArray[np.int32]:
     for i, v in zip(variables.tolist(), free.tolist(), strict=True):
         labels[v] = int(np.argmin(own[place[i] : place[i + 1]]))
     return labels
+
+
+def better_start(f: FactorTables, initial: Any, checkpoint: str | os.PathLike[str] | None) -> NDArray[np.int32] | None:
+    """The better one of the initial labeling and that of a checkpoint; either may be missing."""
+    given = [] if initial is None else [start_of(f, initial)]
+    if checkpoint is not None and os.path.exists(checkpoint):
+        from graphpart.files.labels import read_labels
+
+        given.append(labels_of(f, read_labels(os.fspath(checkpoint), f if f._owner is None else f._owner)))
+    return min(given, key=f.evaluate_labels, default=None)
 
 
 def _labels_of_other(f: FactorTables, result: Result) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ All costs are whole multiples of a unit, so that sums are exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -24,7 +24,7 @@ from graphpart.crf.problem.functions import Circuit, too_large
 
 __all__ = ["exact", "read_in_order", "whole"]
 
-STEPS = 2**22  # transitions that are looked at, at most
+STEPS = 2**20  # transitions that are looked at, at most
 
 State = Hashable
 Step = Callable[[int, State, int], Iterable[tuple[State, int]]]
@@ -91,7 +91,7 @@ def read_in_order(
             state = None
 
 
-Set = frozenset[tuple[State, int]]
+Set = Collection[tuple[State, int]]  # hashable
 Layer = list[list[tuple[int, int] | None]]
 
 
@@ -119,7 +119,10 @@ def _forwards(
                     row.append(None)
                     continue
                 least = min(reached.values())
-                found = frozenset((s, c - least) for s, c in reached.items())
+                if len(reached) == 1:
+                    found: Set = ((following, 0),)
+                else:
+                    found = frozenset((s, c - least) for s, c in reached.items())
                 row.append((index.setdefault(found, len(index)), least))
             layer.append(row)
         layers.append(layer)

@@ -16,9 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.problem.functions import Circuit, Row
-from graphpart.crf.problem.layered import State, read_in_order, whole
+from graphpart.crf.problem.layered import State, exact, read_in_order, whole
 
-__all__ = ["Gap", "all_different", "automaton", "cardinalities", "linear", "maximum", "overlap", "same"]
+__all__ = [
+    "Gap",
+    "all_different",
+    "automaton",
+    "bounded",
+    "cardinalities",
+    "linear",
+    "maximum",
+    "overlap",
+    "same",
+    "tree",
+]
 
 PAIRWISE = 2**22  # entries of the pairwise tables of labels that must differ, above which labels are counted
 ONE = Fraction(1)
@@ -38,6 +49,8 @@ class Gap:
         "lin"; "quad" squares the distance; "hard" takes any distance for one.
     but : Fraction, optional
         A number within that counts as one outside.
+    limit : Fraction, optional
+        Costs of at least so much forbid.
     """
 
     least: Fraction | float
@@ -45,6 +58,7 @@ class Gap:
     cost: Fraction | None
     kind: str = "lin"
     but: Fraction | None = None
+    limit: Fraction | None = None
 
     def __call__(self, number: Fraction) -> Fraction | None:
         """The cost; None if it is forbidden."""
@@ -56,15 +70,12 @@ class Gap:
             distance = Fraction(number == self.but)
         if not distance or self.cost is None:
             return None if distance else Fraction(0)
-        return self.cost * (1 if self.kind == "hard" else distance * distance if self.kind == "quad" else distance)
+        cost = self.cost * (1 if self.kind == "hard" else distance * distance if self.kind == "quad" else distance)
+        return None if self.limit is not None and cost >= self.limit else cost
 
-    def settled(self, low: Fraction, high: Fraction) -> bool:
-        """Whether all numbers between these two cost the same."""
-        if self.but is not None and low <= self.but <= high and low < high:
-            return False
-        if low == high or (low >= self.least and high <= self.most):
-            return True
-        return (high < self.least or low > self.most) and (self.cost is None or self.kind == "hard")
+    def flat_beyond(self, number: Fraction) -> bool:
+        """Whether numbers that are further outside than this one cost the same."""
+        return self.cost is None or self.kind == "hard" or self(number) is None
 
 
 def linear(circuit: Circuit, inputs: Sequence[int], weights: Sequence[Sequence[Fraction]], gap: Gap) -> None:
@@ -89,6 +100,14 @@ def linear(circuit: Circuit, inputs: Sequence[int], weights: Sequence[Sequence[F
     price = Fraction(0) if gap.cost is None else gap.cost
     _, unit = whole([price, price * scale, price * scale * scale])
     settled: dict[tuple[int, int], State] = {}
+    least = int(gap.least / scale) if isinstance(gap.least, Fraction) else gap.least
+    most = int(gap.most / scale) if isinstance(gap.most, Fraction) else gap.most
+    but = math.nan if gap.but is None else int(gap.but / scale)
+
+    def name(number: int) -> str:
+        """A state for all numbers of this cost."""
+        cost = value(number)
+        return "" if cost is None else str(cost)
 
     def step(i: int, state: State, label: int) -> Iterable[tuple[State, int]]:
         if isinstance(state, str):
@@ -96,13 +115,17 @@ def linear(circuit: Circuit, inputs: Sequence[int], weights: Sequence[Sequence[F
         assert isinstance(state, int)
         number = state + table[i][label]
         key = (i, number)
-        if key not in settled:
+        found = settled.get(key)
+        if found is None:
             a, b = number + low[i + 1], number + high[i + 1]
-            settled[key] = number
-            if gap.settled(a * scale, b * scale):
-                cost = value(a)
-                settled[key] = "" if cost is None else str(cost)
-        found = settled[key]
+            found = number
+            if (
+                a == b
+                or (least <= a and b <= most and not a <= but <= b)
+                or ((b < least or a > most) and gap.flat_beyond((b if b < least else a) * scale))
+            ):
+                found = name(a)
+            settled[key] = found
         return () if found == "" else ((found, 0),)
 
     def final(state: State) -> int | None:
@@ -174,7 +197,11 @@ def rows_of_all_different(circuit: Circuit, inputs: Sequence[int], but: Iterable
 
 
 def cardinalities(
-    circuit: Circuit, inputs: Sequence[int], bounds: Sequence[tuple[int, int, int]], cost: Fraction
+    circuit: Circuit,
+    inputs: Sequence[int],
+    bounds: Sequence[tuple[int, int, int]],
+    cost: Fraction,
+    limit: Fraction | None = None,
 ) -> None:
     """Of each label between so many and so many inputs; the cost is for each input that has to change its label.
 
@@ -184,20 +211,21 @@ def cardinalities(
     place = {label: k for k, (label, _, _) in enumerate(bounds)}
 
     def step(i: int, state: State, label: int) -> Iterable[tuple[State, Fraction]]:
+        assert isinstance(state, tuple)
         if label not in place:
             return ((state, Fraction(0)),)
-        *counts, excess = state  # type: ignore[misc]
-        k = place[label]
+        counts, excess, k = list(state[:-1]), state[-1], place[label]
         if counts[k] == most[k]:
             excess += 1
         else:
             counts[k] += 1
         return (((*counts, excess), Fraction(0)),)
 
-    def final(state: State) -> Fraction:
-        *counts, excess = state  # type: ignore[misc]
-        shortage = sum(max(0, low - n) for n, (_, low, _) in zip(counts, bounds, strict=True))
-        return cost * max(shortage, excess)
+    def final(state: State) -> Fraction | None:
+        assert isinstance(state, tuple)
+        shortage = sum(max(0, low - n) for n, (_, low, _) in zip(state[:-1], bounds, strict=True))
+        total = cost * max(shortage, state[-1])
+        return None if limit is not None and total >= limit else total
 
     automaton(circuit, inputs, {(0,) * (len(bounds) + 1): Fraction(0)}, step, final, [cost])
 
@@ -220,6 +248,50 @@ def overlap(circuit: Circuit, first: Sequence[int], second: Sequence[int], gap: 
         values[common, common] = 1
         equal.append(circuit.auxiliary((u, v), values, 2, None))
     linear(circuit, equal, chosen(circuit, equal, [1]), gap)
+
+
+def tree(circuit: Circuit, inputs: Sequence[int]) -> None:
+    """Each input names its parent, the root itself: the inputs are one tree.
+
+    Auxiliary variables say which ancestor is 1, 2, 4, ... steps above, up to at least as many steps as there are
+    inputs. There is one tree, and no cycle, if all end at the same input.
+    """
+    n = len(inputs)
+    above = list(inputs)
+    steps = 1
+    while steps < n:
+        above = [_ancestor(circuit, above, one) for one in above]
+        steps *= 2
+    differ = np.where(np.eye(n, dtype=bool), 0.0, np.inf)
+    for one in above[1:]:
+        circuit.cost((above[0], one), differ)
+
+
+def _ancestor(circuit: Circuit, above: Sequence[int], which: int) -> int:
+    """The label of that variable of a list which another variable names."""
+    n = len(above)
+    found = circuit.auxiliary((above[0],), np.arange(n), n, None)
+    for j in range(1, n):
+        here = circuit.auxiliary((which,), (np.arange(n) == j).astype(np.int32), 2, None)
+        values = np.empty((n, 2, n), np.int32)
+        values[:, 0, :] = np.arange(n)[:, None]
+        values[:, 1, :] = np.arange(n)[None, :]
+        found = circuit.auxiliary((found, here, above[j]), values, n, None)
+    return found
+
+
+def bounded(circuit: Circuit, tables: Sequence[tuple[Sequence[int], NDArray[np.float64]]], gap: Gap) -> None:
+    """The cost of a sum of tables."""
+    inputs, weights = [], []
+    for members, table in tables:
+        finite = np.isfinite(table)
+        costs, values = np.unique(np.where(finite, table, 0.0), return_inverse=True)
+        forbidden = np.where(finite, 0.0, np.inf)
+        size = max(len(costs), 2)
+        inputs.append(circuit.auxiliary(members, values.reshape(table.shape), size, forbidden))
+        weights.append([exact(c) for c in costs.tolist()] + [exact(costs[0])] * (size - len(costs)))
+    if inputs:
+        linear(circuit, inputs, weights, gap)
 
 
 def maximum(circuit: Circuit, inputs: Sequence[int], costs: Sequence[Sequence[Fraction | None]]) -> None:

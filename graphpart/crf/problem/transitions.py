@@ -25,6 +25,8 @@ def transitions_of(
     """What follows, what it costs to end in a state, and all costs; see `WithFunctions.add_automaton`."""
     following = _mapping(circuit, transitions)
     states = {start, *(s for s, _ in following), *(s for many in following.values() for s in many)}
+    if not isinstance(transitions, Mapping):
+        states |= set(range(len(transitions)))
     prices = _costs(costs, following)
     if accepting is None:
         ends: dict[Hashable, Fraction] = dict.fromkeys(states, Fraction(0))

@@ -68,11 +68,11 @@ class WithFunctions(FactorTables):
         >>> f = FactorGraph()
         >>> for i in range(3):
         ...     f.add_variable(i, domain=3)
-        ...     f.add_factor((i,), [0.0, 1.0, 1.0 + i])
+        ...     f.add_factor((i,), [0.0, 1.0 * i, 3.0 * i])
         >>> f.add_all_different(range(3))
         >>> r = solve(f)
         >>> r.labels.tolist(), r.cost
-        ([2, 1, 0], 2.0)
+        ([2, 1, 0], 1.0)
         """
         circuit, where = self._circuit("all different", scope)
         inputs, free = range(len(where)), [but] if isinstance(but, int | np.integer) else list(but)
@@ -173,7 +173,7 @@ class WithFunctions(FactorTables):
         low, high = _bounds(least, most, "count")
         some = {labels} if isinstance(labels, int | np.integer) else set(labels)
         largest = max(circuit.domains, default=1)
-        for label in some:
+        for label in some if where else ():
             if not isinstance(label, int | np.integer) or not 0 <= label < largest:
                 raise InvalidProblem(f"count of label {label!r}: expected 0 to {largest - 1}")
         self._linear(circuit, where, chosen(circuit, range(len(where)), some), Gap(low, high, _price(cost)))
@@ -314,7 +314,8 @@ class WithFunctions(FactorTables):
         constant = self.constant + math.fsum(one.constant for one in self._functions)
         if whole is None:
             domains, start, scope, _, tables = self._flat()
-            more, scopes, parts, names = [], [], [], []
+            more: list[int] = []
+            scopes, parts = [], []
             for one in self._functions:
                 scopes_of_one = one.factors(self.n + len(more))
                 more += [a.size for a in one.auxiliaries]
@@ -342,14 +343,6 @@ class WithFunctions(FactorTables):
     def components(self) -> NDArray[np.int32]:
         """Labels 0, 1, ... of the connected components, in order of first appearance, shape (n,)."""
         return super(WithFunctions, self.decomposed()).components()[: self.n]
-
-    def complete(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Labels of the decomposed factor graph from labels of the variables, -1 for none."""
-        known: list[int] = []
-        for one in self._functions:
-            own = labels[list(one.scope)].tolist()
-            known += one.complete(own)[0] if min(own) >= 0 else [-1] * len(one.auxiliaries)
-        return np.concatenate([labels, np.array(known, np.int32)]).astype(np.int32)
 
 
 def _price(cost: float) -> Fraction | None:

@@ -291,9 +291,7 @@ class _State:
         first = places(g)
         start, scope, tables, constants, bad = _dead_ends.restrict(*g._flat(), first, alive)
         if bad >= 0:
-            raise InfeasibleProblem(
-                f"every labeling is forbidden: what is left of {named(g, bad)} forbids it"
-            )
+            raise InfeasibleProblem(f"every labeling is forbidden: what is left of {named(g, bad)} forbids it")
         counts = np.diff(np.concatenate([[0], np.cumsum(alive, dtype=np.int64)])[first])
         chosen = alive.astype(bool)
         single, free = counts == 1, counts > 1

@@ -6,7 +6,7 @@ by `frank_wolfe` and the solvers of `inference`. `model` has the public class, `
 turns labels of any type into indices.
 """
 
-from graphpart.learn.random_fields.model import ConditionalRandomField
-from graphpart.learn.random_fields.structures import Structure, chain, grid
+from graphpart.learn.random_fields.model import ConditionalRandomField, RankedLabels
+from graphpart.learn.random_fields.structures import Packed, Structure, chain, chains, grid
 
-__all__ = ["ConditionalRandomField", "Structure", "chain", "grid"]
+__all__ = ["ConditionalRandomField", "Packed", "RankedLabels", "Structure", "chain", "chains", "grid"]

@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphpart.crf.approximate_inference import approximate_marginals
+from graphpart.crf.bucket_elimination import log_partition, m_best
 from graphpart.crf.bucket_elimination import marginals as exact_marginals
 from graphpart.crf.problem import FactorGraph
 from graphpart.display.progress import showing
@@ -28,7 +29,7 @@ from graphpart.learn.random_fields.templates import Template, tie_of
 from graphpart.result import Status
 from graphpart.stopping import Stopping, interruptible
 
-__all__ = ["ConditionalRandomField"]
+__all__ = ["ConditionalRandomField", "RankedLabels"]
 
 Array = NDArray[np.float64]
 TRAININGS = ("auto", "likelihood", "pseudolikelihood", "max-margin")
@@ -37,6 +38,21 @@ LIMITS = {"likelihood": 1000, "pseudolikelihood": 1000, "max-margin": 200}
 NARROW = 20_000  # variables of structures with cycles that are tried
 TOLERANCE = 1e-4  # of loopy messages, in natural logarithms, where only probabilities are asked for
 WIDTH_MEMORY = 2**28  # bytes for exact marginals where there are cycles
+
+
+class RankedLabels(NamedTuple):
+    """Labelings of one structure, the most probable first.
+
+    Attributes
+    ----------
+    labels : ndarray, shape (k, n)
+    scores : ndarray of float64, shape (k,)
+    probabilities : ndarray of float64, shape (k,)
+    """
+
+    labels: NDArray[Any]
+    scores: Array
+    probabilities: Array
 
 
 class ConditionalRandomField:
@@ -159,7 +175,7 @@ class ConditionalRandomField:
     @interruptible
     def fit(
         self,
-        structures: Iterable[Any],
+        structures: Iterable[Any] | Packed,
         labels: Iterable[Any],
         *,
         time_limit: float | None = None,
@@ -188,7 +204,7 @@ class ConditionalRandomField:
             If an option has no meaning, or exact probabilities are out of reach.
         """
         self._check_options()
-        given, answers = list(structures), list(labels)
+        given, answers = structures if isinstance(structures, Packed) else list(structures), list(labels)
         data = pack(given, noun=self._noun)
         self.classes_ = find_classes(answers, np.diff(data.start), self._noun)
         y = encode(answers, self.classes_, noun=self._noun)
@@ -226,7 +242,7 @@ class ConditionalRandomField:
         self.objective_ = self.history_[-1][0] if self.history_ else math.nan
 
     def _fit_max_margin(
-        self, given: list[Any], y: NDArray[np.int32], data: Packed, tolerance: float, stopping: Stopping
+        self, given: Any, y: NDArray[np.int32], data: Packed, tolerance: float, stopping: Stopping
     ) -> None:
         pair_columns = self._template.pair_columns
         parts = [pack([s], self._template.columns, pair_columns) for s in given]
@@ -273,7 +289,7 @@ class ConditionalRandomField:
         data = self._pack([structure])
         return factor_graph(self._template, data, *self._template.scores(data, self.theta_))
 
-    def predict(self, structures: Iterable[Any], *, time_limit: float | None = None) -> list[NDArray[Any]]:
+    def predict(self, structures: Iterable[Any] | Packed, *, time_limit: float | None = None) -> list[NDArray[Any]]:
         """The most probable labels of each structure, as `solver` finds them.
 
         Parameters
@@ -323,7 +339,7 @@ class ConditionalRandomField:
             return exact_marginals(f, **options)
         return approximate_marginals(f, method=method, **options)
 
-    def predict_marginals(self, structures: Iterable[Any], *, method: str = "auto") -> list[Array]:
+    def predict_marginals(self, structures: Iterable[Any] | Packed, *, method: str = "auto") -> list[Array]:
         """Probabilities of the labels of each variable, shape (n, labels) for each structure.
 
         Parameters
@@ -332,13 +348,12 @@ class ConditionalRandomField:
         method : str
             As for :meth:`marginals`. A warning is issued if loopy messages have not converged.
         """
-        given = list(structures)
-        data = self._pack(given)
+        data = self._pack(structures)
         if method in ("auto", "exact") and data.forest is not None:
             scores, numbers = self._template.scores(data, self.theta_)
             return data.split(expectations(self._template, data, scores, numbers)[1])
         out, open_ones = [], []
-        for k, structure in enumerate(given):
+        for k, structure in enumerate(data):
             options = {} if method == "exact" else {"tol": TOLERANCE}
             found = self.marginals(structure, method=method, **options)
             out.append(found.probabilities.flat.reshape(-1, len(self.classes_)))
@@ -348,27 +363,59 @@ class ConditionalRandomField:
             warn(f"loopy messages have not converged on {len(open_ones)} {self._noun}s, the first is {open_ones[0]}")
         return out
 
-    def log_likelihood(self, structures: Iterable[Any], labels: Iterable[Any]) -> float:
+    def predict_k_best(self, structures: Iterable[Any] | Packed, k: int = 10) -> list[RankedLabels]:
+        """The k most probable labelings of each structure, with scores and probabilities; the first one is the best.
+
+        Parameters
+        ----------
+        structures : sequence of Structure
+        k : int
+            Fewer labelings are returned where there are fewer.
+
+        Returns
+        -------
+        list of RankedLabels
+            For each structure `labels`, shape (k, n), `scores` and `probabilities`, shape (k,).
+
+        Raises
+        ------
+        InvalidOption
+            If there are cycles, and the tables of elimination need too much memory; see
+            :func:`graphpart.crf.m_best`.
+
+        Notes
+        -----
+        A score is the exponent in the formula above. The logarithm of the probability is the score less log Z.
+        """
+        out = []
+        for structure in self._pack(structures):
+            f = self.factor_graph(structure)
+            best = m_best(f, k)
+            scores = -best.costs
+            out.append(RankedLabels(self.classes_[best.labels], scores, np.exp(scores - log_partition(f))))
+        return out
+
+    def log_likelihood(self, structures: Iterable[Any] | Packed, labels: Iterable[Any]) -> float:
         """The sum of ``log P(y | x)`` over structures, computed exactly: for forests and graphs of small width."""
         data, y = self._labelled(structures, labels)
         objective = Likelihood(self._template, data, y, 1.0)
         return 0.5 * float(self.theta_ @ self.theta_) - objective(self.theta_)[0]
 
-    def score(self, structures: Iterable[Any], labels: Iterable[Any]) -> float:
+    def score(self, structures: Iterable[Any] | Packed, labels: Iterable[Any]) -> float:
         """The share of labels that :meth:`predict` finds correctly."""
-        given, answers = list(structures), list(labels)
+        given, answers = self._pack(structures), list(labels)
         data, y = self._labelled(given, answers)
         predicted = self.predict(given)
         if not data.n:
             return math.nan
         return float(np.mean(encode(predicted, self.classes_, unknown=-1) == y))
 
-    def _labelled(self, structures: Iterable[Any], labels: Iterable[Any]) -> tuple[Packed, NDArray[np.int32]]:
+    def _labelled(self, structures: Iterable[Any] | Packed, labels: Iterable[Any]) -> tuple[Packed, NDArray[np.int32]]:
         data, answers = self._pack(structures), list(labels)
         find_classes(answers, np.diff(data.start), self._noun)
         return data, encode(answers, self.classes_, noun=self._noun)
 
-    def _pack(self, structures: Iterable[Any]) -> Packed:
+    def _pack(self, structures: Iterable[Any] | Packed) -> Packed:
         template = self._fitted()
         data = pack(structures, template.columns, template.pair_columns, self._noun)
         if template.pair_columns and data.pair_features is None:

@@ -6,7 +6,7 @@ arrays, also for many short sequences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.errors import InvalidProblem
 from graphpart.learn.random_fields import _losses
 
-__all__ = ["Packed", "Structure", "chain", "grid", "pack"]
+__all__ = ["Packed", "Structure", "chain", "chains", "grid", "pack"]
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -29,7 +29,7 @@ class Structure:
 
     Parameters
     ----------
-    features : array_like, shape (n, V)
+    features : array_like or scipy.sparse matrix, shape (n, V)
         Attributes of variables.
     pairs : array_like of int, shape (m, 2)
         Indices of variables. The first one of a pair is the row of its table.
@@ -57,6 +57,7 @@ class Structure:
 
     def __post_init__(self) -> None:
         features = table("features", self.features)
+        count = int(features.shape[0])
         try:
             pairs = np.asarray(self.pairs)
             pairs = pairs.reshape(0, 2) if pairs.size == 0 else pairs
@@ -64,12 +65,11 @@ class Structure:
             raise InvalidProblem("pairs have rows of different lengths: expected two variables in each") from None
         if pairs.ndim != 2 or pairs.shape[1] != 2 or (pairs.size and pairs.dtype.kind not in "iu"):
             raise InvalidProblem(f"pairs have shape {pairs.shape} and dtype {pairs.dtype}: expected (m, 2) of integers")
-        bad = (pairs < 0) | (pairs >= len(features)) | (pairs[:, :1] == pairs[:, 1:])
+        bad = (pairs < 0) | (pairs >= count) | (pairs[:, :1] == pairs[:, 1:])
         if bad.any():
             k = int(np.flatnonzero(bad.any(axis=1))[0])
             raise InvalidProblem(
-                f"pair {k} is {tuple(pairs[k].tolist())}: expected two different variables from 0 to "
-                f"{len(features) - 1}"
+                f"pair {k} is {tuple(pairs[k].tolist())}: expected two different variables from 0 to {count - 1}"
             )
         given = None if self.pair_features is None else table("pair_features", self.pair_features)
         if given is not None and len(given) != len(pairs):
@@ -81,7 +81,7 @@ class Structure:
     @property
     def n(self) -> int:
         """The number of variables."""
-        return len(self.features)
+        return int(self.features.shape[0])
 
 
 def chain(features: ArrayLike, pair_features: ArrayLike | None = None) -> Structure:
@@ -89,7 +89,7 @@ def chain(features: ArrayLike, pair_features: ArrayLike | None = None) -> Struct
 
     Parameters
     ----------
-    features : array_like, shape (length, V)
+    features : array_like or scipy.sparse matrix, shape (length, V)
     pair_features : array_like, shape (length - 1, P), optional
 
     Examples
@@ -98,7 +98,18 @@ def chain(features: ArrayLike, pair_features: ArrayLike | None = None) -> Struct
     [[0, 1], [1, 2]]
     """
     rows = table("features", features)
-    return Structure(rows, chain_pairs(len(rows)), pair_features)
+    return Structure(rows, chain_pairs(int(rows.shape[0])), pair_features)
+
+
+def chains(features: Any, sizes: NDArray[np.int64]) -> Packed:
+    """Sequences side by side, from the attributes of all elements, one sequence after the other."""
+    rows = table("features", features)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    first = np.ones(rows.shape[0], bool)
+    first[start[:-1][sizes > 0]] = False
+    second = np.flatnonzero(first).astype(np.int32)
+    pair_start = np.concatenate([[0], np.cumsum(np.maximum(sizes - 1, 0))])
+    return Packed(rows, np.column_stack([second - 1, second]), None, start, pair_start)
 
 
 def grid(features: ArrayLike, pair_features: ArrayLike | None = None) -> Structure:
@@ -121,7 +132,9 @@ def grid(features: ArrayLike, pair_features: ArrayLike | None = None) -> Structu
     if values.ndim == 2:
         values = values[:, :, None]
     if values.ndim != 3:
-        raise InvalidProblem(f"features have shape {values.shape}: expected (height, width, attributes)")
+        raise InvalidProblem(
+            f"features have shape {values.shape}: expected (height, width, attributes), or (height, width)"
+        )
     height, width, count = values.shape
     at = np.arange(height * width, dtype=np.int32).reshape(height, width)
     across = np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], axis=1)
@@ -139,8 +152,10 @@ def chain_pairs(length: int) -> Pairs:
     return np.stack([at, at + 1], axis=1)
 
 
-def table(name: str, given: Any) -> Array:
-    """Rows of finite numbers as contiguous float64; the error for a number that is not finite names its place."""
+def table(name: str, given: Any) -> Any:
+    """Rows of finite numbers as float64, contiguous or in compressed sparse rows; an error names the place."""
+    if hasattr(given, "tocsr"):
+        return sparse_table(name, given)
     try:
         rows = np.asarray(given)
         if rows.dtype.kind not in "fiubO":
@@ -160,11 +175,27 @@ def table(name: str, given: Any) -> Array:
     return rows
 
 
+def sparse_table(name: str, given: Any) -> Any:
+    """The same for a matrix of scipy.sparse."""
+    from scipy.sparse import csr_matrix
+
+    if given.ndim != 2 or given.dtype.kind not in "fiub":
+        raise InvalidProblem(f"{name} have shape {given.shape} and dtype {given.dtype}: expected rows of real numbers")
+    rows = csr_matrix(given, dtype=np.float64)
+    if not np.isfinite(np.add.reduce(rows.data)) and not np.isfinite(rows.data).all():
+        at = int(np.argmin(np.isfinite(rows.data)))
+        i = int(np.searchsorted(rows.indptr, at, "right")) - 1
+        raise InvalidProblem(
+            f"{name}: attribute {rows.indices[at]} in row {i} is {rows.data[at]}: expected a finite number"
+        )
+    return rows
+
+
 @dataclass(frozen=True, eq=False)
 class Packed:
     """Structures side by side: variables of structure k are ``start[k]`` to ``start[k + 1] - 1``, pairs likewise."""
 
-    features: Array
+    features: Any  # an array, or a matrix in compressed sparse rows
     pairs: Pairs
     pair_features: Array | None
     start: NDArray[np.int64]
@@ -173,7 +204,20 @@ class Packed:
     @property
     def n(self) -> int:
         """The number of all variables."""
-        return len(self.features)
+        return int(self.features.shape[0])
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __iter__(self) -> Iterator[Structure]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, k: int) -> Structure:
+        """Structure k."""
+        a, b = self.start[k : k + 2].tolist()
+        first, last = self.pair_start[k : k + 2].tolist()
+        rows = None if self.pair_features is None else self.pair_features[first:last]
+        return Structure(self.features[a:b], self.pairs[first:last] - a, rows)
 
     @cached_property
     def forest(self) -> tuple[Pairs, Pairs, Pairs, Pairs] | None:
@@ -191,18 +235,25 @@ class Packed:
 
 
 def pack(
-    structures: Iterable[Any], columns: int | None = None, pair_columns: int | None = None, noun: str = "structure"
+    structures: Iterable[Any] | Packed,
+    columns: int | None = None,
+    pair_columns: int | None = None,
+    noun: str = "structure",
 ) -> Packed:
     """Put structures side by side; the error names the first one that does not fit the others or the expectation.
 
     Parameters
     ----------
-    structures : iterable of Structure, or of tuples (features, pairs) or (features, pairs, pair_features)
+    structures : Packed, or iterable of Structure or of tuples (features, pairs) or (features, pairs, pair_features)
     columns, pair_columns : int, optional
         Attributes expected of variables and of pairs, 0 for pairs without attributes.
     noun : str
         What messages call a structure.
     """
+    if isinstance(structures, Packed):
+        if columns is not None and structures.features.shape[1] != columns:
+            raise InvalidProblem(f"{noun}s: features have {structures.features.shape[1]} columns: expected {columns}")
+        return structures
     given: Sequence[Structure] = [structure_of(k, s, noun) for k, s in enumerate(structures)]
     for k, s in enumerate(given):
         if s.n == 0 and s.features.shape[1] == 0:
@@ -223,7 +274,7 @@ def pack(
     np.cumsum([len(s.pairs) for s in given], out=pair_start[1:])
     if start[-1] >= 2**31 or pair_start[-1] >= 2**31:
         raise InvalidProblem(f"{start[-1]} variables and {pair_start[-1]} pairs: expected fewer than 2^31 of each")
-    features = np.concatenate([np.zeros((0, columns)), *(s.features for s in given if s.n)])
+    features = stacked([s.features for s in given if s.n], columns)
     pairs = np.concatenate([np.zeros((0, 2), np.int32), *(s.pairs for s in given)])
     pairs += np.repeat(start[:-1], np.diff(pair_start)).astype(np.int32)[:, None]
     pair_features = None
@@ -231,6 +282,15 @@ def pack(
         rows = [s.pair_features for s in given if len(s.pairs)]
         pair_features = np.concatenate([np.zeros((0, pair_columns)), *rows])
     return Packed(features, pairs, pair_features, start, pair_start)
+
+
+def stacked(tables: list[Any], columns: int) -> Any:
+    """All rows: sparse if those of any structure are."""
+    if not any(hasattr(rows, "tocsr") for rows in tables):
+        return np.concatenate([np.zeros((0, columns)), *tables])
+    from scipy.sparse import csr_matrix, vstack
+
+    return vstack([rows if hasattr(rows, "tocsr") else csr_matrix(rows) for rows in tables], format="csr")
 
 
 def structure_of(k: int, given: Any, noun: str) -> Structure:

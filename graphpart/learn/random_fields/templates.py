@@ -26,8 +26,10 @@ Array = NDArray[np.float64]
 WORK = 1 << 18  # of a product of a slice, at most: the BLAS does not wake its threads for less
 
 
-def product(X: Array, W: Array) -> Array:
+def product(X: Any, W: Array) -> Array:
     """X @ W in slices of rows: waking threads of the BLAS, on a busy machine, costs more than the arithmetic."""
+    if not isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X @ W)
     out = np.empty((len(X), W.shape[1]))
     W = np.ascontiguousarray(W)
     rows = max(1, WORK // max(1, W.size))
@@ -40,8 +42,10 @@ def product(X: Array, W: Array) -> Array:
     return out
 
 
-def sum_of_products(X: Array, D: Array) -> Array:
+def sum_of_products(X: Any, D: Array) -> Array:
     """X.T @ D, likewise."""
+    if not isinstance(X, np.ndarray):
+        return np.asarray(X.T @ D)
     rows = max(1, WORK // max(1, X.shape[1] * D.shape[1]))
     whole = len(X) - len(X) % rows
     if rows < 32:

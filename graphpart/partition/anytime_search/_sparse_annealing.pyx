@@ -119,8 +119,9 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     cdef Py_ssize_t i, eligible = 0
     cdef offset_t k
     cdef double delta, least = INFINITY, chosen = 0.0, own, within = 0.0
+    cdef bint based = s.base.any
     look_at(s, a)
-    if s.base.any:
+    if based:
         base_look(&s.base, a, s.label)
     own = s.sums[mine]
     if s.terms.any:
@@ -128,7 +129,7 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
         own += within
     for i in range(s.links):
         U = s.linked[i]
-        if U == mine or (s.base.any and s.base.reached[U] != s.base.look):
+        if U == mine or (based and s.base.reached[U] != s.base.look):
             continue
         delta = s.sums[U] - own
         if s.terms.any:
@@ -157,7 +158,7 @@ cdef inline bint visit(State* s, element_t a, double threshold) noexcept nogil:
     if eligible == 0:
         s.gap[a] = least + within
         return False
-    if s.base.any and not may_leave(&s.base, a, s.label):
+    if based and not may_leave(&s.base, a, s.label):
         return False
     s.cost += chosen
     s.label[a] = target

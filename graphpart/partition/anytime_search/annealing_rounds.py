@@ -119,11 +119,12 @@ class AnnealingRounds:
 
 
 def other_start(p: SetPartition, labels: Labels, kind: int) -> Labels:
-    """All elements together if a number is odd and there are no required cuts, else apart; not what limits forbid.
+    """All elements that may be together if a number is odd and there are no required cuts, else apart.
 
     If the number of clusters is limited, these are the given labels, which a high temperature makes random.
     """
     if p.limits is not None and p.limits.number:
         return labels
-    together = kind % 2 == 1 and not p.has_must_cut and p.limits is None
-    return np.zeros(p.n, np.int32) if together else np.arange(p.n, dtype=np.int32)
+    if kind % 2 == 0 or p.has_must_cut or p.limits is not None:
+        return np.arange(p.n, dtype=np.int32)
+    return np.zeros(p.n, np.int32) if p.lifted is None else p.components()

@@ -1,72 +1,19 @@
-"""Checkpoints: the best labels so far in a file, and beside it, in FILE.bound, the best lower bound proven so far.
-
-The labels are in the format of any labels file. The fingerprint of the problem is written with the bound, so that a
-bound of another problem is never used.
-"""
+"""Checkpoints of set partition problems: see `files/checkpoint.py`."""
 
 from __future__ import annotations
 
-import json
-import math
 import os
-from dataclasses import replace
 
-from graphpart.errors import FormatError
-from graphpart.files.labels import write_labels
-from graphpart.files.source import replacing
+from graphpart.files import checkpoint as files
 from graphpart.partition.certificates.certificate import fingerprint
 from graphpart.partition.problem import SetPartition
-from graphpart.result import PartitionResult, Status
+from graphpart.result import PartitionResult
 
-__all__ = ["BOUND", "saved"]
-
-BOUND = ".bound"
+__all__ = ["saved"]
 
 
 def saved(
     p: SetPartition, result: PartitionResult, checkpoint: str | os.PathLike[str] | None, labels: bool = True
 ) -> PartitionResult:
-    """Write a result to its checkpoint, if there is one; return the result, with a better bound of an earlier run.
-
-    Raises
-    ------
-    FormatError
-        If the file beside the checkpoint does not contain a bound.
-    """
-    if checkpoint is None:
-        return result
-    path = os.fspath(checkpoint)
-    if labels:
-        write_labels(result, path, p)
-    problem = fingerprint(p)
-    bound = max(result.lower_bound, _read(path + BOUND, problem))
-    if bound > -math.inf:
-        with replacing(path + BOUND) as stream:
-            stream.write(json.dumps({"lower_bound": bound, "problem": problem}).encode() + b"\n")
-    if bound >= result.cost and result.status != Status.OPTIMAL:
-        message = "proven optimal (by the bound of the checkpoint)"
-        bounds = (*result.bounds, (result.seconds, result.cost))
-        return replace(result, lower_bound=result.cost, bounds=bounds, status=Status.OPTIMAL, message=message)
-    if bound <= result.lower_bound:
-        return result
-    bound = min(bound, result.cost)
-    return replace(result, lower_bound=bound, bounds=(*result.bounds, (result.seconds, bound)))
-
-
-def _read(path: str, problem: str) -> float:
-    """The bound in a file; ``-inf`` if there is none, or one of another problem."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            content = json.load(stream)
-        if content["problem"] != problem:
-            return -math.inf
-        bound = float(content["lower_bound"])
-    except FileNotFoundError:
-        return -math.inf
-    except (ValueError, KeyError, TypeError):
-        raise FormatError(
-            path, None, "not the bound of a checkpoint: expected what auto or search has written"
-        ) from None
-    if math.isnan(bound):
-        raise FormatError(path, None, "the bound is nan: expected a number")
-    return bound
+    """Write a result to its checkpoint, if there is one; return the result, with a better bound of an earlier run."""
+    return files.saved(p, fingerprint, result, checkpoint, labels)

@@ -29,7 +29,7 @@ from graphpart.partition.anytime_search.annealing import RUN, Annealer
 from graphpart.partition.anytime_search.annealing_rounds import POLISH
 from graphpart.partition.anytime_search.levels import polished, proposal_by_levels
 from graphpart.partition.anytime_search.parameters import FusionParameters
-from graphpart.partition.anytime_search.recombination import best_of_regions
+from graphpart.partition.anytime_search.recombination import best_of_regions, common_sets
 from graphpart.partition.anytime_search.strategy import Found, Task, Turn
 from graphpart.partition.local_search import _sparse_joining
 from graphpart.partition.local_search.improve import repels
@@ -37,7 +37,6 @@ from graphpart.partition.local_search.sums import terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import SMALL
 from graphpart.partition.problem.contraction import Contraction
-from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
 __all__ = ["FusionRounds", "FusionTask", "LevelRounds", "fused", "regions"]
@@ -193,7 +192,7 @@ def fused(
 ) -> Labels:
     """The best partition that recombination makes of two partitions; it is not worse than the first."""
     p = annealer.p
-    contraction = Contraction(p, agreement(labels, proposal))
+    contraction = Contraction(p, common_sets(p, labels, proposal))
     small = contraction.problem
     matrix = small.background is not None and small.limits is None
     if matrix and small.n <= SMALL and small.m >= WORTH * small.n * (small.n - 1) / 2:

@@ -39,6 +39,7 @@ from graphpart.partition.anytime_search.tabu import TabuRounds
 from graphpart.partition.bounds.trivial_bound import trivial_bound
 from graphpart.partition.enumeration.brute_force import enumerated
 from graphpart.partition.local_search.limited import listed
+from graphpart.partition.local_search.sums import neighbours_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.result import Status
 from graphpart.stopping import Stopping
@@ -162,7 +163,7 @@ class Portfolio:
         """The strategies that are suitable for the problem, with their initial shares of the time."""
         p, all_ = self.p, self.parameters
         sparse = not p.is_dense and p.n >= all_.fusion.least
-        light = not p.is_dense and 2 * p.m < all_.portfolio.polish * p.n
+        light = not p.is_dense and neighbours_of(p) < all_.portfolio.polish
         polish: Callable[[Labels, Stopping], Labels] | None = (
             (lambda labels, stopping: polished(p, labels, stopping)) if light or p.background is not None else None
         )
@@ -173,7 +174,7 @@ class Portfolio:
         if p.background is not None and sparse and not has_small_subsets(self.labels):
             # Communities: what does not move whole parts of them takes much time for little.
             return [AnnealingRounds(turn, all_.annealing, 0.05, polish), LevelRounds(turn, all_.fusion, 1.0)]
-        small = p.n <= all_.tabu.largest and p.limits is None
+        small = p.n <= all_.tabu.largest and p.limits is None and p.lifted is None
         strategies: list[Strategy] = []
         if not light or p.n <= all_.portfolio.whole:
             strategies.append(AnnealingRounds(turn, all_.annealing, 0.3 if small else 0.4 if sparse else 0.1, polish))

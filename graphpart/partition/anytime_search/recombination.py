@@ -12,10 +12,11 @@ from graphpart.partition.anytime_search.annealing import Annealer
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.background import Background
 from graphpart.partition.problem.contraction import Contraction
+from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.labels import agreement
 from graphpart.stopping import Stopping
 
-__all__ = ["RECOMBINATION", "best_of_regions", "recombined"]
+__all__ = ["RECOMBINATION", "best_of_regions", "common_sets", "recombined"]
 
 RECOMBINATION = 600_000.0  # nanoseconds that any takes, runs not counted,
 CONTRACTION = 5.0  # and for each element and pair
@@ -37,12 +38,18 @@ def recombined(
     The first annealing starts from x, begins with `heat`, takes `sweeps[0]` sweeps and moves whole sets of elements; so
     it joins and splits subsets. The second is between the two temperatures of `cool` and takes `sweeps[1]` sweeps.
     """
-    contraction = Contraction(annealer.p, agreement(x, y))
+    contraction = Contraction(annealer.p, common_sets(annealer.p, x, y))
     small, labels = Annealer(contraction.problem), contraction.project(x)
     apart = stopping.child(plus=np.inf)  # the small problem does not know what required joins cost
     labels = contraction.lift(small.run(labels, sweeps[0], small.temperatures(labels, heat), seed, apart))
     annealer.spent += RECOMBINATION + small.spent + CONTRACTION * (annealer.p.n + annealer.p.m)
     return annealer.run(labels, sweeps[1], cool, seed, stopping)
+
+
+def common_sets(p: SetPartition, x: Labels, y: Labels) -> Labels:
+    """Canonical labels of the largest sets that both partitions have together, connected where they have to be."""
+    sets = agreement(x, y)
+    return sets if p.lifted is None else connected_subsets(p, sets)
 
 
 def best_of_regions(p: SetPartition, x: Labels, y: Labels) -> Labels:

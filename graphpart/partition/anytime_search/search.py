@@ -94,8 +94,10 @@ def search(
     A background takes no memory for pairs, for any number of elements. Only multilevel moves consider subsets that
     attract an element by their background alone.
 
-    Groups and limits are obeyed by all strategies. If the number of clusters is limited, the strategies are annealing
-    and populations: with at most two clusters, they search for a maximum cut.
+    Groups and limits are obeyed by all strategies, and all but tabu search keep subsets connected, where they have to
+    be: what two partitions have in common is divided into connected sets before it is contracted. If the number of
+    clusters is limited, the strategies are annealing and populations: with at most two clusters, they search for a
+    maximum cut.
 
     Memory: for dense problems the matrix in 32-bit integers, and for each thread an integer for each element and
     subset; for sparse problems the pairs as compressed rows, and O(n) for each thread. A thread that recombines two

@@ -22,6 +22,7 @@ from graphpart.partition.local_search.improve import repels
 from graphpart.partition.local_search.kernighan_lin import improve_by_sequences
 from graphpart.partition.local_search.kernighan_lin_pairs import improve_by_pairs
 from graphpart.partition.local_search.multilevel import improve_by_levels
+from graphpart.partition.local_search.sums import neighbours_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.stopping import Stopping
 
@@ -46,7 +47,7 @@ def improved_start(
         labels = canonical(joined(p, stopping))
     if stopping.check(np.inf):
         return labels
-    if not p.is_dense and 2 * p.m <= parameters.chains * p.n:
+    if not p.is_dense and neighbours_of(p) <= parameters.chains:
         return improve_by_pairs(p, labels, stopping)
     left, limit = stopping.remaining, None
     if left is not None and p.is_dense and p.n > parameters.dense:

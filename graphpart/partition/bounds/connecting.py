@@ -1,4 +1,4 @@
-"""Violated cuts and separators of a relaxation of a problem whose subsets have to be connected.
+"""Violated cuts of a relaxation of a problem whose subsets have to be connected.
 
 Only lifted pairs that attract, or are joined, ask for one. Where the cycle inequalities hold, all others can be lowered
 to the largest value that some path requires, and this is at most the value of each of its pairs, hence of each cut.
@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from graphpart.common.groups import group
 from graphpart.kernels._pairs import adjacency
 from graphpart.partition.bounds import _separators
 from graphpart.partition.certificates.inequalities import CUT, Inequalities
@@ -53,17 +54,21 @@ class Connecting:
         self._mate = np.empty(len(number), np.int64)
         self._mate[both[:, 0]], self._mate[both[:, 1]] = both[:, 1], both[:, 0]
         self._variables = variables[number]
+        ends, others = np.concatenate([u, v]), np.concatenate([v, u])
+        order, self._rows = group(ends, p.n)
+        self._others, self._pairs = others[order], order % max(1, len(u))
         self._turn = 0.0  # which share of the pairs had its turn
 
     def cuts(
-        self, y: Floats, wanted: NDArray[np.bool_], tolerance: float, limit: int, work: int, stopping: Stopping
+        self, y: Floats, wanted: NDArray[np.bool_], tolerance: float, limit: int, work: float, stopping: Stopping
     ) -> tuple[Inequalities, Floats]:
         """Cuts that the wanted variables violate at the point y, and by how much each is violated."""
         chosen = np.flatnonzero(wanted & ~self.links & (y > tolerance))
         begin = int(self._turn * len(chosen)) % max(1, len(chosen))
         starts, elements, amounts, turn = _separators.cuts(
             self._starts, self._neighbours, self._mate, y[self._variables],
-            self._u[chosen], self._v[chosen], y[chosen], tolerance, begin, limit, work, stopping,
+            self._rows, self._others, y[self._pairs],
+            self._u[chosen], self._v[chosen], y[chosen], tolerance, begin, limit, int(min(work, 2.0**62)), stopping,
         )  # fmt: skip
         self._turn = turn / max(1, len(chosen))
         count = len(amounts)

@@ -14,7 +14,6 @@ cdef enum:
     GENERAL = 3
     GROUP_STAR = 4
     CUT = 5
-    SEPARATOR = 6
 
 cdef enum:
     LARGEST_COEFFICIENT = 1 << 24     # of the coefficients of a general 2-partition: sums of their squares fit 64 bits
@@ -71,11 +70,6 @@ def sizes(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t[
                 if bad >= 0:
                     break
                 continue
-            elif kinds[k] == SEPARATOR:
-                terms[k] = length - 1
-                rhs[k] = 0
-                if length < 2 or s != 2:
-                    bad = k
             elif kinds[k] == GENERAL:
                 if s < 2 or length != 2 * s or s > 4096:
                     bad = k
@@ -146,11 +140,6 @@ def expand(const uint8_t[::1] kinds, const offset_t[::1] starts, const element_t
                 for i in range(first, last, 2):
                     keys[at] = key(elements[i], elements[i + 1], n)
                     signs[at] = 1 if i == first else -1
-                    at += 1
-            elif kinds[k] == SEPARATOR:
-                for i in range(first + 1, last):
-                    keys[at] = key(elements[first], elements[i], n)
-                    signs[at] = 1 if i == first + 1 else -1
                     at += 1
             elif kinds[k] == GENERAL:
                 last = first + splits[k]

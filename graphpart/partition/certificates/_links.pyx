@@ -1,19 +1,12 @@
-"""Kernel that checks cuts and separators: whether base pairs lead from one element to another without some of them."""
+"""Kernel that checks cuts: whether base pairs lead from one element to another without some of them."""
 
 import numpy as np
 
-from libc.stdint cimport uint8_t
-
 from graphpart.kernels.types cimport element_t, offset_t
 
-cdef enum:
-    CUT = 5
-    SEPARATOR = 6
-
-
-def first_linked(const offset_t[::1] links, const element_t[::1] neighbours, const uint8_t[::1] kinds,
-                 const offset_t[::1] starts, const element_t[::1] elements):
-    """The first cut or separator whose first two elements base pairs link without what it takes away; -1 if there is none.
+def first_linked(const offset_t[::1] links, const element_t[::1] neighbours, const offset_t[::1] starts,
+                 const element_t[::1] elements):
+    """The first cut whose first two elements base pairs link without what it takes away; -1 if there is none.
 
     Base pairs link a to ``neighbours[links[a]:links[a + 1]]``, in ascending order; each is there from both sides.
     Elements are reached from both of the two in turns, until all of one side are, so the time is in proportion to the
@@ -25,20 +18,20 @@ def first_linked(const offset_t[::1] links, const element_t[::1] neighbours, con
     cdef offset_t head[2]
     cdef bint met
     cdef offset_t[::1] barred = np.full(neighbours.shape[0] + 1, -1, np.int64)      # the cut that an arc is in
-    cdef offset_t[::1] out = np.full(n + 1, -1, np.int64)                           # the separator an element is in
+    cdef offset_t[::1] out = np.full(n + 1, -1, np.int64)                           # the cut that takes an element away
     cdef offset_t[:, ::1] seen = np.full((2, n + 1), -1, np.int64)
     cdef element_t[:, ::1] queue = np.empty((2, n + 1), np.int32)
     with nogil:
-        for k in range(kinds.shape[0]):
-            if kinds[k] == CUT:
-                for i in range(starts[k] + 2, starts[k + 1], 2):
+        for k in range(starts.shape[0] - 1):
+            a, b = elements[starts[k]], elements[starts[k] + 1]
+            for i in range(starts[k] + 2, starts[k + 1], 2):
+                if elements[i] == a or elements[i] == b:
+                    out[elements[i + 1]] = k
+                elif elements[i + 1] == a or elements[i + 1] == b:
+                    out[elements[i]] = k
+                else:
                     bar(links, neighbours, barred, elements[i], elements[i + 1], k)
                     bar(links, neighbours, barred, elements[i + 1], elements[i], k)
-            elif kinds[k] == SEPARATOR:
-                for i in range(starts[k] + 2, starts[k + 1]):
-                    out[elements[i]] = k
-            else:
-                continue
             for turn in range(2):
                 queue[turn, 0] = elements[starts[k] + turn]
                 seen[turn, queue[turn, 0]] = k

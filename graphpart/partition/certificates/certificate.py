@@ -32,7 +32,7 @@ from graphpart.errors import FormatError, GraphPartError, InvalidCertificate
 from graphpart.kernels._pairs import adjacency
 from graphpart.partition.certificates import _inequalities, _links, certificate_file
 from graphpart.partition.certificates.exact_check import exact_bound
-from graphpart.partition.certificates.inequalities import CUT, GENERAL, GROUP_STAR, SEPARATOR, Inequalities
+from graphpart.partition.certificates.inequalities import CUT, GENERAL, GROUP_STAR, Inequalities
 from graphpart.partition.certificates.weights import Weights, steps_of_background
 from graphpart.partition.problem import SetPartition, as_problem
 from graphpart.partition.problem.derived import keys_of_pairs
@@ -353,9 +353,8 @@ def _check_group_stars(
 
 
 def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[np.int32] | None) -> None:
-    """Raise InvalidCertificate unless each cut and separator takes away all that links its first two elements."""
-    kinds = inequalities.kinds
-    which = np.flatnonzero((kinds == CUT) | (kinds == SEPARATOR))
+    """Raise InvalidCertificate unless each cut takes away all that links its first two elements."""
+    which = np.flatnonzero(inequalities.kinds == CUT)
     if not len(which):
         return
     some = inequalities.take(which)
@@ -372,10 +371,10 @@ def _check_links(p: SetPartition, inequalities: Inequalities, classes: NDArray[n
             keys = np.setdiff1d(keys, keys_of_pairs(apart[:, 0], apart[:, 1], p.n), assume_unique=False)
             u, v = (keys // p.n).astype(np.int32), (keys % p.n).astype(np.int32)
         starts, neighbours, _ = adjacency(p.n, u, v, np.zeros(len(u)))
-        bad = _links.first_linked(starts, neighbours, some.kinds, some.starts, some.elements)
+        bad = _links.first_linked(starts, neighbours, some.starts, some.elements)
     if bad >= 0:
         elements = some.elements[some.starts[bad] : some.starts[bad + 1]].tolist()[:20]
-        raise InvalidCertificate(f"cut or separator {which[bad]} over {elements}: expected {why}")
+        raise InvalidCertificate(f"cut {which[bad]} over {elements}: expected {why}")
 
 
 def _slots(keys: NDArray[np.int64], terms: NDArray[np.int64], n: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

@@ -111,11 +111,11 @@ def exact_bound(problem: Any, certificate: Any) -> Fraction:
             and not _share_a_group([members.get(class_of[a], {}) for a in some[1:]], price)
         ):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected members of one group at price inf")
-        if kinds[k] in (5, 6) and (links is None or _is_linked(links, kinds[k], [class_of[a] for a in some])):
+        bound -= amount * _right(kinds[k], splits[k], len(some))
+        if kinds[k] == 5 and (links is None or _is_linked(links, [class_of[a] for a in some])):
             raise InvalidCertificate(f"inequality {k} is over {some}: expected what base pairs between {some[:2]} need")
         for sign, a, b in _left(kinds[k], splits[k], [class_of[a] for a in some]):
             reduced[_pair(a, b)] += sign * amount
-        bound -= amount * _right(kinds[k], splits[k], len(some))
     for pair, value in _general_terms(general):
         reduced[pair] += value
     if groups:
@@ -179,8 +179,6 @@ def _left(kind: int, split: int, some: list[int]) -> Iterator[tuple[int, int, in
         yield from ((1, some[0], b) for b in some[1:])
     elif kind == 5:
         yield from ((-1 if i else 1, a, b) for i, (a, b) in enumerate(_pairs_of(some)))
-    elif kind == 6:
-        yield from ((-1 if i else 1, some[0], b) for i, b in enumerate(some[1:]))
     else:
         for i in range(len(some)):
             for j in range(i):
@@ -197,11 +195,11 @@ def _right(kind: int, split: int, size: int) -> int:
         return min(split, size - split)
     if kind == 4 and size >= 2 and split == 1:
         return 1
-    if split == 2 and ((kind == 5 and size >= 2 and size % 2 == 0) or (kind == 6 and size >= 2)):
+    if kind == 5 and split == 2 and size >= 2 and size % 2 == 0:
         return 0
     raise InvalidCertificate(
-        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel, a group star, a cut, a "
-        "separator or a (general) 2-partition"
+        f"kind {kind} with {size} elements and split {split}: expected a cycle, an odd wheel, a group star, a cut or a "
+        "(general) 2-partition"
     )
 
 
@@ -234,13 +232,14 @@ def _links(problem: Any, class_of: Sequence[int], cut: set[tuple[int, int]]) -> 
 
 def _pairs_of(some: Sequence[int]) -> list[tuple[int, int]]:
     """The pairs of a cut: two elements that it separates, then those that it consists of."""
-    return list(zip(some[::2], some[1::2], strict=len(some) % 2 == 0))
+    return list(zip(some[::2], some[1::2], strict=False))
 
 
-def _is_linked(links: dict[int, set[int]], kind: int, some: list[int]) -> bool:
-    """Whether base pairs link the first two elements without those of a cut, or without those at a separator."""
-    barred = {pair for a, b in _pairs_of(some[2:]) for pair in ((a, b), (b, a))} if kind == 5 else set()
-    out = set(some[2:]) if kind == 6 else set()
+def _is_linked(links: dict[int, set[int]], some: list[int]) -> bool:
+    """Whether base pairs link the first two elements without those of a cut and its elements."""
+    pairs = _pairs_of(some[2:])
+    barred = {pair for a, b in pairs for pair in ((a, b), (b, a))}
+    out = {x for pair in pairs if not {*some[:2]}.isdisjoint(pair) for x in pair} - {*some[:2]}
     reached, waiting = ({some[0]}, {some[1]}), ([some[0]], [some[1]])
     side = 0
     while waiting[side]:  # from both sides in turns, so that the smaller one decides

@@ -12,11 +12,10 @@ With ``y[a, b] = 1`` iff a and b are in the same subset:
 * **group star** of an element a and members b1, ..., bk of one group of which a subset has at most one:
   ``y[a, b1] + ... + y[a, bk] <= 1``. It is the 2-partition of {a} and these members, without the pairs that are cut.
   For k = 1 no group is needed.
-* **cut** of elements a and b and base pairs S without which no base pairs lead from a to b, if subsets have to be
-  connected: ``y[a, b] - sum of y over S <= 0`` (Horňáková, Lange & Andres 2017). Elements that are together are
-  connected within their subset, so one of the pairs of S is together, too.
-* **separator** of a and b by other elements w1, ..., wk, without which no base pairs lead from a to b:
-  ``y[a, b] - y[a, w1] - ... - y[a, wk] <= 0``. If a and b are together, one of these is with them.
+* **cut** of elements a and b, if subsets have to be connected: ``y[a, b] - sum of y over S <= 0`` for pairs S without
+  which no base pairs lead from a to b (Horňáková, Lange & Andres 2017). A pair of a or b with another element w stands
+  for all base pairs of w. Proof: if a and b are together, base pairs within their subset link them. One of these is in
+  S, or of such an element w, which then is together with a and with b.
 * **general 2-partition** with an integer b[a] for each of some elements a: over all pairs, ``- sum of b[a1] b[a2] y[a1,
   a2] <= (sum of b[a]**2 - |sum of b[a]|) / 2``. Proof: for each subset, let s be the sum of its b. Then ``s**2 >=
   |s|``, and the sum of ``s**2`` over all subsets is the sum of ``b[a]**2`` over all elements plus twice the sum of
@@ -37,10 +36,12 @@ from numpy.typing import NDArray
 from graphpart.errors import InvalidOption
 from graphpart.partition.certificates import _inequalities
 
-__all__ = ["CUT", "CYCLE", "GENERAL", "GROUP_STAR", "KINDS", "LARGEST_COEFFICIENT", "SEPARATOR", "TWO_PARTITION", "WHEEL", "Inequalities"]
+__all__ = [
+    "CUT", "CYCLE", "GENERAL", "GROUP_STAR", "KINDS", "LARGEST_COEFFICIENT", "TWO_PARTITION", "WHEEL", "Inequalities",
+]  # fmt: skip
 
-KINDS = ("cycle", "odd-wheel", "2-partition", "general-2-partition", "group-star", "cut", "separator")
-CYCLE, WHEEL, TWO_PARTITION, GENERAL, GROUP_STAR, CUT, SEPARATOR = range(7)
+KINDS = ("cycle", "odd-wheel", "2-partition", "general-2-partition", "group-star", "cut")
+CYCLE, WHEEL, TWO_PARTITION, GENERAL, GROUP_STAR, CUT = range(6)
 LARGEST_COEFFICIENT = 1 << 24  # of the numbers of a general 2-partition, in absolute value
 
 
@@ -57,11 +58,10 @@ class Inequalities:
     elements : ndarray of int32
         Cycle: in order, the closing pair being the last and the first. Odd wheel: the centre, then the cycle around it.
         2-partition: S, then T. Group star: a, then the members. General 2-partition: the elements, then their numbers
-        b, at most `LARGEST_COEFFICIENT`. Cut: a and b, then both elements of each pair of S. Separator: a and b, then
-        the others.
+        b, at most `LARGEST_COEFFICIENT`. Cut: a and b, then both elements of each pair of S.
     splits : ndarray of int32, shape (k,)
         Number of elements before the second part: 0 for a cycle, 1 for an odd wheel and a group star, |S| for a
-        2-partition, all for a general one, 2 for a cut and a separator.
+        2-partition, all for a general one, 2 for a cut.
     """
 
     kinds: NDArray[np.uint8] = field(repr=False)
@@ -157,8 +157,8 @@ class Inequalities:
         if bad >= 0:
             raise InvalidOption(
                 f"inequality {bad} over {self.elements[self.starts[bad] : self.starts[bad + 1]].tolist()[:20]}: "
-                "expected a cycle, odd wheel, group star, cut, separator or (general) 2-partition of different "
-                f"elements from 0 to {n - 1}"
+                "expected a cycle, odd wheel, group star, cut or (general) 2-partition of different elements "
+                f"from 0 to {n - 1}"
             )
         ends = np.cumsum(counts)
         keys, signs = _inequalities.expand(self.kinds, self.starts, self.splits, self.elements, ends, n)

@@ -17,15 +17,17 @@ from numpy.typing import NDArray
 from graphpart.common.columns import Columns, named
 from graphpart.partition.confidence.changes import Changes
 from graphpart.partition.problem import Labels
+from graphpart.partition.problem.given_rows import GivenRows
 from graphpart.partition.problem.origin import chance_of
 
-__all__ = ["decisions_of"]
+__all__ = ["as_given", "decisions_of", "in_words"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 CHANGES = np.array(["join", "split", "move"])
 SCOPES = np.array(["clusters", "clusters", "element", "pair"])  # by the kinds below
 JOIN, SPLIT, MOVE, OTHER = range(4)
+LETTERS = 40  # of a name in words
 RELATIVE = 1e-9  # doubts that differ by less are equal
 
 
@@ -122,6 +124,46 @@ def decisions_of(
     if (chance := chance_of(origin, least)) is not None:
         columns["chance"] = chance
     return Columns(columns | {"method": np.where(exact, "exact", "local search")})
+
+
+def in_words(decisions: Columns) -> NDArray[Any]:
+    """What would change, in words."""
+    out = np.empty(decisions.rows, object)
+    rows = zip(*(decisions[k].tolist() for k in ("change", "scope", "left", "right", "cluster", "other")), strict=True)
+    for k, (change, scope, left, right, own, other) in enumerate(rows):
+        a, b = str(left)[:LETTERS], str(right)[:LETTERS]
+        if scope == "pair":
+            out[k] = f"{a} and {b} {'together' if change == 'join' else 'apart'}"
+        elif scope == "element":
+            ways = {"split": f"{a} leaves cluster {own}", "join": f"{a} joins cluster {other}"}
+            out[k] = ways.get(change, f"{a} moves from cluster {own} to {other}")
+        elif change == "join":
+            out[k] = f"clusters {own} and {other} joined"
+        else:
+            out[k] = f"cluster {own} split, {a} from {b}"
+    return out
+
+
+def as_given(columns: Columns, origin: Any) -> Columns:
+    """Columns with ``left`` and ``right`` as the frame has them that the problem was made from, and its other columns.
+
+    The same columns if it was not made from one.
+    """
+    if origin is None or origin.table is None:
+        return columns
+    pairs = list(zip(columns["left"].tolist(), columns["right"].tolist(), strict=True))
+    rows = GivenRows(origin.table, origin.left, origin.right, pairs)
+    low, high = (np.where(rows.turned, columns[x], columns[y]) for x, y in (("right", "left"), ("left", "right")))
+    given: dict[Any, NDArray[Any]] = {origin.left: low, origin.right: high}
+    given |= {name: rows.values(name) for name in origin.table.columns if name not in given}
+    if origin.kind == "cost":
+        given[origin.column] = columns["cost"]
+    elif (missing := rows.rows < 0).any():
+        given[origin.column] = np.where(missing, origin.scores(columns["cost"]), given[origin.column])
+    dropped = {"left", "right", "score", "cost" if origin.kind == "cost" else None}
+    own = {f"{k}_of_doubts" if k in given else k: a for k, a in columns.items() if k not in dropped}
+    words = {k: own.pop(k) for k in ("decision",) if k in own}
+    return Columns({**words, **given, **own})
 
 
 def _numbered(keys: NDArray[np.int64]) -> Integers:

@@ -22,7 +22,7 @@ from graphpart.common.groups import first_of
 from graphpart.display import html_of, plural
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.confidence.changes import Changes, cheapest_changes
-from graphpart.partition.confidence.decisions import decisions_of
+from graphpart.partition.confidence.decisions import as_given, decisions_of, in_words
 from graphpart.partition.exact_solvers.branch_and_cut import BranchAndCut
 from graphpart.partition.problem import Labels, SetPartition, as_problem, canonical
 from graphpart.partition.problem.contraction import Contraction
@@ -74,6 +74,8 @@ class Doubts:
         The largest amount by which a change that was found lowers the cost; 0 if none does.
     status : Status
         ``optimal`` if all pairs are exact, ``local_optimum`` if not, or why it ended early.
+    origin : Origin or None
+        Where the costs come from: the frame whose columns `to_frame` shows.
     """
 
     decisions: Columns = field(repr=False)
@@ -83,6 +85,7 @@ class Doubts:
     cost: float
     gain: float
     status: Status
+    origin: Any = field(default=None, repr=False, compare=False)
 
     @property
     def by_price(self) -> Columns:
@@ -93,11 +96,35 @@ class Doubts:
             mine = ~rows["joined"] & (rows["price"] > 0) & (rows["price"] < np.inf) & (rows["doubt"] <= rows["price"])
         return Columns({name: array[mine] for name, array in rows.items()})
 
-    def to_frame(self, table: str = "pairs", library: str | None = None) -> Any:
-        """A table, "decisions", "pairs", "elements" or "clusters", as a data frame, see `Columns.to_frame`."""
+    def to_frame(self, table: str = "decisions", library: str | None = None) -> Any:
+        """A table as a data frame, with the columns of the frame that the problem was made from.
+
+        Parameters
+        ----------
+        table : {"decisions", "pairs", "elements", "clusters"}
+            If the problem was made by `SetPartition.from_frame`, pairs have the identifiers, their order and all other
+            columns of their row there, under the names there, in place of ``left``, ``right`` and ``score``. A column
+            of this table that has the name of one of these columns gets ``_of_doubts`` added to it. Decisions have a
+            column ``decision``, which says in words what would change, such as "ann leaves cluster 3".
+        library : {"pandas", "polars", "dict"}, optional
+            See :meth:`Columns.to_frame`.
+
+        Raises
+        ------
+        InvalidOption
+            If there is no such table, or the library is not installed.
+        """
+        return self._table(table).to_frame(library)
+
+    def _table(self, table: str, rows: int | None = None) -> Columns:
+        """The first rows of a table, with the columns that were given."""
         if table not in TABLES:
             raise InvalidOption(f"table is {table!r}: expected one of {', '.join(TABLES)}")
-        return getattr(self, table).to_frame(library)
+        columns: Columns = getattr(self, table)
+        columns = columns if rows is None else columns.head(rows)
+        if table == "decisions":
+            columns = Columns({"decision": in_words(columns), **columns})
+        return as_given(columns, self.origin) if table in ("decisions", "pairs") else columns
 
     def __repr__(self) -> str:
         exactly = int(np.count_nonzero(self.pairs["method"] == "exact"))
@@ -119,9 +146,10 @@ class Doubts:
     def _repr_html_(self) -> str:
         """For notebooks: the least sure decisions."""
         title, _, more = repr(self).partition("\n")
-        kept = [k for k in self.decisions if k not in ("pairs", "method")]
-        table = Columns({k: self.decisions[k] for k in kept})
-        return html_of(title, {"note": more.strip()} if more else {}, kept, table._first())
+        table = self._table("decisions", 10)
+        kept = [k for k in table if k not in ("change", "scope", "pairs", "method")]
+        shown = Columns({k: table[k] for k in kept})
+        return html_of(title, {"note": more.strip()} if more else {}, kept, shown._first())
 
 
 @known_arguments
@@ -359,7 +387,7 @@ def _tables(
     least = min(least, float(rises.min(initial=0.0)), float(moves.min(initial=0.0)))
     gain = max(found.gain if found.gain > slack else 0.0, -least)
     status = Status.OPTIMAL if exactly.all() else stopping.reason or Status.LOCAL_OPTIMUM
-    return Doubts(decisions, pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status)
+    return Doubts(decisions, pairs, elements, clusters, p.evaluate_labels(labels), gain + 0.0, status, origin)
 
 
 def _of_pairs(q: SetPartition, a: Labels, b: Labels, found: Changes) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -18,6 +18,11 @@ each from the partition that local search finds.
 Where sizes are limited, all pairs are variables, and for each element a the sum of y[a,b] is at most the largest size
 less one. Where the number of subsets is limited, r[a] = 1 says that a is the first element of its subset: r[a] >= 1 -
 sum of y[a,b] over b < a, and r[a] <= 1 - y[a,b] for each b < a. The sum of r is the number of subsets.
+
+Where subsets have to be connected, components are those of base pairs, which are variables at any cost. Besides cycles,
+each round adds violated cuts: ``y[a,b] <= sum of y over S`` for a lifted pair {a, b} and pairs S without which no base
+pairs lead from a to b (see `inequalities`). The cycles have the path inequalities of the lifted multicut among them. As
+there are exponentially many cuts, ``full`` cannot state them.
 """
 
 from __future__ import annotations
@@ -35,6 +40,7 @@ from graphpart.common.groups import first_of
 from graphpart.common.local_search import improved
 from graphpart.errors import InfeasibleProblem, InvalidOption, InvalidProblem
 from graphpart.kernels._pairs import connected_components
+from graphpart.partition.bounds.connecting import Connecting
 from graphpart.partition.bounds.trivial_bound import lowered, trivial_bound
 from graphpart.partition.local_search.greedy_joining import join, joined
 from graphpart.partition.local_search.improve import fixed_point
@@ -80,7 +86,8 @@ def ilp(
 ) -> PartitionResult:
     """Solve a problem to proven optimality by integer programming.
 
-    Also known as ``integer-program`` or ``mip``.
+    If subsets have to be connected, violated cuts of base pairs are added round by round. Also
+    known as ``integer-program`` or ``mip``.
 
     Parameters
     ----------
@@ -111,7 +118,7 @@ def ilp(
     InvalidOption
         If there is no such formulation, solver or option of the solver.
     InvalidProblem
-        If a component is too large for the full formulation.
+        If a component is too large for the full formulation, or subsets have to be connected there.
     InfeasibleProblem
         If no partition satisfies what is required.
     SolverError, MissingDependency
@@ -139,6 +146,11 @@ def ilp(
     contraction = Contraction(p)
     q = cut_huge(contraction.problem)
     parts = split(q, q.components())
+    if formulation == "full" and p.lifted is not None:
+        raise InvalidProblem(
+            "subsets have to be connected: the full formulation would need a number of cuts that is exponential; use "
+            "cutting-plane"
+        )
     if formulation == "full" and (largest := max((part.n for _, part in parts), default=0)) > LARGEST_FULL:
         raise InvalidProblem(
             f"a component has {largest} elements: the full formulation takes at most {LARGEST_FULL}; use cutting-plane"
@@ -221,9 +233,9 @@ class Component:
         self.stopping = stopping
         self.rounds = self.inequalities = 0
         self.u, self.v, cost = p.pairs()
-        used = cost != 0
+        used = cost != 0 if p.lifted is None else (cost != 0) | ~p.lifted
         enough = np.count_nonzero(used) >= COMPLETE_FROM * (p.n * (p.n - 1) // 2)
-        self.complete = full or bool(enough) or p.limits is not None
+        self.complete = p.lifted is None and (full or bool(enough) or p.limits is not None)
         self.infeasible = False
         if self.complete and not p.is_dense:
             matrix = matrix_of(p)
@@ -231,6 +243,10 @@ class Component:
             cost = matrix[self.u, self.v]
         elif not self.complete:
             self.u, self.v, cost = self.u[used], self.v[used], cost[used]
+        self.connecting: Connecting | None = None
+        if p.lifted is not None:
+            self._keys = self.u.astype(np.int64) * p.n + self.v
+            self.connecting = Connecting(p, self.u, self.v, lambda keys: np.searchsorted(self._keys, keys))
         cut = np.flatnonzero(cost == np.inf)
         cost = np.where(np.isinf(cost), 0.0, cost)
         firsts = p.n if p.limits is not None and p.limits.number else 0
@@ -296,7 +312,18 @@ class Component:
         if self.complete:
             matrix, rhs = violated_triangles(y, self.p.n, limit, VIOLATED)
             return (widened(matrix, pairs), rhs) if pairs > len(y) else (matrix, rhs)
-        return violated_cycles(y, self.u, self.v, self.p.n, limit, VIOLATED)
+        matrix, rhs = violated_cycles(y, self.u, self.v, self.p.n, limit, VIOLATED)
+        return (matrix, rhs) if self.connecting is None else self._with_cuts(self.connecting, matrix, rhs, y, limit)
+
+    def _with_cuts(self, connecting: Connecting, matrix: Any, rhs: Floats, y: Floats, limit: int) -> Rows:
+        """The same rows, and those of violated cuts of base pairs."""
+        from scipy.sparse import csr_array, vstack
+
+        cuts, _ = connecting.cuts(y, np.ones(len(y), bool), VIOLATED, limit, math.inf, self.stopping)
+        starts, keys, signs, zeros = cuts.terms(self.p.n)
+        columns = np.searchsorted(self._keys, keys)
+        found = csr_array((signs.astype(np.float64), columns, starts), shape=(len(cuts), len(y)))
+        return vstack([matrix, found], format="csr"), np.concatenate([rhs, zeros])
 
     def _add(self, rows: Rows) -> bool:
         matrix, rhs = rows
@@ -331,6 +358,8 @@ class Component:
     def _offer(self, y: Floats) -> None:
         """Improve the partition into the sets that pairs with y > 1/2 connect; keep it if it is better."""
         joined = y[: len(self.u)] > 0.5
+        if self.connecting is not None:
+            joined &= self.connecting.links
         labels = connected_components(self.p.n, self.u[joined], self.v[joined])
         if math.isfinite(self.p.evaluate_labels(labels)):
             better = fixed_point(self.p, labels, improve_by_sequences, self.stopping.child(plus=math.inf))

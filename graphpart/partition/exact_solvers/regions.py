@@ -21,7 +21,7 @@ one pair after the other would have to combine; but each place can be looked at 
 So the work is proportional to the number of places, not exponential in it.
 
 If subsets have to be connected, what a region has of them need not be, so the problems of regions do not ask for it in
-2. The reduced costs keep what cuts and separators contribute (see `inequalities`).
+2. The reduced costs keep what cuts contribute (see `inequalities`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from graphpart.common.groups import first_of, group
 from graphpart.partition.bounds.relaxation import Relaxation
-from graphpart.partition.certificates.inequalities import CUT, SEPARATOR
+from graphpart.partition.certificates.inequalities import CUT
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.components import split
 from graphpart.partition.problem.derived import connected, connected_subsets
@@ -235,7 +235,7 @@ class Regions:
         place = self._places(self.regions)
         ends = place[rows.elements]
         least, most = (sides.reduceat(ends, rows.starts[:-1]) for sides in (np.minimum, np.maximum))
-        inside = (least >= 0) & (least == most) & (rows.kinds != CUT) & (rows.kinds != SEPARATOR)
+        inside = (least >= 0) & (least == most) & (rows.kinds != CUT)
         cost = r.rows.reduced(r.cost, np.where(inside, 0.0, self.multipliers))
         a, b = place[r.u], place[r.v]
         within = np.flatnonzero((a >= 0) & (a == b))
@@ -290,7 +290,8 @@ class Regions:
             classes = connected_subsets(whole, classes)
         start = canonical(self.labels[members][first_of(classes)])
         smaller = whole.contract(classes)
-        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs(), lifted=smaller.lifted)  # a matrix, if most have a cost
+        # a matrix, if most have a cost
+        q = SetPartition.of_pairs(range(smaller.n), *smaller.pairs(), lifted=smaller.lifted)
         best = self.solve(q, start, min(self.seconds, max(0.0, until - self.stopping.seconds)))[0]
         labels = self.labels.astype(np.int64)
         labels[members] = p.n + best[classes]

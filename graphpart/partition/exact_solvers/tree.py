@@ -178,9 +178,7 @@ class Tree:
     def _begin(self) -> Iterator[None]:
         """The relaxation at the root, which starts from some rounds of message passing."""
         self.relaxation = Relaxation(self.p, self.stopping)
-        self.fixed_before = np.count_nonzero(
-            (self.relaxation.lower == self.relaxation.upper) & (self.relaxation.cost != 0)
-        )
+        self.fixed_before = self._count_fixed()
         self.simplex = simplex.Simplex(self.search.threads) if simplex.is_available() else None
         self.semidefinite: Semidefinite | None = None
         r = self.relaxation
@@ -322,9 +320,17 @@ class Tree:
 
     def _shrinks(self) -> bool:
         """Whether many pairs are fixed, so that a smaller problem is left."""
+        fixed = self._count_fixed() - self.fixed_before
+        return bool(fixed > self.parameters.shrunk * (np.count_nonzero(self.relaxation.cost) - self.fixed_before))
+
+    def _count_fixed(self) -> int:
+        """How many pairs with a cost are cut, or within a set that can be contracted."""
         r = self.relaxation
-        fixed = np.count_nonzero((r.lower == r.upper) & (r.cost != 0)) - self.fixed_before
-        return bool(fixed > self.parameters.shrunk * (np.count_nonzero(r.cost) - self.fixed_before))
+        fixed = (r.lower == r.upper) & (r.cost != 0)
+        if r.connecting is not None:
+            merged = self._connected_bounds()
+            fixed &= (r.upper < HALF) | (merged[r.u] == merged[r.v])
+        return int(np.count_nonzero(fixed))
 
     def _start_again(self, bound: float) -> Children:
         """Solve what is left of the problem once pairs are fixed: contracted, reduced, and taken apart.

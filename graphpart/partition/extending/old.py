@@ -14,6 +14,7 @@ from graphpart.kernels.overlaps import matched
 from graphpart.partition.problem import Labels, SetPartition
 from graphpart.partition.problem.derived import keys_of_pairs
 from graphpart.partition.problem.labels import places_of
+from graphpart.partition.problem.staying import violated_cuts
 from graphpart.result import Result, Status
 
 __all__ = [
@@ -92,21 +93,6 @@ def in_cut_clusters(q: SetPartition, labels: Labels) -> NDArray[np.bool_]:
     out = np.zeros(q.n, bool)
     out[violated_cuts(q, labels)] = True
     return out
-
-
-def violated_cuts(p: SetPartition, labels: Labels) -> NDArray[np.int64]:
-    """Pairs with one label of at least 0 that must be cut, shape (k, 2); of members of one group, a path of pairs."""
-    cuts = p.must_cut if p.has_must_cut else p.must_join[:0]
-    parts = [cuts[(labels[cuts[:, 0]] >= 0) & (labels[cuts[:, 0]] == labels[cuts[:, 1]])].astype(np.int64)]
-    groups = None if p.background is None else p.background.groups
-    if groups is not None:
-        at = np.flatnonzero(groups.hard[groups.group] & (labels[groups.element] >= 0))
-        element, group = groups.element[at], groups.group[at]
-        order = np.lexsort((element, group, labels[element]))
-        element, group = element[order], group[order]
-        same = (group[1:] == group[:-1]) & (labels[element[1:]] == labels[element[:-1]])
-        parts.append(np.stack([element[:-1][same], element[1:][same]], 1))
-    return np.concatenate(parts)
 
 
 def changed_groups(p: SetPartition, before: SetPartition) -> NDArray[np.int64]:

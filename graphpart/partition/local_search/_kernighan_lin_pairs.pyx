@@ -7,7 +7,7 @@ pair. For a matrix, all elements of both subsets are linked, and the best one is
 background, groups or limits, a switch changes the keys of all that wait; so keys are of stored pairs alone, what else is
 paid is computed when it is needed, and the best one is found by a pass, too. Where subsets have to be connected
 (kernels/connected.pxd), elements wait that a base pair links to the other subset. The best one is looked at before it
-switches: if its subset would not stay connected, it is barred, and waits again after the next switch. All sums, also those along a sequence, are
+switches: if its subset would not stay connected, it is barred until a switch may have freed it. All sums, also those along a sequence, are
 exact, in fixed point (see kernels/fixed.pxd): a sequence that ends where it began, with the two subsets exchanged, is no
 improvement by chance of rounding.
 """
@@ -19,7 +19,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport qsort
 
-from graphpart.kernels.connected cimport Base, may_leave, take_base
+from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_fixed
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
@@ -129,9 +129,6 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
     cdef Py_ssize_t k, at = 0
     cdef element_t a
     cdef fixed_t least = NONE, value
-    while s.bars:
-        s.bars -= 1
-        put_back(s, s.barred[s.bars])
     if s.waiting == 0:
         return -1
     if s.base.any:
@@ -262,6 +259,19 @@ cdef inline void correct(State* s, element_t b, cost_t cost, element_t from_subs
     s.delta[b] += change if s.label[b] == from_subset else -change
 
 
+cdef void put_freed_back(State* s, element_t a, element_t from_subset) noexcept nogil:
+    """Let barred elements wait again that may switch since a has."""
+    cdef Py_ssize_t i, kept = 0
+    mark_freed(&s.base, a, s.label, from_subset)
+    for i in range(s.bars):
+        if is_freed(&s.base, s.barred[i]):
+            put_back(s, s.barred[i])
+        else:
+            s.barred[kept] = s.barred[i]
+            kept += 1
+    s.bars = kept
+
+
 cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil:
     """Let a switch, and correct those that wait."""
     cdef element_t from_subset = s.label[a], other = V if from_subset == U else U, b
@@ -279,6 +289,8 @@ cdef void switch(State* s, element_t a, element_t U, element_t V) noexcept nogil
         for i in range(s.waiting):
             correct(s, s.heap[i], row[s.heap[i]], from_subset)
         return
+    if s.bars:
+        put_freed_back(s, a, from_subset)
     for k in range(s.starts[a], s.starts[a + 1]):
         b = s.neighbours[k]
         if (s.label[b] != U and s.label[b] != V) or s.place[b] == DONE:

@@ -15,8 +15,10 @@ second bound, on moves that were forbidden when the element was looked at. It ta
 element has moved that may have opened a subset.
 
 Where subsets have to be connected (kernels/connected.pxd), elements move to subsets that a base pair links to them, or
-to the empty set. Whether its own subset stays connected is looked at when a candidate comes first. If not, its move is
-forbidden until an element leaves or enters its subset. At the end, too, all elements are looked at once more.
+to the empty set. Only a base pair makes a candidate of the neighbour of an element that moves. Whether its own subset
+stays connected is looked at when a candidate comes first. If not, its move is forbidden until another move may have
+freed it. At the end, elements whose best move would have helped, but was forbidden when a chain started there, are
+looked at once more.
 
 Where one element forbids a subset to another one, the two may change places: a chain of ejections lets the element move
 there, and the other one leave to be alone; this is the next to move in the same way. That is how alternating paths
@@ -30,7 +32,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport INT64_MAX, int64_t
 from libc.stdlib cimport free, malloc
 
-from graphpart.kernels.connected cimport Base, base_only, may_leave, take_base
+from graphpart.kernels.connected cimport Base, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_holder, groups_of_pair
 from graphpart.kernels.terms cimport TERMS, Terms, fixed_at, take_terms, terms_clear, terms_move, terms_put, terms_slope
@@ -87,6 +89,8 @@ cdef struct State:
     char* queued
     Py_ssize_t head, length
     Base base
+    char* stuck                 # elements that would have moved, but had to stay
+    Py_ssize_t bars             # at least the number of candidates that are barred
     Terms terms
     double* since               # terms.k for each element: `applied` when its best move was found
     double applied[TERMS]       # absolute weights of all that moved for good,
@@ -160,13 +164,19 @@ cdef inline void note_change(State* s, element_t U, element_t W) noexcept nogil:
 # ------------------------------------------------------------------------------------------------------------- moves
 
 cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
-    """The sums of the costs of an element to all subsets that are linked to it; how many these are. O(degree)"""
+    """The sums of the costs of an element to all subsets that are linked to it; how many these are. O(degree)
+
+    Where subsets have to be connected, these are the subsets that a base pair links to it.
+    """
     cdef element_t U
     cdef offset_t k
     cdef cost_t c
     cdef Py_ssize_t links = 0
+    cdef bint based = s.base.any
     s.look += 1
     for k in range(s.starts[a], s.starts[a + 1]):
+        if based and s.base.lifted[k]:
+            continue
         U = s.label[s.neighbours[k]]
         c = s.costs[k]
         if s.stamp[U] != s.look:
@@ -178,6 +188,15 @@ cdef Py_ssize_t gather(State* s, element_t a) noexcept nogil:
             s.sums[U] = NONE
         elif s.sums[U] != NONE:
             s.sums[U] += fixed(c, s.scale)
+    if based:
+        for k in range(s.starts[a], s.starts[a + 1]):
+            U = s.label[s.neighbours[k]]
+            if s.base.lifted[k] and s.stamp[U] == s.look:
+                c = s.costs[k]
+                if c == INFINITY:
+                    s.sums[U] = NONE
+                elif s.sums[U] != NONE:
+                    s.sums[U] += fixed(c, s.scale)
     return links
 
 
@@ -186,8 +205,6 @@ cdef fixed_t look_at(State* s, element_t a, element_t* target, fixed_t* barred) 
     cdef element_t U, mine = s.label[a]
     cdef Py_ssize_t i, links = gather(s, a)
     cdef fixed_t low = NONE, own = 0, value, more
-    if s.base.any:
-        links = base_only(&s.base, a, s.label, s.linked, links)
     target[0] = EMPTY
     if s.stamp[mine] == s.look:
         own = s.sums[mine]
@@ -318,10 +335,12 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
                 opened = groups_of_pair(&s.terms.groups, item.element, a, &priced, s.scale) == INFINITY
                 if opened or priced > 0 or restless(s):
                     lower(item, 2 * priced, True)
-    if s.base.any:
+    if s.base.any and s.bars:
+        mark_freed(&s.base, a, s.label, U)
         for i in range(s.waiting):
             item = s.candidates + i
-            if item.barred < item.delta and (s.label[item.element] == U or s.label[item.element] == W):
+            if item.barred < item.delta and is_freed(&s.base, item.element):
+                s.bars -= 1
                 item.delta, item.barred, item.loose = item.barred, NONE, True
     if s.size[U] == 1 and s.place[s.members[U]] >= 0:
         loosen(s, <element_t>s.members[U], 0)
@@ -331,6 +350,10 @@ cdef void move(State* s, element_t a, element_t W) noexcept nogil:
         return
     for k in range(s.starts[a], s.starts[a + 1]):
         b = s.neighbours[k]
+        if s.base.any and s.place[b] == OUT:
+            if not s.base.lifted[k]:
+                loosen(s, b, NONE)
+            continue
         if s.costs[k] == INFINITY or (s.base.any and not s.base.lifted[k] and s.label[b] != W):
             loosen(s, b, NONE)      # U, or W, may be open to b now
             continue
@@ -379,6 +402,7 @@ cdef Candidate* best_candidate(State* s, fixed_t limit) noexcept nogil:
         if not first.loose:
             if s.base.any and not may_leave(&s.base, first.element, s.label):
                 first.barred, first.delta = first.delta, NONE
+                s.bars += 1
                 continue
             return first
         first.delta = look_at(s, first.element, &first.target, &first.barred)
@@ -424,9 +448,10 @@ cdef fixed_t improve_by_chain(
     if first.delta > height:        # NONE, too
         return 0
     if s.base.any and not may_leave(&s.base, a, s.label):
+        s.stuck[a] = first.delta < -tolerance
         return 0
     sum, target = first.delta, first.target
-    s.waiting = 0
+    s.waiting = s.bars = 0
     while True:
         s.moved[length] = a
         s.origin[length] = s.label[a]
@@ -602,14 +627,14 @@ cdef class Chains:
         cdef element_t[:, ::1] room = np.zeros((5, n + 1), np.int32)
         cdef element_t[:, ::1] chain = np.zeros((2, 2 * min(n, longest) + 2), np.int32)
         cdef int64_t[:, ::1] wide = np.zeros((3, n + 1), np.int64)
-        cdef char[::1] queued = np.zeros(n + 1, np.int8)
+        cdef char[::1] queued = np.zeros(n + 1, np.int8), stuck = np.zeros(n + 1, np.int8)
         cdef element_t[::1] label
         cdef double[::1] since
         cdef int64_t[::1] moves, known
         cdef int64_t[:, ::1] versions
         self.labels = np.array(labels, np.int32)
         label = self.labels
-        self.kept = [starts, neighbours, costs, label, room, chain, wide, queued]
+        self.kept = [starts, neighbours, costs, label, room, chain, wide, queued, stuck]
         self.patience = patience
         self.longest = longest
         self.s.hub = hub
@@ -632,6 +657,7 @@ cdef class Chains:
         self.s.sums = <fixed_t*>&wide[1, 0]
         self.s.stamp = &wide[2, 0]
         self.s.queued = &queued[0]
+        self.s.stuck = &stuck[0]
         self.kept.append(take_terms(&self.s.terms, terms, n + 1))
         self.kept += take_base(&self.s.base, starts, neighbours, terms, n + 1)
         if self.s.terms.k:
@@ -706,6 +732,8 @@ cdef class Chains:
         cdef element_t a, target
         cdef fixed_t barred
         for a in range(<element_t>self.s.n):
+            if self.s.base.any and not self.s.stuck[a]:
+                continue
             if look_at(&self.s, a, &target, &barred) < -self.tolerance:
                 if not self.s.base.any or may_leave(&self.s.base, a, self.s.label):
                     forget(&self.s, a)

@@ -19,7 +19,7 @@ there may be one subset more, or one less, where there might not.
 
 Where subsets have to be connected (kernels/connected.pxd), an element moves only to a subset that a base pair links to
 it, or to the empty set. Whether its own subset stays connected is looked at when it comes first. If not, it is barred:
-it waits aside until an element leaves or enters its subset.
+it waits aside until another move may have freed it.
 
 A sequence of Kernighan and Lin also makes moves that do not help. There an element that is alone may go to a subset
 that no stored pair links to it, which no other element would prefer to the empty set. The least such cost is the least
@@ -36,7 +36,7 @@ from libc.stdlib cimport free, malloc
 
 from graphpart.kernels.bitset cimport Bitset, bitset_add, bitset_free, bitset_make, bitset_next, bitset_remove
 from graphpart.kernels.boxes cimport Boxes, boxes_best, boxes_build, boxes_climb, boxes_free, boxes_make, boxes_put
-from graphpart.kernels.connected cimport Base, base_only, may_leave, take_base
+from graphpart.kernels.connected cimport Base, base_only, is_freed, mark_freed, may_leave, take_base
 from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_of_pair, groups_were_full
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
@@ -99,13 +99,13 @@ cdef struct State:
     # With terms, in sequences only:
     Boxes subsets               # sums of all subsets in use
     Boxes alone                 # weights of the elements that wait and are alone, each as its partner takes them
+    int64_t* asked              # the search for a far move in which an element was looked at; NULL without boxes
+    int64_t asks
     # With base pairs only:
     Base base
     element_t* barred           # the first of the elements of each subset that are barred; -1 if there is none
     element_t* beside           # the next one; -1 at the end, -2 for an element that is not barred
     fixed_t* held               # the change of cost by its best move
-    int64_t* asked              # the search for a far move in which an element was looked at; NULL without boxes
-    int64_t asks
 
 
 # -------------------------------------------------------------------------------------------------------------- heap
@@ -417,11 +417,16 @@ cdef void bar(State* s, element_t a) noexcept nogil:
 
 
 cdef void unbar(State* s, element_t U) noexcept nogil:
-    """A subset has changed: its barred elements wait again. What has been looked at since then is not less."""
+    """Let barred elements of a subset wait again that are freed. What has been looked at since then is not less."""
     cdef element_t a = s.barred[U], after
     s.barred[U] = -1
     while a >= 0:
         after = s.beside[a]
+        if not is_freed(&s.base, a):
+            s.beside[a] = s.barred[U]
+            s.barred[U] = a
+            a = after
+            continue
         s.beside[a] = -2
         if s.place[a] >= 0 and s.heap[s.place[a]].delta == NONE:
             s.elements[a].loose = True
@@ -435,6 +440,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
     cdef offset_t k
     cdef fixed_t c
     cdef Py_ssize_t count
+    cdef bint based = s.base.any
     s.label[a] = W
     s.size[U] -= 1
     s.members[U] -= a
@@ -446,7 +452,8 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         terms_move(&s.terms, a, U, W)
         delist(s, a, U)
         enlist(s, a, W)
-    if s.base.any:
+    if based:
+        mark_freed(&s.base, a, s.label, U)
         unbar(s, U)
         unbar(s, W)
     for k in range(s.starts[a], s.starts[a + 1]):
@@ -457,7 +464,7 @@ cdef void apply(State* s, element_t a, element_t W) noexcept nogil:
         if s.place[b] < 0:
             continue
         mine = s.label[b]
-        if s.costs[k] == INFINITY or (s.base.any and mine != W and not s.base.lifted[k]):
+        if s.costs[k] == INFINITY or (based and mine != W and not s.base.lifted[k]):
             s.elements[b].loose = True
             up(s, s.place[b], Waiting(-NONE, b))     # U, or W, may be open to b now, whatever it costs
             continue

@@ -4,7 +4,8 @@ From an initial partition (default: singletons), repeatedly apply the join of tw
 
     delta = sum over b in B, c in C of c[b, c],
 
-while delta < 0. On sparse graphs this is greedy additive edge contraction (Keuper et al. 2015).
+while delta < 0. Where subsets have to be connected, only those count that a base pair links. On sparse graphs this is
+greedy additive edge contraction (Keuper et al. 2015).
 
 If several joins have the same delta, the join whose smaller subset has the fewest elements is applied; if several are
 left, the one whose larger subset has the fewest elements; if several are left, the one with the smallest hash:
@@ -73,8 +74,9 @@ def greedy_joining(
 
     Notes
     -----
-    Groups and limits are obeyed. If the problem limits the number of clusters, no join leaves fewer; if there are too
-    many at the end, the joins that cost least follow.
+    Groups and limits are obeyed. Where subsets have to be connected, two join only if a base pair links them, by the
+    sum of all their costs (Keuper et al. 2015). If the problem limits the number of clusters, no join leaves fewer; if
+    there are too many at the end, the joins that cost least follow.
 
     Dense problems take O(n^2) expected time, and at most about as much memory as the matrix, usually far less. Sparse
     problems take O(m log^2 m) time and O(n + m) memory, also with a background that repels, since then only joins of

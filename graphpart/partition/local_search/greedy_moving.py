@@ -8,7 +8,8 @@ the empty set, with the smallest
 while delta < 0. If several moves have the same delta, a move of the smallest element is applied. Of its moves, the one
 to the subset of smallest index to which it has a stored pair comes first, then the one to the empty set, then the one
 to the subset of smallest index. Subsets of the initial partition are numbered in order of their smallest elements; a
-new subset takes the smallest free number.
+new subset takes the smallest free number. Where subsets have to be connected, only those moves count that keep them so:
+to the empty set, or to a subset that a base pair links to the element, from a subset that stays connected without it.
 """
 
 from __future__ import annotations
@@ -67,8 +68,9 @@ def greedy_moving(
 
     Notes
     -----
-    Groups and limits are obeyed. Where there are as many clusters as there may be, an element only moves to a subset
-    that a stored pair links to it; :func:`~graphpart.partition.search` also tries the others.
+    Groups and limits are obeyed, and subsets that have to be connected stay so. Where there are as many clusters as
+    there may be, an element only moves to a subset that a stored pair links to it; :func:`~graphpart.partition.search`
+    also tries the others.
 
     Dense problems take O(n^2) to start and O(n) for each move, plus O(subsets) for each element whose best move has to
     be found again; the memory is n times the number of subsets. Sparse problems take O(degrees of the neighbours of the

@@ -66,8 +66,9 @@ def kernighan_lin(
 
     Notes
     -----
-    Groups and limits are obeyed. Where there are as many clusters as there may be, an element only moves to a subset
-    that a stored pair links to it; :func:`~graphpart.partition.search` also tries the others.
+    Groups and limits are obeyed, and subsets that have to be connected stay so. Where there are as many clusters as
+    there may be, an element only moves to a subset that a stored pair links to it; :func:`~graphpart.partition.search`
+    also tries the others.
 
     One outer iteration takes O(n^2) expected time on dense problems, O(m log n) on sparse ones. With a background that
     repels, each move also takes the sum of the degrees in the two subsets. This is little in cluster editing and entity

@@ -27,6 +27,10 @@ takes the place of chains. Each step is the best move of all, but an element tha
 moves. The sequence ends after LONG n moves without a new best prefix, and the next sequence starts from its best
 prefix, until a sequence does not lower the cost.
 
+Where subsets have to be connected, only base pairs link, and make an element a neighbour; all pairs count in costs. An
+element only moves or switches if its own subset stays connected without it. So subsets are connected at each step, and
+each prefix of a sequence is a partition that is allowed.
+
 Moves come first, then pairs. If pairs lower the cost, both are repeated, for the elements and subsets that changed. In
 the end, a subset that consists of pieces without stored pairs between them is divided into these pieces. If a move,
 chain or join then lowers the cost, all starts again. If elements have more than MANY stored pairs on average, moves of
@@ -54,7 +58,7 @@ from graphpart.partition.local_search.attracting import any_subset_attracts, is_
 from graphpart.partition.local_search.improve import improve
 from graphpart.partition.local_search.limited import listed
 from graphpart.partition.local_search.multilevel import start_of_sequences
-from graphpart.partition.local_search.sums import terms_of
+from graphpart.partition.local_search.sums import neighbours_of, terms_of
 from graphpart.partition.problem import Labels, SetPartition, canonical
 from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.finish import joins_help
@@ -114,8 +118,9 @@ def kernighan_lin_pairs(
 
     Notes
     -----
-    Groups and limits are obeyed. Where there are as many clusters as there may be, an element only moves to a subset
-    that a stored pair links to it; :func:`~graphpart.partition.search` also tries the others.
+    Groups and limits are obeyed, and subsets that have to be connected stay so. Where there are as many clusters as
+    there may be, an element only moves to a subset that a stored pair links to it; :func:`~graphpart.partition.search`
+    also tries the others.
 
     A round over pairs takes O(m log n) time for each neighbour of a subset in the worst case. If most subsets have few
     neighbours, it takes about O(m log n) in all; on dense problems, O(n^2). A chain takes O(d^2) time if elements have
@@ -158,7 +163,7 @@ def _improve_linked(p: SetPartition, labels: Labels, stopping: Stopping) -> Labe
     pairs = _pairs_of(p, labels)
     if not p.is_dense:
         hub = max(HUB, 10 * 2 * p.m // p.n)
-        if 2 * p.m > MANY * p.n:
+        if neighbours_of(p) > MANY:
             _improve_pairs(pairs, stopping)
             if stopping.reason is not None:
                 return pairs.labels
@@ -223,7 +228,7 @@ def _pairs_of(p: SetPartition, labels: Labels, patience: int | None = None) -> P
     if patience is not None:
         return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, patience, terms=terms)
     mean = 2.0 * float(np.abs(p.cost).sum(where=p.cost < np.inf)) / p.n
-    whole = WHOLE if 2 * p.m > MANY * p.n else 0
+    whole = WHOLE if neighbours_of(p) > MANY else 0
     return Pairs(None, p.rows(), labels, p.magnitude, p.tolerance, cost, SWITCHES, HEIGHT * mean, whole, terms)
 
 

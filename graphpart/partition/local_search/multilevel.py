@@ -17,7 +17,8 @@ random order, so that each finds other sets. The method ends after PATIENCE iter
 no move of one element lowers the cost.
 
 To take a background into account, the method only keeps sums of weights for each subset, on each level; for groups,
-also the number of members of each in each subset. On each level, all moves obey groups and limits.
+also the number of members of each in each subset. On each level, all moves obey groups and limits,
+and keep subsets connected where they have to be.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def improve_by_levels(
         reached, lowered = _iteration(bottom, labels, cost, stopping, None if first else state)
         first = False
         if lowered < 0:
-            labels, cost = reached, cost + lowered
+            labels, cost = reached, p.evaluate_labels(reached)
         fruitless = 0 if lowered < -bottom.tolerance else fruitless + 1
         if stopping.step(cost):
             break

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.groups import Groups
 
-__all__ = ["Terms", "terms_of"]
+__all__ = ["Terms", "neighbours_of", "terms_of"]
 
 BITS = 61  # of the sum of absolute weights
 LEAST = -1020  # exponent of a factor that still has all its digits
@@ -70,6 +70,12 @@ def terms_of(p: SetPartition) -> Terms:
         p.background.repels,
         **_demands(p),
     )
+
+
+def neighbours_of(p: SetPartition) -> float:
+    """The stored pairs of an element on average; base pairs only, where these have to connect subsets."""
+    pairs = p.m if p.lifted is None else int(np.count_nonzero(~p.lifted))
+    return 2 * pairs / max(1, p.n)
 
 
 def _demands(p: SetPartition) -> dict[str, Any]:

@@ -8,7 +8,8 @@ be contracted.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,23 @@ from numpy.typing import NDArray
 from graphpart.errors import InfeasibleProblem, InvalidProblem
 from graphpart.kernels import _pairs
 
-if TYPE_CHECKING:
-    from graphpart.partition.problem.pair_costs import PairCosts
-
 __all__ = ["check_alone", "check_joins", "linked_parts", "unlinked", "with_lifted"]
 
 Triples = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
+Integers = NDArray[np.int32]
 SHOWN = 6  # elements of a path that a message names at most
+
+
+class Linked(Protocol):
+    """What is read of a problem whose subsets have to be connected."""
+
+    n: int
+    must_join: Integers
+
+    @property
+    def nodes(self) -> Sequence[Hashable]: ...
+    def must_join_classes(self) -> Integers: ...
+    def links(self) -> tuple[Integers, Integers]: ...
 
 
 def check_alone(dense: Any, missing: Any, background: Any, groups: Any, limits: Any) -> None:
@@ -54,12 +65,12 @@ def with_lifted(
     return a, b, c, flags
 
 
-def linked_parts(p: PairCosts, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+def linked_parts(p: Linked, labels: Integers) -> Integers:
     """Canonical labels of the parts of subsets that base pairs within them connect. Near O(n + m)"""
     return _pairs.connected_subsets_of_pairs(labels, np.zeros((0, 2), np.int32), *p.links())
 
 
-def unlinked(p: PairCosts, labels: NDArray[np.int32]) -> tuple[int, int] | None:
+def unlinked(p: Linked, labels: Integers) -> tuple[int, int] | None:
     """Two elements of one subset that no path of base pairs within it links: the first of two of its parts; or None."""
     parts = linked_parts(p, labels)
     first_part, first = np.unique(parts, return_index=True)  # the first element of each part, in ascending order
@@ -74,7 +85,7 @@ def unlinked(p: PairCosts, labels: NDArray[np.int32]) -> tuple[int, int] | None:
     return int(first[order][starts[k]]), int(first[order][same[k] + 1])
 
 
-def check_joins(p: PairCosts) -> None:
+def check_joins(p: Linked) -> None:
     """Raise InfeasibleProblem if a set of elements that required joins connect is not connected by base pairs."""
     joins = p.must_join
     if not len(joins):
@@ -96,7 +107,7 @@ def check_joins(p: PairCosts) -> None:
     )
 
 
-def _shortest_path(p: PairCosts, a: int, b: int) -> list[int] | None:
+def _shortest_path(p: Linked, a: int, b: int) -> list[int] | None:
     """The elements of a path of base pairs with the fewest pairs, both ends included; None if there is no path."""
     u, v = p.links()
     starts, near, _ = _pairs.adjacency(p.n, u, v, np.zeros(len(u)))

@@ -100,12 +100,14 @@ def _pairs_within(component: Labels, groups: Groups | None, most: int) -> tuple[
 def without_background(problem: Any, what: str) -> SetPartition:
     """A problem of any form with the same optima and no background, for `what` needs the costs of pairs.
 
+    Whether subsets have to be connected stays as it is.
+
     Raises
     ------
     InvalidProblem
         If that would take too much memory.
     """
-    p = as_problem(problem, background=True, groups=True, limits=True)
+    p = as_problem(problem, background=True, groups=True, limits=True, connected=True)
     if p.background is None:
         return p
     found = explicit(p)

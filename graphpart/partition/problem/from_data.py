@@ -188,7 +188,7 @@ class FromData(PairCosts):
                     raise InvalidProblem(f"in lifted, {error}") from None
             u, v, costs, obey["lifted"] = with_lifted(u, v, costs, more)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
-        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior)
+        p.origin = Origin(kind, column, left, right, 0.5 if threshold is None else threshold, prior, None, table)
         if kind != "probability":
             check_requirements(p, costs)
         return p

@@ -1,14 +1,14 @@
 """What the costs of a problem were made from: a column of scores, or a grid of affinities.
 
-Costs are monotone functions of scores, so that a score is computed from its cost and takes no memory. Reports and
-doubts show it beside the cost.
+Doubts and reports show the rows of the frame that a problem was made from, to which the problem keeps a reference.
+Where there is no frame, or no row, a score is computed from its cost, which is a monotone function of it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ class Origin:
         Of similarities and probabilities.
     shape : tuple of int or None
         Of the grid of pixels or voxels.
+    table : Table or None
+        The frame, as it was given; left out when the problem is pickled.
     """
 
     kind: str = "cost"
@@ -40,6 +42,10 @@ class Origin:
     threshold: float = 0.5
     prior: float = 0.5
     shape: tuple[int, ...] | None = None
+    table: Any = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "table": None}
 
     def scores(self, costs: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """The scores with these costs, None where costs were given; of pairs in several rows, that of the sum.

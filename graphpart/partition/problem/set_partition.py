@@ -622,6 +622,12 @@ class SetPartition(FromOthers):
 
         return move_rises(self, labels)
 
+    def _reasons(self, old: NDArray[np.int64], labels: Labels) -> NDArray[Any]:
+        """Why the cluster of each element changed; see `staying.reasons`."""
+        from graphpart.partition.problem.staying import reasons
+
+        return reasons(self, old, labels)
+
     def to_dense(self) -> SetPartition:
         """The same problem with the costs of all pairs in a matrix, a background included; itself if it has one.
 

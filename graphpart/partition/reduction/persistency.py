@@ -4,6 +4,10 @@ A criterion for joining a pair considers all partitions in which the pair is cut
 after which the pair is joined. If, for every such partition, one of the changes does not increase the cost, some
 optimal partition joins the pair. Criteria for cutting a pair work in the same way.
 
+If subsets have to be connected, most of these changes may be none: what remains of a subset that elements leave, or
+that is split, need not be connected. An element that attracts nobody may link others. So none of the criteria below
+holds, except that elements are cut between which there is no path of base pairs (**component**).
+
 **Joins** of a pair {a, b} of negative cost; in the given partition, a and b are apart:
 
 * **edge**: a moves to the subset of b. Each other element x is with a, with b, or elsewhere, so that the move loses at

@@ -18,6 +18,7 @@ async function drawChart(spec) {
   watch(chart);
 }
 
+const ROOM = 800; // pixels that the whole map has to be wide for names
 const rendererOf = (chart, name) => chart.plot.renderers.filter((renderer) => renderer.name === name);
 const sourceOf = (chart, name) => rendererOf(chart, name)[0]?.data_source;
 
@@ -135,6 +136,15 @@ function pan(chart, right, up) {
 function setRange(chart, left, right, bottom, top) {
   chart.plot.x_range.setv({ start: left, end: right });
   chart.plot.y_range.setv({ start: bottom, end: top });
+  showNames(chart);
+}
+
+/** The names on the map, where there is room for them: in wide windows, and after zooming in. */
+function showNames(chart) {
+  if (chart.spec.kind !== "map") return;
+  const { x_range: range } = chart.plot;
+  const share = chart.home ? Math.abs((range.end - range.start) / (chart.home[1] - chart.home[0])) : 1;
+  rendererOf(chart, "names")[0].visible = chart.box.clientWidth / share >= ROOM;
 }
 
 /** Move a place into the middle if it is outside or near the border, as near as the chart is now. */
@@ -165,6 +175,10 @@ function colourChart(chart) {
     });
   }
   for (const grid of plot.center.filter((part) => "grid_line_color" in part)) grid.grid_line_color = line;
+  if (spec.kind === "map") {
+    rendererOf(chart, "names")[0].glyph.text_color = { value: text };
+    showNames(chart);
+  }
   if (spec.kind === "matrix") {
     const { glyph } = rendererOf(chart, "image")[0];
     glyph.color_mapper.palette = diverging(ground);

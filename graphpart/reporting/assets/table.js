@@ -40,7 +40,8 @@ function makeTable(spec) {
 
   function cell(column, row) {
     const kinds = { number: "number", element: "text name" };
-    const attributes = { class: kinds[column.kind] ?? "text" };
+    const long = column.kind !== "number" && String(text(column, row)).length > 20;
+    const attributes = { class: (kinds[column.kind] ?? "text") + (long ? " long" : "") };
     if (column.kind === "element" && chosen.element) {
       const act = () => chosen.element(column.values[row]);
       return make("td", attributes, make("button", { type: "button", class: "link", onclick: act }, text(column, row)));

@@ -1,0 +1,128 @@
+"""The map of clusters of a partition that is too large for a graph.
+
+The clusters that are drawn are those of which one element is least sure, each with the cluster that attracts it most,
+and the largest ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphpart.display import number
+from graphpart.display.layout import parts_in_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_map"]
+
+CLUSTERS = 36  # on a map, at most
+DOUBTFUL = 12  # of them, those of the least sure elements, without the clusters that attract these most
+LETTERS = 16  # of a name
+ATTRACT, REPEL = "tab:blue", "tab:red"
+
+
+def draw_map(problem: Any, labels: Any, ax: Axes) -> None:
+    """A disc for each cluster, as large as it has members, in the colour of its least doubt; lines are summed costs."""
+    from matplotlib.collections import EllipseCollection, LineCollection
+    from matplotlib.lines import Line2D
+
+    sizes = np.bincount(labels)
+    rises = problem.move_rises(labels)
+    doubt = np.full(len(sizes), np.inf)
+    if rises is not None:
+        np.minimum.at(doubt, labels, rises)
+    between = _between(problem, labels, len(sizes))
+    chosen = _chosen(sizes, doubt, *between[:3])
+    place = np.full(len(sizes), -1)
+    place[chosen] = np.arange(len(chosen))
+    a, b, sums, attract = (array[(place[between[0]] >= 0) & (place[between[1]] >= 0)] for array in between)
+    a, b = place[a], place[b]
+    radius = np.maximum(np.sqrt(sizes[chosen] / sizes.max()), 0.15)
+    single = np.bincount(np.concatenate([a, b]), minlength=len(chosen)) == 0
+    x, y = parts_in_rows(radius + 1.0 + single, a, b, 1.5)  # with room for a name
+    points = np.stack([x, -y], 1)
+    widths = 0.6 + 2.5 * np.sqrt(np.abs(sums) / max(float(np.abs(sums).max(initial=0.0)), 1e-300))
+    colours = [ATTRACT if some else REPEL for some in attract]
+    lines = [*np.stack([points[a], points[b]], 1)]
+    ax.add_collection(LineCollection(lines, linewidths=widths, colors=colours, alpha=0.5))
+    discs = EllipseCollection(
+        2 * radius,
+        2 * radius,
+        np.zeros(len(radius)),
+        units="xy",
+        offsets=points,
+        offset_transform=ax.transData,
+        zorder=2,
+    )
+    if np.isfinite(doubt[chosen]).any():
+        discs.set_array(np.ma.masked_invalid(doubt[chosen]))
+        discs.set_cmap("viridis")
+        ax.figure.colorbar(discs, ax=ax, label="cost of moving its least sure element")
+    ax.add_collection(discs)
+    surest = _surest(labels, rises, len(sizes))
+    for k, (cluster, r) in enumerate(zip(chosen.tolist(), radius.tolist(), strict=True)):
+        name = str(problem.nodes[surest[cluster]]).replace("$", r"\$")[:LETTERS]
+        text = f"{name}\n{_members(int(sizes[cluster]))}"
+        ax.annotate(text, (points[k, 0], points[k, 1] - r), (0, -1), textcoords="offset points", ha="center", va="top",
+                    fontsize=6, annotation_clip=True)  # fmt: skip
+    reach = float(radius.max(initial=1.0)) + 0.6
+    ax.set_xlim(x.min() - reach, x.max() + reach)
+    ax.set_ylim(-y.max() - reach, -y.min() + reach)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    some = (
+        ""
+        if len(chosen) == len(sizes)
+        else f"{len(chosen)} of {number(len(sizes))} clusters: the least sure, the largest"
+    )
+    handles = [Line2D([], [], color=ATTRACT, alpha=0.5), Line2D([], [], color=REPEL, alpha=0.5)]
+    ax.legend(handles, ["some pairs between them attract", "all of them repel"], title=some or None, loc="upper center",
+              bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="small", title_fontsize="small", frameon=False)  # fmt: skip
+
+
+def _members(size: int) -> str:
+    """The number of members."""
+    return "alone" if size == 1 else f"{number(size)} members"
+
+
+def _between(problem: Any, labels: Any, count: int) -> tuple[Any, Any, Any, Any]:
+    """Pairs of clusters, the summed cost of the pairs between them, and how many of these attract."""
+    u, v, cost = problem.listed()
+    a, b = labels[u], labels[v]
+    kept = (a != b) & np.isfinite(cost)
+    low, high = np.minimum(a, b)[kept].astype(np.int64), np.maximum(a, b)[kept]
+    keys, at = np.unique(low * count + high, return_inverse=True)
+    return (
+        keys // count,
+        keys % count,
+        np.bincount(at, cost[kept], len(keys)),
+        np.bincount(at, cost[kept] < 0, len(keys)),
+    )
+
+
+def _chosen(sizes: Any, doubt: Any, a: Any, b: Any, sums: Any) -> Any:
+    """The clusters on the map, in ascending order."""
+    chosen: dict[int, None] = {}
+    for k in np.argsort(doubt, kind="stable")[:DOUBTFUL].tolist():
+        if np.isfinite(doubt[k]):
+            chosen[k] = None
+            mine = np.flatnonzero((a == k) | (b == k))
+            if len(mine):
+                best = mine[np.argmin(sums[mine])]
+                chosen[int(a[best] + b[best] - k)] = None
+    for k in np.argsort(-sizes, kind="stable").tolist():
+        if len(chosen) >= CLUSTERS:
+            break
+        chosen[k] = None
+    return np.sort(list(chosen))
+
+
+def _surest(labels: Any, rises: Any, count: int) -> Any:
+    """The member of each cluster that it would cost most to move."""
+    order = np.arange(len(labels)) if rises is None else np.argsort(-rises, kind="stable")
+    found = np.zeros(count, np.int64)
+    found[labels[order[::-1]]] = order[::-1]
+    return found

@@ -1,0 +1,151 @@
+"""Set partition problems as a graph, a map of clusters, a picture or a matrix, as fits; two partitions side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphpart.display import number, plural
+from graphpart.display.grids import grid_of
+from graphpart.errors import InvalidOption
+from graphpart.plotting.figures import axes_for, pyplot
+from graphpart.plotting.graphs import draw_graph, places
+from graphpart.plotting.maps import draw_map
+from graphpart.plotting.pictures import draw_clusters
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_changes", "plot_partition"]
+
+KINDS = ("auto", "graph", "map", "image", "matrix")
+LARGEST_GRAPH = 60  # elements that are drawn as a graph by default
+LARGEST_EDGES = 400  # pairs in it, without a partition
+CELLS = 800  # rows of the picture of a matrix, at most: more elements share cells
+LINES = 100  # clusters whose borders are drawn, at most
+LARGEST_CHANGES = 60  # elements of two partitions side by side
+
+
+def plot_partition(problem: Any, partition: Any = None, ax: Axes | None = None, *, kind: str = "auto") -> Axes:
+    """Draw a set partition problem and a partition of it; see SetPartition.plot."""
+    if kind not in KINDS:
+        raise InvalidOption(f"kind is {kind!r}: expected one of {', '.join(KINDS)}")
+    labels = None if partition is None else np.asarray(problem.labels(partition))
+    grid = _grid_of(problem) if kind in ("auto", "image") and labels is not None else None
+    if kind == "auto":
+        if grid is not None:
+            kind = "image"
+        elif problem.n <= LARGEST_GRAPH and (labels is not None or problem.m <= LARGEST_EDGES):
+            kind = "graph"
+        else:
+            kind = "matrix" if labels is None else "map"
+    if kind in ("map", "image") and labels is None:
+        raise InvalidOption(f"kind is {kind!r}, which needs a partition: expected problem.plot(result)")
+    if kind == "image" and grid is None:
+        raise InvalidOption("kind is 'image', but the elements lie on no grid: expected one from from_affinities")
+    ax = axes_for(ax)
+    if kind == "image":
+        draw_clusters(grid, labels, ax)
+    else:
+        {"graph": draw_graph, "matrix": _draw_matrix, "map": draw_map}[kind](problem, labels, ax)
+    clusters = "" if labels is None else f", {plural(int(labels.max(initial=-1)) + 1, 'cluster')}"
+    cost = "" if labels is None else f", cost {number(problem.evaluate_labels(labels))}"
+    ax.set_title(f"{plural(problem.n, 'element')}{clusters}{cost}")
+    return ax
+
+
+def plot_changes(problem: Any, before: Any, after: Any, axes: Any = None) -> Any:
+    """Draw two partitions side by side, with what is different between them.
+
+    Parameters
+    ----------
+    problem : SetPartition
+    before, after : Result or a partition in any form
+    axes : sequence of two matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    ndarray of two matplotlib.axes.Axes
+        Elements have the same places and clusters the same colours, as far as they correspond. Elements whose cluster
+        has other members than before have a dark rim. Clusters that are equal in both are left out if there are more
+        than 60 elements, and of the others those with the most elements are drawn.
+
+    Raises
+    ------
+    MissingDependency
+        If matplotlib is not installed.
+    """
+    old, new = (np.asarray(problem.labels(labels)).astype(np.int64) for labels in (before, after))
+    sizes, width = [np.bincount(x) for x in (old, new)], int(new.max(initial=0)) + 1
+    overlap = np.bincount(old * width + new, minlength=len(sizes[0]) * width).reshape(-1, width)
+    same = (overlap[old, new] == sizes[0][old]) & (overlap[old, new] == sizes[1][new])
+    colour = np.argmax(overlap, axis=0)  # of the old cluster that it has most elements of
+    taken: set[int] = set()
+    for k in np.argsort(-overlap.max(axis=0), kind="stable").tolist():
+        colour[k] = colour[k] if int(colour[k]) not in taken else len(sizes[0]) + k
+        taken.add(int(colour[k]))
+    if axes is None:
+        axes = pyplot().subplots(1, 2, figsize=(11, 4.5), layout="constrained")[1]
+    grid, changed = _grid_of(problem), int((~same).sum())
+    titles = [f"{what}: {plural(len(s), 'cluster')}" for what, s in zip(("before", "after"), sizes, strict=True)]
+    if grid is not None:
+        draw_clusters(grid, old, axes[0])
+        draw_clusters(grid, colour[new], axes[1])
+    else:
+        kept = _most_changed(old, new, same) if problem.n > LARGEST_CHANGES else np.arange(problem.n)
+        part = problem.restrict(kept)
+        position = places(part, new[kept])
+        for ax, labels in ((axes[0], old[kept]), (axes[1], colour[new[kept]])):
+            draw_graph(part, labels, ax, position, ~same[kept])
+        if len(kept) < problem.n:
+            titles = [f"{title}, {len(kept)} elements drawn" for title in titles]
+    costs = [problem.evaluate_labels(x.astype(np.int32)) for x in (old, new)]
+    axes[0].set_title(f"{titles[0]}, cost {number(costs[0])}")
+    axes[1].set_title(f"{titles[1]}, cost {number(costs[1])}\n{plural(changed, 'element')} in changed clusters")
+    return axes
+
+
+def _most_changed(old: Any, new: Any, same: Any) -> Any:
+    """The elements of clusters that differ, the smallest of these clusters first, as many as are drawn."""
+    places = np.flatnonzero(~same)
+    sizes = np.bincount(old)[old[places]] + np.bincount(new)[new[places]]
+    return np.sort(places[np.lexsort((new[places], old[places], sizes))][:LARGEST_CHANGES])
+
+
+def _grid_of(problem: Any) -> Any:
+    """Rows and columns of elements of a grid, else None."""
+    shape = None if problem.origin is None else problem.origin.shape
+    if not problem.n or (shape is None and problem.is_dense):  # of a matrix no neighbours can be told
+        return None
+    none = np.zeros(0, np.int64)
+    u, v = (none, none) if problem.is_dense else problem.pairs()[:2]
+    return grid_of(problem.nodes, u, v, shape)
+
+
+def _draw_matrix(problem: Any, labels: Any, ax: Axes) -> None:
+    n = max(1, problem.n)
+    cells = min(n, CELLS)
+    order = np.arange(problem.n) if labels is None else np.argsort(labels, kind="stable")
+    place = np.empty(problem.n, np.int64)
+    place[order] = np.arange(problem.n)
+    cell = place * cells // n
+    u, v, cost = problem.listed()
+    finite = np.isfinite(cost) & (cost != 0)
+    u, v, cost = cell[u[finite]], cell[v[finite]], cost[finite]
+    total = np.bincount(u * cells + v, cost, cells * cells) + np.bincount(v * cells + u, cost, cells * cells)
+    count = np.bincount(u * cells + v, minlength=cells * cells) + np.bincount(v * cells + u, minlength=cells * cells)
+    mean = np.divide(total, count, out=np.zeros(cells * cells), where=count > 0).reshape(cells, cells)
+    largest = float(np.quantile(np.abs(cost), 0.99)) if len(cost) else 1.0
+    image = ax.imshow(
+        mean, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest", extent=(0, n, n, 0), aspect="equal"
+    )
+    ax.figure.colorbar(image, ax=ax, label="cost")
+    if labels is not None and 1 < labels.max(initial=0) + 1 <= LINES:
+        for end in np.cumsum(np.bincount(labels))[:-1].tolist():
+            ax.axhline(end, color="black", linewidth=0.5)
+            ax.axvline(end, color="black", linewidth=0.5)
+    what = "element" if labels is None else "element, by cluster"
+    ax.set_xlabel(what)
+    ax.set_ylabel(what)

@@ -1,0 +1,51 @@
+"""Lifted pairs on the command line: generate, info, convert, solve, evaluate, verify, report."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def instance(run, tmp_path):
+    path = str(tmp_path / "grid.multicut")
+    options = ("--height", "8", "--width", "8", "--regions", "3", "--sigma", "0.5", "--seed", "1")
+    status, out, err = run("generate", "lifted-grid", *options, "-o", path)
+    assert (status, err) == (0, ""), out
+    return path
+
+
+def test_files_and_facts(run, instance, tmp_path):
+    facts = json.loads(run("info", "--json", instance)[1])
+    assert facts["connected"] is True and facts["lifted"] == 192 and facts["components"] == 1
+    assert "192 lifted" in run("info", instance)[1]
+    for suffix in ("npz", "json", "multicut"):
+        path = str(tmp_path / f"copy.{suffix}")
+        assert run("convert", instance, path)[0] == 0
+        again = json.loads(run("info", "--json", path)[1])
+        assert again | {"file": ""} == facts | {"file": ""}
+    status, _, err = run("convert", instance, str(tmp_path / "copy.csv"))
+    assert status == 1 and "does not hold lifted pairs: expected one of json, multicut, npz" in err
+
+
+def test_solve_evaluate_verify(run, instance, tmp_path):
+    labels, proof = str(tmp_path / "grid.labels"), str(tmp_path / "grid.json")
+    status, out, err = run("solve", instance, "--json", "-o", labels, "--certificate", proof)
+    assert status == 0, err
+    solved = json.loads(out)
+    assert solved["status"] == "optimal"
+    assert json.loads(run("evaluate", instance, labels, "--json")[1])["cost"] == solved["cost"]
+    status, out, err = run("verify", instance, labels, proof, "--exact", "--json")
+    assert status == 0, err
+    assert json.loads(out)["message"] == "verified"
+    (tmp_path / "bad").write_text("0\n" + "1\n" * 62 + "0\n")
+    status, _, err = run("evaluate", instance, str(tmp_path / "bad"))
+    assert status == 1 and "the subset of 0 is not connected: no path of base pairs within it links 0 and 63" in err
+
+
+def test_methods_and_limits_that_do_not_go_together(run, instance):
+    status, _, err = run("solve", instance, "--method", "mutex-watershed")
+    assert status == 1 and "cannot keep clusters connected" in err and len(err.splitlines()) == 1
+    status, _, err = run("solve", instance, "--max-size", "5")
+    assert status == 1 and "together with max_size or n_clusters is not possible" in err
+    status, _, err = run("solve", instance, "--missing", "0.5")
+    assert status != 0 and "together with missing is not possible" in err
