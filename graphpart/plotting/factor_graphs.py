@@ -28,9 +28,9 @@ def plot_factor_graph(f: Any, labeling: Any = None, ax: Axes | None = None) -> A
     if labeling is not None and f.n:
         two = f.scope_start[:-1][np.diff(f.scope_start) == 2]
         if (grid := grid_of(f.variables, f.scope[two], f.scope[two + 1], f.shape)) is not None:
-            labels, ax = np.asarray(f.labels(labeling)), axes_for(ax)
-            draw_labels(grid, labels, ax)
-            ax.set_title(f"{plural(f.n, 'variable')} on a grid, cost {number(f.evaluate_labels(labels))}")
+            found, ax = f.labels(labeling), axes_for(ax)
+            draw_labels(grid, np.asarray(found), ax)
+            ax.set_title(f"{plural(f.n, 'variable')} on a grid, cost {number(f.evaluate_labels(found))}")
             return ax
     if f.n + f.m > LARGEST_FACTOR_GRAPH:
         raise InvalidOption(

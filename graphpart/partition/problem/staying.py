@@ -143,7 +143,7 @@ def _costs(p: PairCosts, labels: Labels, region: NDArray[np.int32], count: int) 
     if p.background is None:
         u, v, cost = p.pairs()
         inside = labels[u] == labels[v]
-        return np.bincount(region[u[inside]], cost[inside], count)
+        return np.bincount(region[u[inside]], cost[inside], count).astype(np.float64)
     if count > EVALUATED:
         return None
     order = np.argsort(region, kind="stable")
