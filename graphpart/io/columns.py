@@ -60,9 +60,9 @@ def read_pairs(path: PathOrStream, left: str | None = None, right: str | None = 
     -0.4
     """
     known = [name for name in inspect.signature(SetPartition.from_frame).parameters if name != "frame"]
-    for name in options:
-        if name not in known:
-            raise unknown_argument("a table of pairs", name, known)
+    for option in options:
+        if option not in known:
+            raise unknown_argument("a table of pairs", option, known)
     named = [options[kind] for kind in KINDS if options.get(kind) is not None]
     if len(named) != 1:
         raise InvalidOption(f"{len(named)} columns of values named: expected one of {', '.join(KINDS)}")
