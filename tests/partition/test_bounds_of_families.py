@@ -29,6 +29,17 @@ FAMILIES = {
     "volume": lambda rng, seed: gp.generate.volume(
         int(rng.integers(2, 9)), bodies=2, noise=float(rng.choice([0.5, 1, 2])), seed=seed
     ),
+    "lifted-grid": lambda rng, seed: gp.generate.lifted_grid(
+        int(rng.integers(1, 4)),
+        int(rng.integers(2, 4)),
+        sigma=float(rng.choice([0.5, 1, 2])),
+        lifted=0.5,
+        reach=2,
+        seed=seed,
+    ),
+    "lifted-random": lambda rng, seed: gp.generate.lifted_random(
+        int(rng.integers(1, 3)), int(rng.integers(2, 4)), seed=seed
+    ),
     "sparse-random": lambda rng, seed: gp.generate.sparse_random(8, int(rng.integers(1, 20)), seed=seed),
 }
 COUNT = 10
