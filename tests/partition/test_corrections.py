@@ -194,3 +194,12 @@ def test_changes_that_do_not_follow_from_what_is_required():
     }
     lost = pickle.loads(pickle.dumps(s))
     assert set(lost.changes(old)["reason"]) == {"not known"}
+
+
+def test_what_only_removed_elements_linked_falls_apart():
+    pairs, costs = [(0, 1), (1, 2), (3, 4), (0, 3)], [-1.0, -1.0, -1.0, 1.0]
+    old = gp.solve(gp.SetPartition.from_pairs(5, pairs, costs, list("abcde")))
+    assert sorted(map(sorted, old.partition)) == [["a", "b", "c"], ["d", "e"]]
+    rest = gp.SetPartition.from_pairs(4, [(2, 3), (0, 2)], [-1.0, 1.0], list("acde"), dense=False)
+    r = gp.solve(rest, initial=old)
+    assert sorted(map(sorted, r.partition)) == [["a"], ["c"], ["d", "e"]]

@@ -6,6 +6,7 @@ regions add up, and each region can have its old clusters or its new ones, whate
 1. A region whose old clusters are allowed and cost no more than its new ones gets the old ones back.
 2. What has left an old cluster goes back to the new cluster that has most in common with it, where this costs nothing:
    first what has left it together, then single elements, one after the other.
+3. What no non-zero pair connects is divided, as in every result: what connected it before may be gone.
 
 A region in which the old partition violates what is required has changed for this reason; one that has lower costs, and
 nothing required, would have been found without it.
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from graphpart.kernels import _pairs
 from graphpart.kernels.overlaps import matched
+from graphpart.partition.problem.derived import connected_subsets
 from graphpart.partition.problem.pair_costs import Labels, PairCosts
 
 __all__ = ["near", "reasons", "violated_cuts"]
@@ -49,7 +51,7 @@ def near(p: PairCosts, old: Labels, labels: Labels) -> Labels:
             found = _canonical(_returned(q, old[first], labels[first])[atoms])
             if p.evaluate_labels(found) <= cost:
                 labels = found
-    return labels
+    return connected_subsets(p, labels)
 
 
 def reasons(p: PairCosts, old: NDArray[np.int64], labels: Labels) -> NDArray[Any]:
