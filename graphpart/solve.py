@@ -142,6 +142,9 @@ def _check_options(problem: Any, options: Iterable[str], method: str) -> None:
             raise InvalidOption(f"{name} belongs to the problem: {WEIGHTS}")
         if name in known or (is_graph and name in DEMANDS):
             continue
+        if name in ("lifted", "connected"):
+            given = f"SetPartition(G, {name}=...), SetPartition.from_pairs(n, pairs, costs, {name}=...)"
+            raise InvalidOption(f"{name} belongs to the problem: expected it where the problem is made, as in {given}")
         if name in DEMANDS or (not is_graph and name in ("together", "apart")):
             raise InvalidOption(f"{name} belongs to the problem: expected gp.solve(p.require({name}=...))")
         for kind in (SetPartition, SetPartition.from_frame) if not is_graph else (SetPartition,):

@@ -28,6 +28,7 @@ cdef struct Base:
     element_t* above
     element_t* front            # how many elements of each source wait
     element_t* queue
+    int64_t work                # how many elements were flooded from since the clock was looked at
 
 
 cdef inline list take_base(
@@ -101,6 +102,7 @@ cdef inline bint may_leave(Base* s, element_t a, const element_t* label) noexcep
     while parts > 1:
         b = s.queue[head]
         head += 1
+        s.work += 1
         root = base_root(s, s.source[b])
         s.front[root] -= 1
         for k in range(s.starts[b], s.starts[b + 1]):

@@ -219,6 +219,20 @@ def test_wrong_input_is_named(options, message):
     assert "\n" not in str(error.value)
 
 
+def test_wrong_graphs_of_lifted_pairs_are_named():
+    G, H = nx.path_graph(3), nx.Graph()
+    nx.set_edge_attributes(G, 1.0, "cost")
+    H.add_edge(0, 2, weight=-3.0)
+    with pytest.raises(gp.InvalidProblem, match=r"^in lifted, .*'cost' of edge \(0, 2\) is missing: .* have 'weight'$"):
+        gp.SetPartition(G, lifted=H)
+    with pytest.raises(gp.InvalidProblem, match=r"^lifted is of type list: expected a graph .* attribute 'cost'$"):
+        gp.solve(G, lifted=[(0, 2, -3.0)])
+    p = gp.SetPartition(G, connected=True)
+    for name in ("lifted", "connected"):
+        with pytest.raises(gp.InvalidOption, match=rf"^{name} belongs to .* problem is made, .*\(G, {name}=\.\.\.\)"):
+            gp.solve(p, **{name: True})
+
+
 def test_requirements_are_checked():
     p = gp.SetPartition.from_pairs(5, PATH, [1.0] * 3, connected=True)
     q = p.require(together=[(1, 2)])

@@ -96,3 +96,16 @@ def test_levels_stay_connected(seed: int) -> None:
         if seed % 2 == 0:  # without rounding, the level is the contracted problem with its rows in another order
             Level(*q.rows(), terms_of(q)).move(expected, 0.0, Stopping())
             assert q.evaluate_labels(canonical(moved)) == q.evaluate_labels(canonical(expected))
+
+
+@pytest.mark.parametrize("name", ["kernighan_lin", "kernighan_lin_pairs"])
+def test_floods_of_large_subsets_do_not_hold_up_the_end(name: str) -> None:
+    """On a path in few subsets, hardly any element may leave, and to see that takes long (without a look, 8 s)."""
+    rng = np.random.default_rng(1)
+    n = 100_000
+    first, left = np.arange(n - 1), rng.integers(0, n - 60, 3 * n)
+    far = np.stack([left, left + rng.integers(2, 50, 3 * n)], 1)
+    path = np.stack([first, first + 1], 1)
+    costs = rng.normal(size=n - 1) - 3
+    p = gp.SetPartition.from_pairs(n, path, costs, lifted=(far, rng.normal(size=3 * n) - 0.5))
+    assert getattr(gp.partition, name)(p, time_limit=0.1).seconds < 4.0

@@ -25,6 +25,7 @@ from graphpart.kernels.groups cimport groups_fixed
 from graphpart.kernels.heap cimport Heap, heap_rise, heap_settle, heap_sink
 from graphpart.kernels.terms cimport Terms, fixed_at, fixed_between, take_terms, terms_move, terms_put, terms_take
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
 
 cdef fixed_t NONE = INT64_MAX       # the change of cost by a switch that is not allowed
@@ -124,8 +125,10 @@ cdef inline void take_from(State* s, Py_ssize_t at, element_t place) noexcept no
             s.place[last] = <element_t>at
 
 
-cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* change) noexcept nogil:
-    """The element with the smallest change of cost, no longer waiting; -1 if there is none."""
+cdef inline element_t take_best(
+    State* s, element_t U, element_t V, fixed_t* change, double cost, Stopping stopping
+) noexcept nogil:
+    """The element with the smallest change of cost, no longer waiting; -1 if there is none, or the run has to end."""
     cdef Py_ssize_t k, at = 0
     cdef element_t a
     cdef fixed_t least = NONE, value
@@ -136,7 +139,7 @@ cdef inline element_t take_best(State* s, element_t U, element_t V, fixed_t* cha
             s.barred[s.bars] = s.heap[0]
             s.bars += 1
             take_from(s, 0, BARRED)
-            if s.waiting == 0:
+            if s.waiting == 0 or base_poll(&s.base, stopping, cost):
                 return -1
     if s.terms.any:
         for k in range(s.waiting):
@@ -404,7 +407,7 @@ cdef fixed_t improve_pair(
         look_at_border(s, U, V)
     join = join_delta(s, U, V) if s.size[V] > 0 and s.left[0] == 0 else 0
     while length - kept < patience or sum - smallest < height:
-        a = take_best(s, U, V, &change)
+        a = take_best(s, U, V, &change, cost + smallest / s.scale, stopping)
         if a < 0:
             break
         sum += change
@@ -416,7 +419,7 @@ cdef fixed_t improve_pair(
         if sum < smallest - tolerance:
             smallest = sum
             kept = length
-        if stopping.poll(cost + smallest / s.scale):
+        if base_poll(&s.base, stopping, cost + smallest / s.scale):
             break
     for k in range(length):             # back to how the lists have it
         a = s.switched[k]

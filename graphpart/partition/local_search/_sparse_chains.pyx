@@ -37,6 +37,7 @@ from graphpart.kernels.fixed cimport fixed, fixed_t, scale_for
 from graphpart.kernels.groups cimport groups_holder, groups_of_pair
 from graphpart.kernels.terms cimport TERMS, Terms, fixed_at, take_terms, terms_clear, terms_move, terms_put, terms_slope
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
 
 cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
@@ -727,8 +728,8 @@ cdef class Chains:
                     note_groups(&self.s, <element_t>a, 1)
             self.count()
 
-    cdef bint find_moves(self) noexcept nogil:
-        """Let chains start from all elements whose best move helps; whether there are any."""
+    cdef bint find_moves(self, double cost, Stopping stopping) noexcept nogil:
+        """Let chains start from all elements whose best move helps; whether there are any, unless the run has to end."""
         cdef element_t a, target
         cdef fixed_t barred
         for a in range(<element_t>self.s.n):
@@ -737,6 +738,8 @@ cdef class Chains:
             if look_at(&self.s, a, &target, &barred) < -self.tolerance:
                 if not self.s.base.any or may_leave(&self.s.base, a, self.s.label):
                     forget(&self.s, a)
+                elif base_poll(&self.s.base, stopping, cost):
+                    return False
         return self.s.length > 0
 
     def improve(self, double cost, Stopping stopping):
@@ -745,7 +748,7 @@ cdef class Chains:
         cdef fixed_t change
         cdef State* s = &self.s
         with nogil:
-            while s.length or ((s.terms.any or s.base.any) and self.find_moves()):
+            while s.length or ((s.terms.any or s.base.any) and self.find_moves(cost, stopping)):
                 a = s.queue[s.head]
                 s.head = s.head + 1 if s.head + 1 < s.n else 0
                 s.length -= 1
@@ -754,6 +757,6 @@ cdef class Chains:
                 if s.ejects and change == 0:
                     change = improve_by_ejections(s, a, self.tolerance, self.longest)
                 cost += change / s.scale
-                if stopping.poll(cost):
+                if base_poll(&s.base, stopping, cost):
                     break
         return cost

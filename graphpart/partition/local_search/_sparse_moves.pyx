@@ -45,6 +45,7 @@ from graphpart.kernels.terms cimport (
     TERMS, Terms, fixed_at, fixed_between, take_terms, terms_clear, terms_move, terms_partners, terms_put, terms_slope,
 )
 from graphpart.kernels.types cimport cost_t, element_t, offset_t
+from graphpart.partition.local_search.floods cimport base_poll
 from graphpart.stopping cimport Stopping
 
 cdef fixed_t NONE = INT64_MAX       # the cost of what cannot be done
@@ -535,6 +536,8 @@ cdef element_t best(State* s, double cost, Stopping stopping) noexcept nogil:
             s.elements[a].target = far
         if s.base.any and not may_leave(&s.base, a, s.label):
             bar(s, a)
+            if base_poll(&s.base, stopping, cost):
+                return -1
             continue
         return a
     return -1

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphpart.errors import InvalidOption, InvalidProblem, known_arguments
 from graphpart.partition.problem.connectedness import with_lifted
 from graphpart.partition.problem.demands import obeyed
-from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute, pairs_among
+from graphpart.partition.problem.inputs import arrays_of_graph, names_of, node_attribute, pairs_of_lifted_graph
 from graphpart.partition.problem.misreadings import check_name, check_requirements
 from graphpart.partition.problem.pair_costs import PairCosts, Pairs
 from graphpart.partition.problem.probabilities import checked_costs
@@ -414,7 +414,7 @@ class FromData(PairCosts):
         names, u, v, costs = arrays_of_graph(graph, cost, float)
         obey = obeyed(names, groups, group_cost, max_size, n_clusters, partial(node_attribute, graph))
         if lifted is not None or connected:
-            more = None if lifted is None else pairs_among(names, *arrays_of_graph(lifted, cost, float))
+            more = None if lifted is None else pairs_of_lifted_graph(lifted, cost, names)
             u, v, costs, obey["lifted"] = with_lifted(u, v, costs, more)
         p = cls.of_pairs(names, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, **obey)
         check_requirements(p, costs)

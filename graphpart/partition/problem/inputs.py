@@ -132,20 +132,23 @@ def pairs_and_costs_of(lifted: Any, n: int) -> Triples:
     return u, v, costs
 
 
-def pairs_among(
-    nodes: Sequence[Hashable],
-    others: Sequence[Hashable],
-    u: NDArray[np.int64],
-    v: NDArray[np.int64],
-    costs: NDArray[np.float64],
-) -> Triples:
-    """Pairs of the nodes of a graph of lifted pairs, as indices of `nodes`.
+def pairs_of_lifted_graph(lifted: Any, attribute: str, nodes: Sequence[Hashable]) -> Triples:
+    """Pairs of the nodes of a graph of networkx or igraph, as indices of `nodes`, with a cost for each.
 
     Raises
     ------
     InvalidProblem
-        If a node is not among `nodes`.
+        If it is no graph, an edge has no cost, or a node is not among `nodes`.
     """
+    if not hasattr(lifted, "is_directed"):
+        raise InvalidProblem(
+            f"lifted is of type {type(lifted).__name__}: expected a graph whose edges are the lifted pairs, with the "
+            f"attribute {attribute!r}"
+        )
+    try:
+        others, u, v, costs = arrays_of_graph(lifted, attribute, float, advised=False)
+    except InvalidProblem as error:
+        raise InvalidProblem(f"in lifted, {error}") from None
     place = {name: i for i, name in enumerate(nodes)}
     to = np.empty(len(others), np.int64)
     for i, name in enumerate(others):
@@ -172,9 +175,12 @@ def check_matrix_fits(n: int, copies: int = 1) -> bool:
 
 
 def arrays_of_graph(
-    graph: nx.Graph, attribute: str, convert: Callable[[Any], float]
+    graph: nx.Graph, attribute: str, convert: Callable[[Any], float], advised: bool = True
 ) -> tuple[Sequence[Hashable], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """(names, u, v, costs) of a graph of networkx or igraph, with one cost for each edge."""
+    """(names, u, v, costs) of a graph of networkx or igraph, with one cost for each edge.
+
+    Advised: a message about edges without the attribute names constructors for another attribute.
+    """
     if not hasattr(graph, "is_directed"):
         others = advice(graph) or "; see also from_matrix, from_pairs"
         raise InvalidProblem(f"got {type(graph).__name__}: expected a networkx graph{others}")
@@ -196,7 +202,8 @@ def arrays_of_graph(
         except (TypeError, ValueError, OverflowError):
             place = f"attribute {attribute!r} of edge ({a!r}, {b!r})"
             if value is None:
-                raise InvalidProblem(f"{place} is missing: expected a number{_present(graph, attribute)}") from None
+                present = _present(graph, attribute, advised)
+                raise InvalidProblem(f"{place} is missing: expected a number{present}") from None
             raise InvalidProblem(f"{place} is {value!r}: expected a number") from None
         if math.isnan(cost):
             raise InvalidProblem(f"attribute {attribute!r} of edge ({a!r}, {b!r}) is nan: expected a number")
@@ -238,7 +245,7 @@ def node_attribute(graph: Any, name: str) -> list[Any]:
     return values
 
 
-def _present(graph: Any, attribute: str) -> str:
+def _present(graph: Any, attribute: str, advised: bool) -> str:
     """The end of the message if edges lack an attribute: the attributes that they have, and what to call for them."""
     if type(graph).__module__.startswith("igraph"):
         names = list(graph.es.attributes())
@@ -247,7 +254,7 @@ def _present(graph: Any, attribute: str) -> str:
     if not names:
         return "; edges have no attributes"
     text = f"; edges have {', '.join(map(repr, names[:20]))}"
-    if attribute == "cost" and len(names) == 1 and names[0] != attribute and isinstance(names[0], str):
+    if advised and attribute == "cost" and len(names) == 1 and names[0] != attribute and isinstance(names[0], str):
         text += (
             f": SetPartition.from_similarity(G, {names[0]!r}, threshold=...) if large values join, "
             f"SetPartition(G, cost={names[0]!r}) if they keep apart"

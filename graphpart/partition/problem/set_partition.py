@@ -27,9 +27,9 @@ from graphpart.partition.problem.inputs import (
     arrays_of_graph,
     names_of,
     node_attribute,
-    pairs_among,
     pairs_and_costs,
     pairs_and_costs_of,
+    pairs_of_lifted_graph,
     size_of,
 )
 from graphpart.partition.problem.labels import check_connected, check_feasible, labels_of
@@ -197,7 +197,7 @@ class SetPartition(FromOthers):
                 lifted = data["lifted"].subgraph(nodes)  # of a subgraph, those that it has
         flags = None
         if lifted is not None or connected:
-            more = None if lifted is None else pairs_among(nodes, *arrays_of_graph(lifted, cost, float))
+            more = None if lifted is None else pairs_of_lifted_graph(lifted, cost, nodes)
             u, v, costs, flags = with_lifted(u, v, costs, more)
         self._set_pairs(
             nodes, u, v, costs, must_join, must_cut, dense, missing=missing, background=background, lifted=flags, **obey
