@@ -232,11 +232,20 @@ def _codes(labels: NDArray[Any]) -> Ints:
     elif labels.dtype.kind == "f":
         alone = np.isnan(labels) | (labels == -1)
     else:
-        alone = np.array([x is None or bool(x != x) for x in labels.tolist()], bool)
+        alone = np.array([_is_missing(x) for x in labels.tolist()], bool)
         labels = labels.astype(str)
     codes = np.unique(labels, return_inverse=True)[1].astype(np.int64).ravel()
     codes[alone] = len(labels) + np.arange(int(alone.sum()))
     return np.unique(codes, return_inverse=True)[1].astype(np.int64).ravel()
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return (
+            label is None or bool(label != label) or (isinstance(label, int | float | np.number) and bool(label == -1))
+        )
+    except TypeError:  # pandas.NA refuses to be a truth value
+        return True
 
 
 def _renumbered(rows: Ints) -> Ints:

@@ -90,6 +90,9 @@ def test_named_labelings_are_matched_by_name():
         assert r.disagreement == 0 and list(r.nodes) == list("abcd") and r.labels.tolist() == [0, 0, 1, 1]
     r = gp.consensus([other, one], nodes=list("acbd"))
     assert list(r.nodes) == list("acbd") and r.labels.tolist() == [0, 1, 0, 1]
+    missing = pd.Series([1, 1, pd.NA, -1, np.nan], dtype="Int64")
+    for given in (missing, missing.to_dict(), dict(enumerate(np.array([1, 1, -1, -1, -1])))):
+        assert gp.consensus([given]).labels.tolist() == [0, 0, 1, 2, 3]
     assert gp.consensus([one, [0, 0, 1, 1]]).disagreement == 0  # in the order of the names
     for bad, message in (
         ([one, {"a": 0, "b": 0, "c": 1, "e": 1}], "labeling 1 has the element 'e', labeling 0 has not"),
