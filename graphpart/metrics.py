@@ -120,7 +120,8 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     truth, partition
         Labels of n elements in the same order, a Result, a mapping from nodes to labels, or a list of sets of nodes.
         Also two arrays of the same shape: labels of the pixels of a picture, or the voxels of a volume. If both name
-        nodes, they are matched by name; the partition may have more nodes than the truth.
+        nodes, they are matched by name; the partition may have more nodes than the truth. The index of a series of
+        pandas names nodes; two series need the same names. With an array, a series is matched by position.
     missing : any
         The label of elements whose true label is not known; None and NaN always mean this. If the truth is a list of
         sets or a mapping, elements that are not in it have no known label either.
@@ -128,7 +129,7 @@ def compare(truth: Any, partition: Any, *, missing: Any = -1) -> Comparison:
     Raises
     ------
     InvalidPartition
-        If the lengths differ, or a node of the truth has no label in the partition.
+        If the lengths differ, a node of the truth has no label in the partition, or two series name different nodes.
 
     Notes
     -----
@@ -312,9 +313,8 @@ def _differs_from_itself(value: Any) -> bool:
 
 def _aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
     """Codes of both partitions for the elements whose true label is known."""
-    named_truth, named = _by_node(truth), _by_node(partition)
-    if all(isinstance(x, Result) and isinstance(x.nodes, range) for x in (truth, partition)):
-        named_truth = named = None  # no names: the lengths have to agree
+    by_position = _by_position(truth, partition)  # then the lengths have to agree
+    named_truth, named = (None, None) if by_position else (_by_node(truth), _by_node(partition))
     if named_truth is not None and named is not None:
         try:
             partition = [named[node] for node in named_truth]
@@ -344,12 +344,58 @@ def _aligned(truth: Any, partition: Any, missing: Any) -> tuple[Codes, Codes]:
     return a[known], b[known]
 
 
+def _is_series(labels: Any) -> bool:
+    """Whether labels are a series of pandas, whose index names elements."""
+    return hasattr(labels, "index") and hasattr(labels, "iloc") and np.ndim(labels) == 1
+
+
+def _by_position(truth: Any, partition: Any) -> bool:
+    """Whether two partitions are matched by position: one has no names, or both have the same in the same order."""
+    series = [_is_series(x) for x in (truth, partition)]
+    if not any(series):
+        return all(isinstance(x, Result) and isinstance(x.nodes, range) for x in (truth, partition))
+    if all(series):
+        if truth.index.equals(partition.index):
+            return True
+        _check_indices(truth.index, partition.index)
+        return False
+    one, other = (truth, partition) if series[0] else (partition, truth)
+    if isinstance(other, Result):
+        if isinstance(other.nodes, range):
+            return True
+        if one.index.tolist() == list(range(len(one))) and set(other.nodes).isdisjoint(range(len(one))):
+            return True  # an index by default, of elements that have other names
+    elif _by_node(other) is None:
+        return True
+    if not one.index.is_unique:
+        raise InvalidPartition(f"the index has {_repeated(one.index)!r} more than once: expected one label for each")
+    return False
+
+
+def _check_indices(truth: Any, partition: Any) -> None:
+    """Raise InvalidPartition unless the indices of two series have the same names, once each."""
+    advice = "expected the same names in both; series.to_numpy() is matched by position"
+    both = (("truth", truth, partition), ("partition", partition, truth))
+    for what, index, _ in both:
+        if not index.is_unique:
+            raise InvalidPartition(f"the index of the {what} has {_repeated(index)!r} more than once: {advice}")
+    for what, index, other in both:
+        if only := index[~index.isin(other)].tolist():
+            raise InvalidPartition(f"{only[0]!r} is only in the index of the {what}: {advice}")
+
+
+def _repeated(index: Any) -> Any:
+    return index[index.duplicated()].tolist()[0]
+
+
 def _by_node(partition: Any) -> Mapping[Hashable, Any] | None:
     """Labels by node, if the partition names its nodes."""
     if isinstance(partition, Result):
         return dict(zip(partition.nodes, partition.labels.tolist(), strict=True))
     if isinstance(partition, Mapping):
         return partition
+    if _is_series(partition):
+        return dict(zip(partition.index.tolist(), partition.tolist(), strict=True))
     if isinstance(partition, list | tuple) and partition and all(isinstance(x, set | frozenset) for x in partition):
         labels: dict[Hashable, int] = {}
         for label, subset in enumerate(partition):

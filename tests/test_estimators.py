@@ -178,6 +178,18 @@ def test_bad_matrices():
             CorrelationClustering("precomputed", threshold=0.0).fit(matrix)
 
 
+def test_similarities_and_costs_are_not_taken_for_distances():
+    S = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    for given in (S, scipy.sparse.csr_array(S)):
+        with pytest.raises(gp.InvalidProblem, match="say kind='similarity', or give distances such as 1 - S"):
+            CorrelationClustering("precomputed").fit(given)
+        with pytest.raises(gp.InvalidProblem, match=r"a precomputed distance is -0.4: .* kind='cost'"):
+            CorrelationClustering("precomputed").fit(given - 0.5 * (given != 0))
+    for kind, values in (("similarity", S), ("distance", 1 - S), ("distance", 1 - S - 1e-12)):
+        labels = CorrelationClustering("precomputed", kind=kind, threshold=0.5).fit_predict(values)
+        assert labels.tolist() == [0, 0, 1]
+
+
 # ----------------------------------------------------------------------------------------------- LearnedPartition
 
 

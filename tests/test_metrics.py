@@ -160,3 +160,37 @@ def test_missing_labels():
 def test_bad_partitions_are_named(truth, partition, message):
     with pytest.raises(InvalidPartition, match=message):
         metrics.compare(truth, partition)
+
+
+def test_series_are_matched_by_index():
+    pd = pytest.importorskip("pandas")
+    truth = pd.Series([0, 0, 1, 1, 2], index=list("abcde"))
+    moved = truth.sample(frac=1, random_state=0)
+    assert list(moved.index) != list(truth.index)
+    found = gp.solve(gp.SetPartition.from_pairs(5, [(0, 1), (3, 4)], [-1.0, -1.0], nodes=moved.index))
+    plain = gp.solve(gp.SetPartition.from_pairs(5, [(0, 1), (3, 4)], [-1.0, -1.0]))
+    by_name = dict(zip(found.nodes, found.labels.tolist(), strict=True))
+    for one, other in ((truth, moved), (moved, truth), (truth, truth.to_dict()), (moved.to_dict(), truth)):
+        assert metrics.adjusted_rand_index(one, other) == 1
+    expected = metrics.compare(truth.tolist(), [by_name[x] for x in truth.index])
+    assert metrics.compare(truth, found) == metrics.compare(moved, found) == expected
+    assert metrics.compare(found, truth).joins_recall == expected.joins_precision
+    assert metrics.compare(truth, by_name) == expected
+    assert metrics.compare(truth, [set(c) for c in found.clusters]) == expected
+    by_position = metrics.compare(moved.tolist(), found.labels)  # where a side has no names
+    for one, other in ((moved, found.labels), (moved, plain), (moved.reset_index(drop=True), found)):
+        assert metrics.compare(one, other) == by_position
+    numbers = pd.Series([0, 0, 1], index=[2, 0, 1])
+    assert metrics.adjusted_rand_index(numbers, pd.Series([0, 1, 0])) == 1
+    twice = pd.Series([0, 0, 1], index=[0, 0, 1])
+    assert metrics.adjusted_rand_index(twice, twice) == 1
+    for one, other, message in (
+        (truth, truth.rename({"a": "x"}), "'a' is only in the index of the truth: expected the same names in both"),
+        (truth[:4], truth, "'e' is only in the index of the partition"),
+        (numbers, twice, "the index of the partition has 0 more than once"),
+        (twice, {0: 1, 1: 1}, "the index has 0 more than once"),
+        (truth, by_name | {"a": None}, "has a true label but none in the partition"),
+        (truth.rename({"a": "x"}), found, "'x' has a true label but is not in the partition"),
+    ):
+        with pytest.raises(InvalidPartition, match=message):
+            metrics.compare(one, other)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from graphpart.errors import InvalidOption
+from graphpart.errors import InvalidOption, InvalidProblem
 from graphpart.estimators.seeds import seed
 from graphpart.learn import pairs
 from graphpart.partition.problem import SetPartition, check_matrix_fits
@@ -232,6 +232,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _dense(self, X: Any, precomputed: bool) -> SetPartition:
         if precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"precomputed {self.kind} matrix has shape {X.shape}: expected a square matrix")
+        if precomputed and self.kind == "distance":
+            _check_distances(X)
         if precomputed and hasattr(X, "tocoo"):
             stored = X.tocoo()
             off = stored.row != stored.col
@@ -276,3 +278,18 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = precomputed
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_distances(D: Any) -> None:
+    """Raise InvalidProblem if the values of a square matrix, dense or sparse, are similarities or costs."""
+    low = float(D.min()) if min(D.shape) else 0.0
+    if low < -1e-6 * float(abs(D).max()):  # less is rounding: 1 - a similarity of 1
+        raise InvalidProblem(
+            f"a precomputed distance is {low:g}: expected 0 or more; of similarities, say kind='similarity', or give "
+            "distances such as 1 - S; of costs, say kind='cost'"
+        )
+    if min(D.shape) and np.allclose(D.diagonal(), 1.0):
+        raise InvalidProblem(
+            "the diagonal of precomputed distances is 1, as that of similarities: say kind='similarity', or give "
+            "distances such as 1 - S"
+        )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, unknown
+from graphpart.errors import InvalidOption, InvalidProblem, known_arguments, unknown, warn
 from graphpart.partition.problem import SetPartition
 from graphpart.partition.problem.derived import connected
 from graphpart.partition.problem.embeddings import METRICS, points, scaled
@@ -32,6 +32,8 @@ Ints = NDArray[np.int64]
 WHOLE = 300  # elements of a component of which all pairs are listed
 LARGEST = 500  # elements of a cluster whose medoid is found by all distances
 FOUND = 0.995  # of the pairs of signatures at the threshold
+FEWEST, DRAWN = 20, 2000  # elements from which on pairs are drawn, to see how many are near; and such pairs
+MOST, MOST_FAR = 0.5, 0.1  # of these that may be near; of a threshold of half the way to elements that share nothing
 
 
 @known_arguments
@@ -51,7 +53,7 @@ def near_duplicates(
     X : array_like, shape (n, d)
         Vectors, such as embeddings of texts or pictures; or the hash values of MinHash signatures.
     threshold : float
-        The distance up to which two elements count as near duplicates.
+        The distance up to which two elements count as near duplicates: 1 - the similarity, unless Euclidean.
     metric : {"cosine", "euclidean", "minhash"}
         With ``"minhash"``, rows of X are signatures, and the distance is the share of different hash values: an
         estimate of 1 - the Jaccard similarity of the hashed sets.
@@ -71,6 +73,11 @@ def near_duplicates(
         If X has not the shape (n, d), or a number is not finite; the message names the row.
     InvalidOption
         If the metric is unknown, or the threshold is not positive.
+
+    Warns
+    -----
+    GraphPartWarning
+        If a large share of all pairs is within the threshold, as when a similarity is given.
 
     Notes
     -----
@@ -93,15 +100,17 @@ def near_duplicates(
     P: Any
     if metric == "minhash":
         P = _signatures(X)
+        _check_threshold(P, threshold, _differing, similarity=True)
         u, v = _equal_bands(P, 1 - threshold)
         distance = _differing
     elif metric in METRICS:
         P = points(X, metric)
-        u, v, _ = near_pairs(P, float(np.sqrt(2 * threshold)) if metric == "cosine" else threshold)
 
         def distance(P: Any, u: Ints, v: Ints) -> Floats:
             return scaled(distances_of(P, u, v), metric)
 
+        _check_threshold(P, threshold, distance, similarity=metric == "cosine")
+        u, v, _ = near_pairs(P, float(np.sqrt(2 * threshold)) if metric == "cosine" else threshold)
     else:
         raise unknown("metric", metric, (*METRICS, "minhash"))
     n = len(P)
@@ -115,6 +124,23 @@ def near_duplicates(
     result = run(problem, method, time_limit=time_limit)
     medoids = _medoids(P, result.labels, distance)
     return extended(NearDuplicates, result, representatives=medoids)  # type: ignore[arg-type]
+
+
+def _check_threshold(P: Any, threshold: float, distance: Any, *, similarity: bool) -> None:
+    """Warn if a large share of drawn pairs is within the threshold: it is probably meant as a similarity."""
+    n = len(P)
+    if n < FEWEST:
+        return
+    u, step = np.random.default_rng(0).integers(0, [[n], [n - 1]], (2, DRAWN))
+    share = float((distance(P, u, (u + 1 + step) % n) <= threshold).mean())
+    if share <= (MOST_FAR if similarity and threshold >= 0.5 else MOST):
+        return
+    text = f"{share:.0%} of the pairs are within the threshold {threshold:g}: the threshold is a distance"
+    if similarity:
+        text += ", 1 - similarity"
+        if 0.5 < threshold < 1:
+            text += f"; for a similarity of {threshold:g}, give {1 - threshold:.3g}"
+    warn(f"{text}; duplicates are far nearer than other pairs")
 
 
 def _others(n: int, u: Ints, v: Ints) -> tuple[Ints, Ints]:

@@ -21,17 +21,17 @@ disagreements of a partition with l and l' add up to at least that of l with l'.
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphpart.errors import InvalidOption, InvalidPartition, known_arguments
+from graphpart.errors import InvalidOption, InvalidPartition, InvalidProblem, known_arguments, warn
 from graphpart.partition.problem import SetPartition, canonical
 from graphpart.records._moving import move_rows
 from graphpart.records.results import Consensus, extended
-from graphpart.result import PartitionResult, Status
+from graphpart.result import PartitionResult, Result, Status
 from graphpart.solve import run
 
 __all__ = ["consensus"]
@@ -60,11 +60,13 @@ def consensus(
     ----------
     labelings : sequence of m labelings, data frame, or array_like of shape (m, n)
         Each labeling has a label for each element, of any type; the same number in two labelings means nothing. None,
-        NaN and -1 stand for clusters of one element. In a data frame, each column is a labeling.
+        NaN and -1 stand for clusters of one element. In a data frame, each column is a labeling. Results, series of
+        pandas and mappings from elements to labels name their elements, and are matched by name.
     weights : array_like of float, shape (m,), optional
         How much each labeling counts; default: 1 each.
     nodes : iterable of n hashables, optional
-        Names of the elements; default: the index of a data frame of pandas, else 0, ..., n - 1.
+        Names of the elements; default: the index of a data frame of pandas, the names in the first labeling that has
+        some, else 0, ..., n - 1.
     method, time_limit
         As for :func:`graphpart.solve`.
 
@@ -78,8 +80,15 @@ def consensus(
     ------
     InvalidPartition
         If the labelings have different lengths.
+    InvalidProblem
+        If labelings name different elements.
     InvalidOption
         If a weight is not positive, or there is not one for each labeling.
+
+    Warns
+    -----
+    GraphPartWarning
+        If an array has more than twice as many rows as columns: its columns are probably the labelings.
 
     Examples
     --------
@@ -141,17 +150,78 @@ def _table(labelings: Any, nodes: Any) -> tuple[Ints, Any]:
         labelings = [labelings[name].to_numpy() for name in labelings.columns]
     elif isinstance(labelings, Mapping):
         labelings = list(labelings.values())
-    columns = [_codes(np.asarray(getattr(one, "labels", one), dtype=None)) for one in labelings]
+    elif isinstance(labelings, np.ndarray) and labelings.ndim == 2 and len(labelings) > 2 * labelings.shape[1]:
+        rows, columns = labelings.shape
+        warn(
+            f"{rows} labelings of {columns} elements: rows of an array are labelings; if its columns are, give array.T"
+        )
+    nodes = None if nodes is None else list(nodes)
+    given, found = _matched([_named(one) for one in labelings], nodes)
+    columns = [_codes(one) for one in found]
     if not columns:
         raise InvalidPartition("no labelings: expected at least one")
     for k, column in enumerate(columns):
         if len(column) != len(columns[0]):
             raise InvalidPartition(f"labeling {k} has {len(column)} labels, labeling 0 has {len(columns[0])}")
     table = np.stack(columns, axis=1)
-    names = range(len(table)) if nodes is None else list(nodes)
+    nodes = given if nodes is None else nodes
+    names = range(len(table)) if nodes is None else nodes
     if len(names) != len(table):
         raise InvalidPartition(f"{len(names)} nodes for {len(table)} elements: expected one name for each")
     return table, names
+
+
+def _named(one: Any) -> tuple[Sequence[Hashable] | None, NDArray[Any]]:
+    """The names of the elements of a labeling, or None if it has none, and its labels."""
+    if isinstance(one, Mapping):
+        return list(one), np.array([*one.values(), None], object)[:-1]
+    if isinstance(one, Result):
+        return one.nodes, one.labels
+    if hasattr(one, "iloc"):
+        return one.index.tolist(), one.to_numpy()
+    return None, np.asarray(one)
+
+
+def _matched(
+    labelings: list[tuple[Sequence[Hashable] | None, NDArray[Any]]], nodes: list[Hashable] | None
+) -> tuple[Sequence[Hashable] | None, list[NDArray[Any]]]:
+    """Names of the elements, if labelings have any, and the labels of each labeling in the order of these names."""
+    first = next((k for k, (names, _) in enumerate(labelings) if names is not None), None)
+    if first is None:
+        return None, [labels for _, labels in labelings]
+    order: Sequence[Hashable] = labelings[first][0] or []
+    if nodes is not None and len(nodes) == len(order) and set(nodes) == set(order):
+        order = nodes
+    place: dict[Hashable, int] | None = None
+    plain = next((k for k, (names, _) in enumerate(labelings) if names is None), None)
+    out = []
+    for k, (names, labels) in enumerate(labelings):
+        if names is not None and not (type(names) is type(order) and names == order):
+            place = place or {name: i for i, name in enumerate(order)}
+            at = np.array([place.get(name, -1) for name in names], np.int64)
+            _check_names(k, names, at, first, order)
+            if plain is not None and (at != np.arange(len(at))).any():
+                raise InvalidProblem(
+                    f"labeling {k} names elements in another order than labeling {first}, and labeling {plain} has no "
+                    "names: expected names in each labeling, or in none"
+                )
+            labels = labels[np.argsort(at)]
+        out.append(labels)
+    return order, out
+
+
+def _check_names(k: int, names: Sequence[Hashable], at: Ints, first: int, order: Sequence[Hashable]) -> None:
+    """Raise InvalidProblem unless the places of names are all those of the order, once each."""
+    advice = "expected the same names in each; labels alone, such as result.labels, are matched by position"
+    if (at < 0).any():
+        name = names[int(np.argmax(at < 0))]
+        raise InvalidProblem(f"labeling {k} has the element {name!r}, labeling {first} has not: {advice}")
+    count = np.bincount(at, minlength=len(order))
+    if (count > 1).any():
+        raise InvalidProblem(f"labeling {k} names {order[int(np.argmax(count > 1))]!r} more than once: {advice}")
+    if (count < 1).any():
+        name = order[int(np.argmax(count < 1))]
+        raise InvalidProblem(f"labeling {k} lacks the element {name!r} of labeling {first}: {advice}")
 
 
 def _codes(labels: NDArray[Any]) -> Ints:
@@ -162,11 +232,20 @@ def _codes(labels: NDArray[Any]) -> Ints:
     elif labels.dtype.kind == "f":
         alone = np.isnan(labels) | (labels == -1)
     else:
-        alone = np.array([x is None or bool(x != x) for x in labels.tolist()], bool)
+        alone = np.array([_is_missing(x) for x in labels.tolist()], bool)
         labels = labels.astype(str)
     codes = np.unique(labels, return_inverse=True)[1].astype(np.int64).ravel()
     codes[alone] = len(labels) + np.arange(int(alone.sum()))
     return np.unique(codes, return_inverse=True)[1].astype(np.int64).ravel()
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return (
+            label is None or bool(label != label) or (isinstance(label, int | float | np.number) and bool(label == -1))
+        )
+    except TypeError:  # pandas.NA refuses to be a truth value
+        return True
 
 
 def _renumbered(rows: Ints) -> Ints:

@@ -141,3 +141,14 @@ def test_the_way_to_several_labelings_and_to_probabilities_is_told():
         gp.solve(f, "marginals")
     with pytest.raises(gp.InvalidOption, match=r"need a table of more .*; approximate_marginals takes any width"):
         gp.crf.marginals(gp.crf.potts((40, 40), labels=5))
+
+
+def test_an_image_of_labels_as_unary_costs_is_warned_of():
+    image = np.random.default_rng(0).integers(0, 2, (30, 40))
+    message = r"a chain of 30 variables of 40 labels; for an image of labels, say unary=image\[..., None\] != np.arange"
+    for given in (image, image == 1):
+        with pytest.warns(gp.GraphPartWarning, match=message):
+            gp.crf.potts(unary=given)
+    assert gp.crf.potts(unary=image[..., None] != np.arange(2)).n == 1200
+    assert gp.crf.potts(unary=np.arange(30)[:, None] != np.arange(40)).n == 30  # costs of a chain
+    assert gp.crf.potts(unary=image * 1.0).n == 30

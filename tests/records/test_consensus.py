@@ -77,6 +77,41 @@ def test_labels_of_any_kind():
     assert gp.consensus([result, result.labels]).labels.tolist() == [0, 0, 1]
 
 
+def test_named_labelings_are_matched_by_name():
+    pd = pytest.importorskip("pandas")
+    one, other = {"a": 0, "b": 0, "c": 1, "d": 1}, {"d": 5, "c": 5, "a": 2, "b": 2}
+    results = []
+    for order in ("abcd", "dcab"):
+        pairs = gp.SetPartition.from_pairs(4, [(0, 1), (1, 2), (2, 3)], [-1.0, 1.0, -1.0], nodes=order)
+        results.append(gp.solve(pairs))
+    series = [pd.Series(one), pd.Series(other)]
+    for given in ([one, other], results, series, {"x": series[0], "y": results[1]}, [one, results[1], series[1]]):
+        r = gp.consensus(given)
+        assert r.disagreement == 0 and list(r.nodes) == list("abcd") and r.labels.tolist() == [0, 0, 1, 1]
+    r = gp.consensus([other, one], nodes=list("acbd"))
+    assert list(r.nodes) == list("acbd") and r.labels.tolist() == [0, 1, 0, 1]
+    missing = pd.Series([1, 1, pd.NA, -1, np.nan], dtype="Int64")
+    for given in (missing, missing.to_dict(), dict(enumerate(np.array([1, 1, -1, -1, -1])))):
+        assert gp.consensus([given]).labels.tolist() == [0, 0, 1, 2, 3]
+    assert gp.consensus([one, [0, 0, 1, 1]]).disagreement == 0  # in the order of the names
+    for bad, message in (
+        ([one, {"a": 0, "b": 0, "c": 1, "e": 1}], "labeling 1 has the element 'e', labeling 0 has not"),
+        ([one, {"a": 0, "b": 0, "c": 1}], "labeling 1 lacks the element 'd' of labeling 0"),
+        ([series[0], pd.Series([0, 0, 0, 1], index=list("aabc"))], "labeling 1 names 'a' more than once"),
+        ([results[0], gp.solve(gp.SetPartition.from_pairs(4, [(0, 1)], [-1.0]))], "labeling 1 has the element 0"),
+        ([one, other, [0, 0, 1, 1]], "another order than labeling 0, and labeling 2 has no names"),
+    ):
+        with pytest.raises(gp.InvalidProblem, match=message):
+            gp.consensus(bad)
+
+
+def test_columns_that_are_labelings_are_warned_of():
+    array = np.random.default_rng(0).integers(0, 2, (800, 5))
+    with pytest.warns(gp.GraphPartWarning, match="800 labelings of 5 elements: .*, give array.T"):
+        gp.consensus(array)
+    assert len(gp.consensus(array.T).labels) == 800
+
+
 @pytest.mark.parametrize(
     ("labelings", "options", "message"),
     [

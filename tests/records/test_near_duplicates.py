@@ -79,3 +79,17 @@ def test_few(n):
 def test_mistakes(X, options, message):
     with pytest.raises((gp.InvalidProblem, gp.InvalidOption), match=message):
         gp.near_duplicates(X, **options)
+
+
+def test_similarities_given_as_thresholds_are_warned_of():
+    X, _ = planted(4, n=60)
+    for given, metric, message in (
+        (X, "cosine", r"% of the pairs are within .* 0.95: .* a distance, 1 - similarity; for .* of 0.95, give 0.05"),
+        (np.abs(X), "cosine", "give 0.05"),
+        (X, "euclidean", "100% of the pairs are within the threshold 0.95: the threshold is a distance; dup"),
+    ):
+        with pytest.warns(gp.GraphPartWarning, match=message):
+            gp.near_duplicates(given / 100, 0.95, metric)
+    with pytest.warns(gp.GraphPartWarning, match="give 0.05"):
+        gp.near_duplicates(np.random.default_rng(0).integers(0, 4, (60, 32)), 0.95, "minhash")
+    assert gp.near_duplicates(X, 0.05).n_clusters == 60  # no warning

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphpart.crf.problem.checks import one_domain, real_array
 from graphpart.crf.problem.factor_tables import FactorTables
 from graphpart.crf.problem.grids import from_arrays_of_pairs, numbers_of_pairs, pairs_of, rows_of_unary
-from graphpart.errors import InvalidProblem
+from graphpart.errors import InvalidProblem, warn
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -22,6 +22,7 @@ __all__ = ["fill_from_bipartite", "from_ising", "from_pairwise", "from_potts", "
 Graph = TypeVar("Graph", bound=FactorTables)
 
 DIFFER = np.array([[0.0, 1.0], [1.0, 0.0]])
+MOST_BINARY = 20  # labels of a chain up to which costs of 0 and 1 are no reason for doubt
 
 
 def fill_from_bipartite(f: FactorTables, graph: nx.Graph) -> None:
@@ -91,6 +92,8 @@ def from_pairwise(cls: type[Graph], graph: Any, unary: Any, pairwise: Any, domai
 def from_potts(cls: type[Graph], graph: Any, unary: Any, weight: Any, labels: int) -> Graph:
     """See `FactorGraph.potts`."""
     if not hasattr(graph, "is_directed"):
+        if graph is None:
+            _check_image(unary)
         return _from_arrays(cls, graph, unary, labels, None, weight)
     costs = _unary_costs(graph, unary)
     index = {node: i for i, node in enumerate(graph)}
@@ -106,6 +109,23 @@ def from_potts(cls: type[Graph], graph: Any, unary: Any, weight: Any, labels: in
             yield i, j, _number(f"weight of edge ({a!r}, {b!r})", value) * differ[shape]
 
     return _assemble(cls, graph, domains, costs, tables())
+
+
+def _check_image(unary: Any) -> None:
+    """Warn if costs of the labels of a chain are probably a picture of two labels.
+
+    Costs that compare a label with all others, as ``x[:, None] != np.arange(labels)``, differ at one label per row.
+    """
+    a: NDArray[Any] = unary if isinstance(unary, np.ndarray) else np.zeros(0)
+    if a.ndim != 2 or a.dtype.kind not in "iub" or a.shape[1] <= MOST_BINARY or ((a != 0) & (a != 1)).any():
+        return
+    ones = np.count_nonzero(a, axis=1)
+    if np.isin(ones, (1, a.shape[1] - 1)).all():
+        return
+    warn(
+        f"unary has shape {a.shape} and only the values 0 and 1: it is read as a chain of {a.shape[0]} variables of "
+        f"{a.shape[1]} labels; for an image of labels, say unary=image[..., None] != np.arange(labels)"
+    )
 
 
 def from_ising(cls: type[Graph], graph: Any, field: Any, coupling: Any) -> Graph:

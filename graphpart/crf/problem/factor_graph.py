@@ -230,6 +230,11 @@ class FactorGraph(FromOthers, WithFunctions):
         InvalidProblem
             If shapes do not fit each other, or a cost or weight is no number; the message names its place.
 
+        Warns
+        -----
+        GraphPartWarning
+            If the unary costs of a chain look like an image of two labels.
+
         Examples
         --------
         A picture of two grey values, restored. ``r.to_array()`` has the shape of the picture.
