@@ -36,7 +36,13 @@ def chosen_clusters(sizes: Integers, doubtful: Integers) -> Integers:
 
 
 def map_chart(
-    chosen: Integers, shown: Integers, sizes: Integers, names: list[str], totals: PairTotals, remarks: list[str]
+    chosen: Integers,
+    shown: Integers,
+    sizes: Integers,
+    names: list[str],
+    totals: PairTotals,
+    remarks: list[str],
+    unsure: bool = True,
 ) -> Chart:
     """The map.
 
@@ -51,6 +57,8 @@ def map_chart(
     totals : PairTotals
         With sums between the chosen clusters.
     remarks : list of str
+    unsure : bool
+        Whether clusters of doubtful decisions are among them.
     """
     cost, pairs, attract = totals.between
     a, b = np.nonzero(np.triu(pairs, 1))
@@ -89,9 +97,8 @@ def map_chart(
     if len(chosen) < len(sizes):
         inside = int(sizes[chosen].sum())
         some = f" These are {number(len(chosen))} of {plural(len(sizes), 'cluster')}, with {plural(inside, 'element')}."
-        remarks.append(
-            f"The map has {number(len(chosen))} of {plural(len(sizes), 'cluster')}: the largest and the least sure."
-        )
+        which = "the largest and the least sure" if unsure else "the largest"
+        remarks.append(f"The map has {number(len(chosen))} of {plural(len(sizes), 'cluster')}: {which}.")
     caption = (
         "Each point is a cluster, as large as it has members, with the name of its first element; press it to see its "
         "elements. Lines are sums of the costs of the pairs between two clusters: blue if some of these pairs attract, "
