@@ -81,13 +81,14 @@ def map_chart(
         "x0", "y0", "x1", "y1", source=lines, color="colour", line_width="width", line_alpha=0.45, name="lines"
     )
     labels = shown[chosen]
+    members = [name[:LETTERS] for name in names]
     points = source(
         "clusters", x=x, y=y, radius=radius, label=labels.astype(np.int32), size=sizes[chosen].astype(np.int32),
-        colour=[COLOURS[k % len(COLOURS)] for k in labels.tolist()], member=[name[:LETTERS] for name in names],
-        below=y + radius,
+        colour=[COLOURS[k % len(COLOURS)] for k in labels.tolist()], member=members,
+        below=y + radius, text=members,
     )  # fmt: skip
     drawn.text(
-        "x", "below", text="member", source=points, text_align="center", text_baseline="top", text_font_size="11px",
+        "x", "below", text="text", source=points, text_align="center", text_baseline="top", text_font_size="11px",
         name="names",
     )  # fmt: skip
     drawn.circle("x", "y", radius="radius", source=points, color="colour", line_width=0, alpha=0.9, name="clusters")

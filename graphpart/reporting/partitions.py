@@ -84,6 +84,10 @@ def partition_page(
     if p.n:
         came: list[Any] = []
         if (grid := grid_of_problem(p)) is not None:
+            if isinstance(p.nodes, range):  # pixels, which the page names by their places as well
+                known = origin is not None and origin.shape is not None and len(origin.shape) in (2, 3)
+                shape = origin.shape if known else [int(axis.max()) + 1 for axis in grid]
+                page.data["shape"] = list(shape)
             came.append(image_chart(*grid, labels, "cluster", "element", remarks))
         elif p.n > SMALL and len(sizes) > 1:
             names = [short(p.nodes[i]) for i in first[chosen].tolist()]
@@ -92,7 +96,12 @@ def partition_page(
         came += [_clusters(p, labels, shown, sizes, order, totals, doubts, remarks), sizes_chart(sizes)]
         page.parts.append(("What came out", came))
         if doubts is not None:
-            page.parts.append(("What is doubtful", [decisions_table(p, doubts, rows), elements_table(p, doubts)]))
+            page.parts.append(
+                (
+                    "What is doubtful",
+                    [decisions_table(p, doubts, rows, page.data.get("shape")), elements_table(p, doubts)],
+                )
+            )
     good = [progress_chart(result, remarks), _matrix(p, np.sort(sizes)[::-1], totals) if cells else None]
     page.parts.append(("How good it is", [chart for chart in good if chart is not None]))
     if searched:
